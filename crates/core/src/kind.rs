@@ -1,0 +1,85 @@
+//! Lists of variants: a model folder's list is one [`kinds!`](crate::kinds) with one line per variant.
+
+/// Declares an enum over the `Config` structs of a folder, one variant per line:
+///
+/// ```
+/// # use bentpipe_core::{kinds, Rate};
+/// # mod bulk { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// #            pub struct Config {} }
+/// # mod cbr { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// #           pub struct Config { pub rate: bentpipe_core::Rate } }
+/// kinds! {
+///     /// What a flow's application does.
+///     pub enum App {
+///         "bulk" => Bulk(bulk::Config),
+///         "cbr" => Cbr(cbr::Config),
+///     }
+/// }
+/// let app: App = serde_json::from_str(r#"{"cbr": {"rate": "64 kbit/s"}}"#).unwrap();
+/// assert_eq!(app.kind(), "cbr");
+/// assert_eq!(serde_json::to_string(&app).unwrap(), r#"{"kind":"cbr","rate":"64 kbit/s"}"#);
+/// ```
+///
+/// In a scenario a variant is a table with the key `kind`, or just its name when every key has a default. The
+/// scenario's own deserializer turns both into the enum that serde asks for, so that the key path of an error
+/// inside a variant is not lost, as it would be with serde's internally tagged enums.
+#[macro_export]
+macro_rules! kinds {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
+        #[serde(tag = "kind")]
+        #[schemars(transform = $crate::name_alone)]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $tag, "`")]
+                $(#[$variant_meta])*
+                #[serde(rename = $tag)]
+                $variant($config),
+            )+
+        }
+
+        impl $name {
+            /// The names of all variants, in the order of the list.
+            pub const KINDS: &'static [&'static str] = &[$($tag),+];
+
+            /// The name of this variant.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $($name::$variant(_) => $tag,)+
+                }
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Variants;
+                impl<'de> ::serde::de::Visitor<'de> for Variants {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                        write!(f, "a table with the key kind, one of {}", $name::KINDS.join(", "))
+                    }
+                    fn visit_enum<A: ::serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
+                        use ::serde::de::VariantAccess;
+                        let (kind, variant): (String, _) = access.variant()?;
+                        match kind.as_str() {
+                            $($tag => variant.newtype_variant().map($name::$variant),)+
+                            other => Err(::serde::de::Error::unknown_variant(other, $name::KINDS)),
+                        }
+                    }
+                }
+                deserializer.deserialize_enum(stringify!($name), $name::KINDS, Variants)
+            }
+        }
+    };
+}
+
+/// Schema transform: a variant may also be given by its name alone.
+#[doc(hidden)]
+pub fn name_alone(schema: &mut schemars::Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    let Some(variants) = object.get_mut("oneOf").and_then(|list| list.as_array_mut()) else { return };
+    let names: Vec<_> =
+        variants.iter().filter_map(|variant| variant.pointer("/properties/kind/const").cloned()).collect();
+    variants.push(schemars::json_schema!({"type": "string", "enum": names}).into());
+}

@@ -1,0 +1,22 @@
+//! What every bentpipe model is built on.
+//!
+//! Models are sans-I/O and told the time: see [`Stage`]. Nothing here reads a clock, starts a thread or
+//! keeps a global; the crate and `bentpipe-models` build for wasm, which CI uses as the proof.
+
+mod kind;
+mod packet;
+mod problem;
+mod quantity;
+mod random;
+mod stage;
+mod time;
+mod trace;
+
+pub use kind::name_alone;
+pub use packet::{Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags};
+pub use problem::{Problem, Problems};
+pub use quantity::{Count, Distance, Fraction, Quantity, QuantityError, Rate, Real, Size};
+pub use random::{Stream, Streams};
+pub use stage::{DropReason, Held, Outbox, Port, Stage, Totals};
+pub use time::{Span, Time};
+pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};

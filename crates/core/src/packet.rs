@@ -1,0 +1,183 @@
+//! What travels: a small header and a typed body. Kept to one cache line and a bit, since it is moved by value.
+
+use crate::{Span, Time};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Index of a flow in the scenario, in the order in which flows are listed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FlowId(pub u32);
+
+/// Index of a node of the network.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u16);
+
+/// Explicit congestion notification field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable transport.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable transport, ECT(1).
+    Ect1 = 1,
+    /// ECN-capable transport, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// A network-layer packet.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// When its source created it.
+    pub birth: Time,
+    /// Position in the sequence of packets that its source created for this flow and direction, from 0.
+    pub number: u32,
+    /// Bytes at the network layer, IP header included.
+    pub size: u32,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// Where it comes from.
+    pub source: NodeId,
+    /// Where it goes.
+    pub destination: NodeId,
+    /// Differentiated services code point (RFC 2474).
+    pub dscp: u8,
+    /// Congestion notification.
+    pub ecn: Ecn,
+    /// What it carries.
+    pub body: Body,
+}
+
+impl Packet {
+    /// How long ago it was created.
+    #[inline]
+    pub fn age(&self, now: Time) -> Span {
+        now.since(self.birth)
+    }
+}
+
+/// What a packet carries, typed by the layer that made it.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A datagram whose payload matters only by its size.
+    Datagram,
+    /// A TCP segment.
+    Segment(Segment),
+    /// A message of a control protocol (a capacity request, a burst time plan, ...), typed by its protocol.
+    Control(Arc<dyn Message>),
+    /// The bytes of a real packet, network header first.
+    Frame(Box<[u8]>),
+}
+
+/// A control message. Its protocol downcasts it with [`Message::as_any`].
+pub trait Message: Any + fmt::Debug + Send + Sync {
+    /// For downcasting to the protocol's own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// TCP header of a segment (RFC 9293, section 3.1) without the ports, which the flow stands for.
+/// The payload's length follows from the packet's size; [`Segment::payload`] carries it for speed.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// Sequence number of the first payload byte (of the SYN when that flag is set).
+    pub sequence: u32,
+    /// Next byte expected; valid with the ACK flag.
+    pub acknowledgment: u32,
+    /// Receive window in bytes, after window scaling (a multiple of 2^scale except on SYN).
+    pub window: u32,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Control flags.
+    pub flags: SegmentFlags,
+    /// Timestamp value of the sender (RFC 7323), when the option is in use.
+    pub timestamp: u32,
+    /// Echoed timestamp (RFC 7323), when the option is in use.
+    pub timestamp_echo: u32,
+    /// Selective acknowledgments (RFC 2018), when there are any.
+    pub sack: Option<Box<SackBlocks>>,
+}
+
+/// Control flags of a segment as a bit set with the bits of the TCP header.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SegmentFlags(pub u8);
+
+impl SegmentFlags {
+    /// No more data from the sender.
+    pub const FIN: SegmentFlags = SegmentFlags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: SegmentFlags = SegmentFlags(0x02);
+    /// Reset the connection.
+    pub const RST: SegmentFlags = SegmentFlags(0x04);
+    /// Push.
+    pub const PSH: SegmentFlags = SegmentFlags(0x08);
+    /// The acknowledgment field is valid.
+    pub const ACK: SegmentFlags = SegmentFlags(0x10);
+    /// ECN echo (RFC 3168).
+    pub const ECE: SegmentFlags = SegmentFlags(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: SegmentFlags = SegmentFlags(0x80);
+
+    /// Whether all flags of `other` are set here.
+    #[inline]
+    pub const fn contains(self, other: SegmentFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and those of `other`.
+    #[inline]
+    pub const fn with(self, other: SegmentFlags) -> SegmentFlags {
+        SegmentFlags(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for SegmentFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Self::FIN, "FIN"),
+            (Self::SYN, "SYN"),
+            (Self::RST, "RST"),
+            (Self::PSH, "PSH"),
+            (Self::ACK, "ACK"),
+            (Self::ECE, "ECE"),
+            (Self::CWR, "CWR"),
+        ];
+        let set: Vec<_> =
+            names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| *name).collect();
+        f.write_str(&set.join("|"))
+    }
+}
+
+/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block at the end; a fifth is ignored, as the option space ends.
+    pub fn push(&mut self, left: u32, right: u32) {
+        if let Some(slot) = self.blocks.get_mut(self.count as usize) {
+            *slot = (left, right);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..self.count as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_stays_small_enough_to_be_moved() {
+        assert!(std::mem::size_of::<Packet>() <= 80, "{} bytes", std::mem::size_of::<Packet>());
+    }
+}

@@ -1,0 +1,41 @@
+//! What a configuration's own checks find wrong, by key path: ranges that depend on other keys, references to
+//! names that do not exist. The scenario loader adds file and line.
+
+/// Collects problems; knows the key path of the part that is being checked.
+#[derive(Default, Debug)]
+pub struct Problems {
+    path: Vec<String>,
+    found: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Key path from the root of the scenario, such as `network.sat.return.rate`.
+    pub path: Vec<String>,
+    /// What is wrong, with the value, and what is allowed.
+    pub message: String,
+}
+
+impl Problems {
+    /// Runs `check` for the part under `key`.
+    pub fn within(&mut self, key: impl Into<String>, check: impl FnOnce(&mut Problems)) {
+        self.path.push(key.into());
+        check(self);
+        self.path.pop();
+    }
+
+    /// Notes that the value of `key` is wrong; an empty `key` means the part being checked.
+    pub fn add(&mut self, key: &str, message: impl Into<String>) {
+        let mut path = self.path.clone();
+        if !key.is_empty() {
+            path.push(key.to_owned());
+        }
+        self.found.push(Problem { path, message: message.into() });
+    }
+
+    /// What was found, in the order in which it was found.
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.found
+    }
+}

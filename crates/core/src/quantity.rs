@@ -1,0 +1,513 @@
+//! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`, `"35786 km"`.
+//!
+//! Each parses strictly and says what is allowed, prints in its shortest exact form, and describes itself to the
+//! JSON Schema. Bare numbers are only for what has no dimension ([`Fraction`], [`Count`], [`Real`]).
+
+use crate::Span;
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A value that is written as a number and a unit.
+pub trait Quantity: Sized {
+    /// What it is, as in "a rate".
+    const WHAT: &'static str;
+    /// A good value, for messages.
+    const EXAMPLE: &'static str;
+    /// The allowed range, for messages.
+    const RANGE: &'static str;
+    /// Units, each with its size in the base unit; the base unit itself comes first.
+    const UNITS: &'static [(&'static str, f64)];
+    /// Makes it from a finite number of base units; `None` when out of range.
+    fn from_base(value: f64) -> Option<Self>;
+    /// The number of base units.
+    fn to_base(&self) -> f64;
+
+    /// Parses a number and a unit.
+    ///
+    /// # Errors
+    /// What is wrong with the text, what it was, and what is allowed.
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        let problem = |fault: String| QuantityError {
+            message: format!(
+                "{fault}; allowed: {}, {}, for example \"{}\"",
+                Self::WHAT,
+                Self::RANGE,
+                Self::EXAMPLE
+            ),
+        };
+        let (number, unit) = split(text);
+        let value: f64 =
+            number.parse().map_err(|_| problem(format!("\"{text}\" does not begin with a number")))?;
+        let units = || Self::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        if unit.is_empty() {
+            return Err(problem(format!("\"{text}\" has no unit ({})", units())));
+        }
+        let Some((_, size)) = Self::UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(problem(format!(
+                "\"{text}\" has the unit \"{unit}\", which is not one of {}",
+                units()
+            )));
+        };
+        let base = value * size;
+        if !base.is_finite() {
+            return Err(problem(format!("\"{text}\" is not a finite number")));
+        }
+        Self::from_base(base).ok_or_else(|| problem(format!("\"{text}\" is out of range")))
+    }
+
+    /// The shortest exact text: the largest unit in which the value has no more than three decimals.
+    fn text(&self) -> String {
+        let base = self.to_base();
+        let mut units: Vec<_> = Self::UNITS.iter().collect();
+        units.sort_by(|a, b| b.1.total_cmp(&a.1));
+        for (name, size) in units {
+            let value = base / size;
+            let rounded = (value * 1000.0).round() / 1000.0;
+            if value.abs() >= 1.0 && (rounded * size).round() == base {
+                return format!("{rounded} {name}");
+            }
+        }
+        format!("{base} {}", Self::UNITS[0].0)
+    }
+}
+
+/// Why a text is not the quantity that it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuantityError {
+    message: String,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Splits `"2048 kbit/s"` into number and unit.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let letters = |c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | '_'));
+    let mut end = text.find(letters).unwrap_or(text.len());
+    // An exponent belongs to the number when a digit follows it.
+    let rest = &text[end..];
+    if let Some(after) = rest.strip_prefix(['e', 'E']) {
+        let digits = after.trim_start_matches(['+', '-']);
+        if digits.starts_with(|c: char| c.is_ascii_digit()) {
+            let exponent = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            end = text.len() - digits.len() + exponent;
+        }
+    }
+    (&text[..end], text[end..].trim())
+}
+
+struct QuantityVisitor<Q>(std::marker::PhantomData<Q>);
+
+impl<Q: Quantity> Visitor<'_> for QuantityVisitor<Q> {
+    type Value = Q;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with its unit as text ({}), for example \"{}\"", Q::WHAT, Q::RANGE, Q::EXAMPLE)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Q, E> {
+        Q::parse(text).map_err(E::custom)
+    }
+}
+
+macro_rules! quantity {
+    ($type:ty) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(QuantityVisitor(std::marker::PhantomData))
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&Quantity::text(self))
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&Quantity::text(self))
+            }
+        }
+        impl std::str::FromStr for $type {
+            type Err = QuantityError;
+            fn from_str(text: &str) -> Result<Self, QuantityError> {
+                Quantity::parse(text)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let units: Vec<_> = <$type>::UNITS.iter().map(|(name, _)| *name).collect();
+                json_schema!({
+                    "type": "string",
+                    "description": format!("{}, {}", <$type>::WHAT, <$type>::RANGE),
+                    "examples": [<$type>::EXAMPLE],
+                    "pattern": format!(
+                        r"^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|")
+                    ),
+                })
+            }
+        }
+    };
+}
+
+/// A data rate in bit/s; greater than zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bits_per_second`, which must not be zero.
+    pub const fn from_bits_per_second(bits_per_second: u64) -> Rate {
+        assert!(bits_per_second > 0, "a rate is greater than zero");
+        Rate(bits_per_second)
+    }
+
+    /// bit/s.
+    #[inline]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+
+    /// How long `bytes` take at this rate, rounded down to the nanosecond.
+    #[inline]
+    pub const fn span_of(self, bytes: u64) -> Span {
+        // 64-bit division is several times faster than 128-bit and enough up to 2.3 GB.
+        if bytes < 1 << 31 {
+            Span::from_nanos(bytes * 8_000_000_000 / self.0)
+        } else {
+            Span::from_nanos((bytes as u128 * 8_000_000_000 / self.0 as u128) as u64)
+        }
+    }
+
+    /// How many whole bytes pass in `span`.
+    #[inline]
+    pub const fn bytes_in(self, span: Span) -> u64 {
+        (self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64
+    }
+}
+
+impl Quantity for Rate {
+    const WHAT: &'static str = "a rate";
+    const EXAMPLE: &'static str = "2048 kbit/s";
+    const RANGE: &'static str = "1 bit/s to 100 Tbit/s";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)];
+    fn from_base(value: f64) -> Option<Rate> {
+        (1.0..=1e14).contains(&value).then(|| Rate(value.round() as u64))
+    }
+    fn to_base(&self) -> f64 {
+        self.0 as f64
+    }
+}
+quantity!(Rate);
+
+impl Quantity for Span {
+    const WHAT: &'static str = "a span of time";
+    const EXAMPLE: &'static str = "250 ms";
+    const RANGE: &'static str = "0 s to 100 years";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86400e9)];
+    fn from_base(value: f64) -> Option<Span> {
+        (0.0..=100.0 * 366.0 * 86400e9).contains(&value).then(|| Span::from_nanos(value.round() as u64))
+    }
+    fn to_base(&self) -> f64 {
+        self.as_nanos() as f64
+    }
+    fn text(&self) -> String {
+        // Everyday spans read best in seconds: "400 s", not "6.667 min".
+        let nanos = self.as_nanos();
+        let (size, unit) = match nanos {
+            0 => return "0 s".to_owned(),
+            _ if nanos >= 1_000_000_000 => (1e9, "s"),
+            _ if nanos >= 1_000_000 => (1e6, "ms"),
+            _ if nanos >= 1_000 => (1e3, "us"),
+            _ => (1.0, "ns"),
+        };
+        format!("{} {unit}", nanos as f64 / size)
+    }
+}
+quantity!(Span);
+
+/// An amount of data in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Size(u64);
+
+impl Size {
+    /// `bytes` bytes.
+    pub const fn from_bytes(bytes: u64) -> Size {
+        Size(bytes)
+    }
+
+    /// Bytes.
+    #[inline]
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl Quantity for Size {
+    const WHAT: &'static str = "a size";
+    const EXAMPLE: &'static str = "1.5 MB";
+    const RANGE: &'static str = "0 B to 1 EB, k = 1000 and Ki = 1024";
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("TB", 1e12),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ];
+    fn from_base(value: f64) -> Option<Size> {
+        (0.0..=1e18).contains(&value).then(|| Size(value.round() as u64))
+    }
+    fn to_base(&self) -> f64 {
+        self.0 as f64
+    }
+}
+quantity!(Size);
+
+/// A distance or altitude in metres.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Distance(f64);
+
+impl Distance {
+    /// `metres` metres.
+    pub const fn from_metres(metres: f64) -> Distance {
+        Distance(metres)
+    }
+
+    /// Metres.
+    pub const fn metres(self) -> f64 {
+        self.0
+    }
+}
+
+impl Quantity for Distance {
+    const WHAT: &'static str = "a distance";
+    const EXAMPLE: &'static str = "35786 km";
+    const RANGE: &'static str = "-12000 km to 1e12 km (a depth is negative)";
+    const UNITS: &'static [(&'static str, f64)] = &[("m", 1.0), ("km", 1e3), ("au", 149_597_870_700.0)];
+    fn from_base(value: f64) -> Option<Distance> {
+        (-12e6..=1e15).contains(&value).then_some(Distance(value))
+    }
+    fn to_base(&self) -> f64 {
+        self.0
+    }
+    fn text(&self) -> String {
+        if self.0.abs() >= 1e3 {
+            format!("{} km", self.0 / 1e3)
+        } else {
+            format!("{} m", self.0)
+        }
+    }
+}
+quantity!(Distance);
+
+/// A dimensionless number from 0 to 1: a probability, a weight, a load.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
+pub struct Fraction(f64);
+
+impl Fraction {
+    /// The fraction `value`, or `None` outside 0 to 1.
+    pub fn new(value: f64) -> Option<Fraction> {
+        (0.0..=1.0).contains(&value).then_some(Fraction(value))
+    }
+
+    /// A fraction of the given number of thousandths, for constants.
+    pub const fn thousandths(value: u32) -> Fraction {
+        assert!(value <= 1000, "a fraction is at most 1");
+        Fraction(value as f64 / 1000.0)
+    }
+
+    /// Its value.
+    #[inline]
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+}
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Count<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
+    /// The number `value`, which must be in range: for defaults.
+    pub const fn new(value: u64) -> Self {
+        assert!(value >= MIN && value <= MAX, "a default lies in its range");
+        Count(value)
+    }
+
+    /// Its value.
+    #[inline]
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+}
+
+/// A dimensionless real number in a range given in thousandths (so that the range can be part of the type).
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Real<const MIN: i64, const MAX: i64>(f64);
+
+impl<const MIN: i64, const MAX: i64> Real<MIN, MAX> {
+    const LOW: f64 = MIN as f64 / 1000.0;
+    const HIGH: f64 = MAX as f64 / 1000.0;
+
+    /// The number of the given thousandths, which must be in range: for defaults.
+    pub const fn thousandths(value: i64) -> Self {
+        assert!(value >= MIN && value <= MAX, "a default lies in its range");
+        Real(value as f64 / 1000.0)
+    }
+
+    /// Its value.
+    #[inline]
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+}
+
+macro_rules! number {
+    ([$($generics:tt)*], $type:ty, $what:expr, $schema:expr, $from_f64:expr, $from_u64:expr, $put:expr) => {
+        impl<'de, $($generics)*> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct V<T>(std::marker::PhantomData<T>);
+                impl<'de, $($generics)*> Visitor<'de> for V<$type> {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(&$what)
+                    }
+                    fn visit_f64<E: de::Error>(self, value: f64) -> Result<$type, E> {
+                        let make: fn(f64) -> Option<$type> = $from_f64;
+                        make(value).ok_or_else(|| E::custom(format!("{value} is out of range; allowed: {}", $what)))
+                    }
+                    fn visit_i64<E: de::Error>(self, value: i64) -> Result<$type, E> {
+                        let make: fn(i64) -> Option<$type> = $from_u64;
+                        make(value).ok_or_else(|| E::custom(format!("{value} is out of range; allowed: {}", $what)))
+                    }
+                    fn visit_u64<E: de::Error>(self, value: u64) -> Result<$type, E> {
+                        match i64::try_from(value) {
+                            Ok(value) => self.visit_i64(value),
+                            Err(_) => Err(E::custom(format!("{value} is out of range; allowed: {}", $what))),
+                        }
+                    }
+                }
+                deserializer.deserialize_any(V::<$type>(std::marker::PhantomData))
+            }
+        }
+        impl<$($generics)*> Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let put: fn(&$type, S) -> Result<S::Ok, S::Error> = $put;
+                put(self, serializer)
+            }
+        }
+        impl<$($generics)*> JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $what.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+number!(
+    [],
+    Fraction,
+    "a number from 0 to 1".to_owned(),
+    json_schema!({"type": "number", "minimum": 0, "maximum": 1}),
+    Fraction::new,
+    |value| Fraction::new(value as f64),
+    |value, serializer| serializer.serialize_f64(value.0)
+);
+
+number!(
+    [const MIN: u64, const MAX: u64],
+    Count<MIN, MAX>,
+    format!("a whole number from {MIN} to {MAX}"),
+    json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX}),
+    |_| None,
+    |value| u64::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Count),
+    |value, serializer| serializer.serialize_u64(value.0)
+);
+
+number!(
+    [const MIN: i64, const MAX: i64],
+    Real<MIN, MAX>,
+    format!("a number from {} to {}", Real::<MIN, MAX>::LOW, Real::<MIN, MAX>::HIGH),
+    json_schema!({
+        "type": "number",
+        "minimum": Real::<MIN, MAX>::LOW,
+        "maximum": Real::<MIN, MAX>::HIGH,
+    }),
+    |value| (Real::<MIN, MAX>::LOW..=Real::<MIN, MAX>::HIGH).contains(&value).then_some(Real(value)),
+    |value| {
+        let value = value as f64;
+        (Real::<MIN, MAX>::LOW..=Real::<MIN, MAX>::HIGH).contains(&value).then_some(Real(value))
+    },
+    |value, serializer| serializer.serialize_f64(value.0)
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantities_read_numbers_with_units() {
+        assert_eq!(Rate::parse("2048 kbit/s").unwrap().bits_per_second(), 2_048_000);
+        assert_eq!(Rate::parse("1.5e3kbit/s").unwrap().bits_per_second(), 1_500_000);
+        assert_eq!(Span::parse("23.5 ms").unwrap(), Span::from_micros(23_500));
+        assert_eq!(Size::parse("1.5 MB").unwrap().bytes(), 1_500_000);
+        assert_eq!(Size::parse("64 KiB").unwrap().bytes(), 65_536);
+        assert_eq!(Distance::parse("35786 km").unwrap().metres(), 35_786_000.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_with_the_value_and_what_is_allowed() {
+        for (text, fault) in [
+            ("0 bit/s", "out of range"),
+            ("-3 Mbit/s", "out of range"),
+            ("1e400 Mbit/s", "not a finite number"),
+            ("nan kbit/s", "does not begin with a number"),
+            ("250 ms", "which is not one of bit/s"),
+            ("2048", "has no unit"),
+            ("", "does not begin with a number"),
+        ] {
+            let message = Rate::parse(text).unwrap_err().to_string();
+            assert!(message.contains(fault) && message.contains("2048 kbit/s"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn sending_time_is_exact_where_it_can_be() {
+        let rate = Rate::from_bits_per_second(10_000_000);
+        assert_eq!(rate.span_of(1500), Span::from_micros(1200));
+        assert_eq!(rate.bytes_in(Span::from_micros(1200)), 1500);
+        assert_eq!(Rate::from_bits_per_second(8).span_of(1 << 40), Span::from_secs(1 << 40));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back_the_same(rate in 1u64..=100_000_000_000_000, nanos in 0u64..1 << 60) {
+            let rate = Rate::from_bits_per_second(rate);
+            prop_assert_eq!(Rate::parse(&Quantity::text(&rate)).unwrap(), rate);
+            let span = Span::from_nanos(nanos);
+            let back = Span::parse(&Quantity::text(&span)).unwrap();
+            // Text passes through f64, which is exact to the nanosecond for 104 days.
+            prop_assert!(back.as_nanos().abs_diff(nanos) <= nanos >> 52);
+        }
+    }
+}

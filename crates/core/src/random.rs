@@ -1,0 +1,91 @@
+//! Named random streams: a stage's draws depend on (seed, run, its name) and on nothing else, so that adding
+//! a stage to a scenario changes no other stage's draws.
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use siphasher::sip128::{Hasher128, SipHasher24};
+use std::hash::Hasher;
+
+/// The source of all streams of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    seed: u64,
+    run: u64,
+}
+
+/// One stage's own sequence of random numbers (xoshiro256++).
+#[derive(Clone, Debug)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Streams {
+    /// Streams for replication number `run` under `seed`.
+    pub const fn new(seed: u64, run: u64) -> Streams {
+        Streams { seed, run }
+    }
+
+    /// The stream that belongs to `name`; equal arguments give equal streams, on every machine.
+    pub fn stream(&self, name: &str) -> Stream {
+        let mut state = [0u8; 32];
+        for (half, chunk) in state.chunks_mut(16).enumerate() {
+            let mut hasher = SipHasher24::new_with_keys(self.seed, self.run);
+            hasher.write_u8(half as u8);
+            hasher.write(name.as_bytes());
+            chunk.copy_from_slice(&hasher.finish128().as_bytes());
+        }
+        Stream(Xoshiro256PlusPlus::from_seed(state))
+    }
+}
+
+impl Stream {
+    /// Uniform in [0, 1), with 53 random bits.
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// True with probability `p`.
+    #[inline]
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.uniform() < p
+    }
+
+    /// Exponentially distributed with the given mean, in the mean's unit.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.uniform()).ln()
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_depends_on_seed_run_and_name_only() {
+        let draws = |seed, run, name: &str| {
+            let mut stream = Streams::new(seed, run).stream(name);
+            (0..4).map(|_| stream.bits()).collect::<Vec<_>>()
+        };
+        assert_eq!(draws(1, 2, "link"), draws(1, 2, "link"));
+        assert_ne!(draws(1, 2, "link"), draws(1, 2, "link2"));
+        assert_ne!(draws(1, 2, "link"), draws(1, 3, "link"));
+        assert_ne!(draws(1, 2, "link"), draws(2, 2, "link"));
+    }
+
+    #[test]
+    fn draws_have_the_moments_of_their_distribution() {
+        let mut stream = Streams::new(7, 0).stream("moments");
+        let n = 200_000;
+        let mean = (0..n).map(|_| stream.exponential(3.0)).sum::<f64>() / n as f64;
+        // The standard error of the mean is 3/sqrt(n) = 0.0067.
+        assert!((mean - 3.0).abs() < 0.03, "exponential mean {mean}");
+        let hits = (0..n).filter(|_| stream.chance(0.1)).count() as f64 / n as f64;
+        assert!((hits - 0.1).abs() < 0.004, "chance {hits}");
+    }
+}

@@ -1,0 +1,160 @@
+//! The contract of everything that a packet passes through, and what a stage may do in one call.
+
+use crate::{Packet, Probe, Recorder, Report, Time};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A way in or out of a stage, numbered from 0 by the stage itself; ins and outs are numbered apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Port(pub u16);
+
+/// One thing that a packet passes through: queue, MAC, link, channel, router, endpoint.
+///
+/// A stage never asks a clock. It is told the time, answers through the [`Outbox`], and says when it next wants
+/// to be woken; the event loop asks [`Stage::next_wake`] after every call. Each stage has one pending wake.
+pub trait Stage: Send {
+    /// A packet arrives at `port`. It must end in exactly one of: kept, sent, dropped, consumed.
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox);
+
+    /// The moment announced by [`Stage::next_wake`] has come.
+    fn wake(&mut self, now: Time, out: &mut Outbox);
+
+    /// When to wake this stage next, if at all. Never earlier than the time of the last call.
+    fn next_wake(&self) -> Option<Time>;
+
+    /// The packets that are inside at this moment.
+    fn held(&self) -> Held {
+        Held::default()
+    }
+
+    /// Writes what is worth knowing at the end of a run.
+    fn report(&self, _now: Time, _report: &mut Report) {}
+}
+
+/// Packets inside a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// How many.
+    pub packets: u64,
+    /// Their network-layer bytes.
+    pub bytes: u64,
+}
+
+/// Why a packet was dropped. Each reason is a constant beside the model that drops for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DropReason(&'static str);
+
+impl DropReason {
+    /// A reason with the words that results show.
+    pub const fn new(words: &'static str) -> DropReason {
+        DropReason(words)
+    }
+
+    /// The words.
+    pub const fn words(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Debug for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Packets and bytes that were created, consumed and dropped so far in a network.
+/// At any moment created = consumed + dropped + held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Created by endpoints.
+    pub created: Held,
+    /// Taken by the endpoint that they were meant for.
+    pub consumed: Held,
+    /// Dropped, by stage index and reason.
+    pub dropped: BTreeMap<(u32, DropReason), Held>,
+}
+
+impl Held {
+    /// Counts one more packet.
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+}
+
+/// Where a stage puts what it does in one call. Owned by the event loop and used again for every call.
+#[derive(Default)]
+pub struct Outbox {
+    sent: Vec<(Port, Packet)>,
+    stage: u32,
+    totals: Totals,
+    recorder: Recorder,
+}
+
+impl Outbox {
+    /// An empty one whose probes write to `recorder`.
+    pub fn new(recorder: Recorder) -> Outbox {
+        Outbox { recorder, ..Outbox::default() }
+    }
+
+    /// Sends a packet that is passed on out of `port`.
+    #[inline]
+    pub fn send(&mut self, port: Port, packet: Packet) {
+        self.sent.push((port, packet));
+    }
+
+    /// Sends a packet that this stage has just made.
+    #[inline]
+    pub fn create(&mut self, port: Port, packet: Packet) {
+        self.totals.created.add(&packet);
+        self.sent.push((port, packet));
+    }
+
+    /// Takes a packet that has reached the stage it was meant for, and returns it.
+    #[inline]
+    pub fn consume(&mut self, packet: Packet) -> Packet {
+        self.totals.consumed.add(&packet);
+        packet
+    }
+
+    /// Drops a packet for a named reason.
+    pub fn drop(&mut self, packet: Packet, reason: DropReason) {
+        self.totals.dropped.entry((self.stage, reason)).or_default().add(&packet);
+    }
+
+    /// Writes one row of a trace. Guard it with the `Option<Probe>` that the stage was built with, so that a trace
+    /// that is off costs one branch.
+    #[inline]
+    pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
+        self.recorder.record(probe, now, values);
+    }
+
+    /// For the event loop: the stage that is about to be called.
+    #[inline]
+    pub fn begin(&mut self, stage: u32) {
+        self.stage = stage;
+    }
+
+    /// For the event loop: what was sent in this call, in order.
+    #[inline]
+    pub fn drain(&mut self) -> std::vec::Drain<'_, (Port, Packet)> {
+        self.sent.drain(..)
+    }
+
+    /// For the event loop: whether anything was sent.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// What has been created, consumed and dropped so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The recorder, to flush it at the end.
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+}

@@ -1,0 +1,183 @@
+//! Traces and reports: tables whose columns are described once, beside the model that fills them.
+//!
+//! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a flow, a link, a
+//! terminal) and hands it to the stage as `Option<Probe>`; rows go through the [`Outbox`](crate::Outbox) to a
+//! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
+
+use crate::Time;
+
+/// One column of a table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Column {
+    /// Name, in snake case.
+    pub name: &'static str,
+    /// Unit: `s`, `bytes`, `bit/s`, `packets`, `segments`, `slots`, ... or `1` where dimensionless.
+    pub unit: &'static str,
+    /// Whether values are whole numbers (stored as 64-bit integers).
+    pub whole: bool,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+}
+
+impl Column {
+    /// A column of whole numbers.
+    pub const fn whole(name: &'static str, unit: &'static str, about: &'static str) -> Column {
+        Column { name, unit, whole: true, about }
+    }
+
+    /// A column of real numbers; NaN stands for "no value" and becomes null.
+    pub const fn real(name: &'static str, unit: &'static str, about: &'static str) -> Column {
+        Column { name, unit, whole: false, about }
+    }
+}
+
+/// A kind of row that a model writes, either as it runs (a trace) or at the end (a report).
+#[derive(PartialEq, Debug)]
+pub struct Table {
+    /// Name: the file `traces/NAME.parquet`, or the name of the report's table.
+    pub name: &'static str,
+    /// What an entity is: `flow`, `link`, `terminal`, ...
+    pub entity: &'static str,
+    /// When a row is written.
+    pub about: &'static str,
+    /// Value columns; `time` and the entity's name come before them.
+    pub columns: &'static [Column],
+}
+
+/// Permission to write rows of one table for one entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probe {
+    table: u16,
+    entity: u32,
+}
+
+/// Receives full batches of rows.
+pub trait Sink: Send {
+    /// Takes rows of `table`, and their values row by row (`table.columns.len()` each).
+    /// `entities` are the names that the rows' indices stand for.
+    fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
+}
+
+/// What every row of a trace begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// When, in nanoseconds since the start of the run.
+    pub time: u64,
+    /// Index of the entity in [`Recorder::entities`].
+    pub entity: u32,
+}
+
+struct Buffer {
+    table: &'static Table,
+    rows: Vec<Row>,
+    values: Vec<f64>,
+}
+
+/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays bounded.
+#[derive(Default)]
+pub struct Recorder {
+    buffers: Vec<Buffer>,
+    entities: Vec<String>,
+    sink: Option<Box<dyn Sink>>,
+}
+
+/// Rows in a batch: large enough that a batch costs little, small enough to stay in the second-level cache.
+const BATCH: usize = 8192;
+
+impl Recorder {
+    /// A recorder that writes to `sink`.
+    pub fn new(sink: Box<dyn Sink>) -> Recorder {
+        Recorder { sink: Some(sink), ..Recorder::default() }
+    }
+
+    /// A probe for rows of `table` about `entity`.
+    pub fn open(&mut self, table: &'static Table, entity: &str) -> Probe {
+        let index = match self.buffers.iter().position(|buffer| std::ptr::eq(buffer.table, table)) {
+            Some(index) => index,
+            None => {
+                self.buffers.push(Buffer { table, rows: Vec::new(), values: Vec::new() });
+                self.buffers.len() - 1
+            }
+        };
+        let entity = match self.entities.iter().rposition(|name| name == entity) {
+            Some(index) => index,
+            None => {
+                self.entities.push(entity.to_owned());
+                self.entities.len() - 1
+            }
+        };
+        Probe { table: index as u16, entity: entity as u32 }
+    }
+
+    /// Names of the entities, by index.
+    pub fn entities(&self) -> &[String] {
+        &self.entities
+    }
+
+    /// The tables on which probes were opened, in that order.
+    pub fn tables(&self) -> Vec<&'static Table> {
+        self.buffers.iter().map(|buffer| buffer.table).collect()
+    }
+
+    /// Writes one row.
+    #[inline]
+    pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
+        let buffer = &mut self.buffers[probe.table as usize];
+        debug_assert_eq!(values.len(), buffer.table.columns.len(), "row of {}", buffer.table.name);
+        buffer.rows.push(Row { time: now.as_nanos(), entity: probe.entity });
+        buffer.values.extend_from_slice(values);
+        if buffer.rows.len() >= BATCH {
+            Self::hand_over(buffer, &self.entities, &mut self.sink);
+        }
+    }
+
+    /// Hands over what is left; call it at the end of a run.
+    pub fn flush(&mut self) {
+        for buffer in &mut self.buffers {
+            if !buffer.rows.is_empty() {
+                Self::hand_over(buffer, &self.entities, &mut self.sink);
+            }
+        }
+    }
+
+    /// Flushes and gives the sink back, to close it.
+    pub fn finish(&mut self) -> Option<Box<dyn Sink>> {
+        self.flush();
+        self.sink.take()
+    }
+
+    fn hand_over(buffer: &mut Buffer, entities: &[String], sink: &mut Option<Box<dyn Sink>>) {
+        let columns = buffer.table.columns.len();
+        let rows = std::mem::replace(&mut buffer.rows, Vec::with_capacity(BATCH));
+        let values = std::mem::replace(&mut buffer.values, Vec::with_capacity(BATCH * columns));
+        if let Some(sink) = sink {
+            sink.rows(buffer.table, entities, rows, values);
+        }
+    }
+}
+
+/// What the stages say at the end of a run: rows of tables, one per entity.
+#[derive(Default)]
+pub struct Report {
+    rows: Vec<(&'static Table, String, Vec<f64>)>,
+}
+
+impl Report {
+    /// Adds the row of `entity`.
+    pub fn row(&mut self, table: &'static Table, entity: &str, values: &[f64]) {
+        assert_eq!(values.len(), table.columns.len(), "row of {}", table.name);
+        self.rows.push((table, entity.to_owned(), values.to_vec()));
+    }
+
+    /// All rows in the order in which they were written: table, entity, values.
+    pub fn rows(&self) -> &[(&'static Table, String, Vec<f64>)] {
+        &self.rows
+    }
+
+    /// One value, by table name, entity and column; `None` when there is no such row or the value is NaN.
+    pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
+        let (table, _, values) = self.rows.iter().find(|(t, e, _)| t.name == table && e == entity)?;
+        let index = table.columns.iter().position(|c| c.name == column)?;
+        Some(values[index]).filter(|value| !value.is_nan())
+    }
+}

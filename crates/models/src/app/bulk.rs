@@ -1,0 +1,53 @@
+//! Bulk transfer: the source sends as much as it can, or a given number of bytes, and then closes.
+//!
+//! ```toml
+//! app = { kind = "bulk", size = "12 MB" }
+//! ```
+
+use super::{Actions, App, End, Event};
+use bentpipe_core::{Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A bulk transfer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How much to send; endless when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+}
+
+struct Sender {
+    bytes: u64,
+}
+
+struct Receiver;
+
+pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
+    match end {
+        End::Source => Box::new(Sender { bytes: config.size.map_or(u64::MAX, Size::bytes) }),
+        End::Destination => Box::new(Receiver),
+    }
+}
+
+impl App for Sender {
+    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = true,
+            Event::Connected => {
+                actions.send = self.bytes;
+                actions.close = self.bytes != u64::MAX;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl App for Receiver {
+    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+        if event == Event::PeerClosed {
+            actions.close = true;
+        }
+    }
+}

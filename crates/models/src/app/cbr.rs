@@ -1,0 +1,134 @@
+//! Constant bit rate, optionally on and off: datagrams of one size at one rate while on.
+//!
+//! With `on` and `off` both given, the source alternates between sending and silence, beginning with sending; the
+//! lengths are exact by default and exponentially distributed with these means when `distribution` says so.
+//!
+//! ```toml
+//! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
+//! ```
+
+use super::{Actions, App, End, Event};
+use bentpipe_core::{Rate, Size, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A constant-bit-rate source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate of the payload while on.
+    pub rate: Rate,
+    /// Payload of one datagram.
+    #[serde(default = "datagram")]
+    pub datagram: Size,
+    /// Length of a burst; always on when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Span>,
+    /// Length of the silence after a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<Span>,
+    /// How the lengths of bursts and silences are distributed.
+    #[serde(default)]
+    pub distribution: Distribution,
+}
+
+/// Distribution of the lengths of bursts and silences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Always the given length.
+    #[default]
+    Constant,
+    /// Exponential with the given length as its mean.
+    Exponential,
+}
+
+fn datagram() -> Size {
+    Size::from_bytes(1000)
+}
+
+struct Source {
+    config: Config,
+    interval: Span,
+    burst_end: Time,
+}
+
+struct Sink;
+
+pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
+    match end {
+        End::Source => Box::new(Source {
+            config: config.clone(),
+            interval: config.rate.span_of(config.datagram.bytes()),
+            burst_end: Time::MAX,
+        }),
+        End::Destination => Box::new(Sink),
+    }
+}
+
+impl Source {
+    fn length(&self, mean: Span, stream: &mut Stream) -> Span {
+        match self.config.distribution {
+            Distribution::Constant => mean,
+            Distribution::Exponential => Span::from_secs_f64(stream.exponential(mean.as_secs_f64())),
+        }
+    }
+
+    fn send(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
+        actions.send = self.config.datagram.bytes();
+        let next = now + self.interval;
+        actions.timer = Some(if next < self.burst_end {
+            next
+        } else {
+            let silence = self.length(self.config.off.unwrap_or(Span::ZERO), stream);
+            let resume = self.burst_end + silence;
+            self.burst_end = resume + self.length(self.config.on.unwrap_or(Span::MAX), stream);
+            resume.max(next)
+        });
+    }
+}
+
+impl App for Source {
+    fn on(&mut self, now: Time, event: Event, stream: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = true,
+            Event::Connected => {
+                if let (Some(on), Some(_)) = (self.config.on, self.config.off) {
+                    self.burst_end = now + self.length(on, stream);
+                }
+                self.send(now, stream, actions);
+            }
+            Event::Timer => self.send(now, stream, actions),
+            _ => {}
+        }
+    }
+}
+
+impl App for Sink {
+    fn on(&mut self, _now: Time, _event: Event, _stream: &mut Stream, _actions: &mut Actions) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    #[test]
+    fn an_on_off_source_sends_its_rate_while_on_and_nothing_while_off() {
+        let config: Config =
+            serde_json::from_str(r#"{"rate": "8 kbit/s", "datagram": "100 B", "on": "1 s", "off": "2 s"}"#)
+                .unwrap();
+        let mut app = build(&config, End::Source);
+        let mut stream = Streams::new(1, 0).stream("test");
+        let (mut now, mut event, mut sent) = (Time::ZERO, Event::Connected, Vec::new());
+        while now < Time::from_nanos(6_000_000_000) {
+            let mut actions = Actions::default();
+            app.on(now, event, &mut stream, &mut actions);
+            sent.push((now.as_nanos() / 100_000_000, actions.send));
+            (now, event) = (actions.timer.unwrap(), Event::Timer);
+        }
+        // 8 kbit/s of 100-byte datagrams is one each 100 ms: ten in each second that is on.
+        let expected: Vec<_> = (0..10).chain(30..40).map(|tenth| (tenth, 100)).collect();
+        assert_eq!(sent, expected);
+    }
+}

@@ -1,0 +1,176 @@
+//! What every transport reports about a flow at the end of a run: one row from its source, one from its
+//! destination, which results join by the flow's name.
+
+use bentpipe_core::{Column, Report, Span, Table, Time};
+use hdrhistogram::Histogram;
+
+/// What the source of a flow knows.
+pub static SOURCE: Table = Table {
+    name: "flow_source",
+    entity: "flow",
+    about: "at the end of the run, by the flow's source",
+    columns: &[
+        Column::real("start", "s", "when the application started"),
+        Column::whole("sent_bytes", "bytes", "payload sent for the first time"),
+        Column::whole("sent_packets", "packets", "data packets sent, retransmissions included"),
+        Column::whole("retransmissions", "packets", "data packets sent again"),
+        Column::whole("timeouts", "1", "retransmission time-outs"),
+        Column::real("rtt_mean", "s", "mean of the round-trip time samples"),
+        Column::real("rtt_min", "s", "smallest round-trip time sample"),
+        Column::real("rtt_p50", "s", "median of the round-trip time samples"),
+        Column::real("rtt_p95", "s", "95th percentile of the round-trip time samples"),
+        Column::real("rtt_max", "s", "largest round-trip time sample"),
+        Column::real("completed", "s", "when the last byte was acknowledged, for a flow that ended"),
+    ],
+};
+
+/// What the destination of a flow knows.
+pub static DESTINATION: Table = Table {
+    name: "flow_destination",
+    entity: "flow",
+    about: "at the end of the run, by the flow's destination",
+    columns: &[
+        Column::whole("delivered_bytes", "bytes", "payload delivered in order to the application"),
+        Column::whole("delivered_packets", "packets", "data packets that arrived, duplicates included"),
+        Column::real("last_delivery", "s", "when the last payload was delivered"),
+        Column::real("delay_mean", "s", "mean one-way delay of data packets"),
+        Column::real("delay_p95", "s", "95th percentile of the one-way delay of data packets"),
+        Column::real("delay_max", "s", "largest one-way delay of data packets"),
+    ],
+};
+
+/// Statistics of spans in fixed memory: exact mean and extremes, percentiles to three significant digits
+/// (HdrHistogram, 1 us to 10 h).
+#[derive(Clone, Debug)]
+pub struct SpanStatistics {
+    histogram: Histogram<u64>,
+    sum: u128,
+    min: Span,
+    max: Span,
+}
+
+impl Default for SpanStatistics {
+    fn default() -> SpanStatistics {
+        let histogram = Histogram::new_with_bounds(1, 36_000_000_000, 3).expect("the bounds are constants");
+        SpanStatistics { histogram, sum: 0, min: Span::MAX, max: Span::ZERO }
+    }
+}
+
+impl SpanStatistics {
+    /// Adds one sample.
+    #[inline]
+    pub fn add(&mut self, span: Span) {
+        self.histogram.saturating_record(span.as_micros());
+        self.sum += u128::from(span.as_nanos());
+        self.min = self.min.min(span);
+        self.max = self.max.max(span);
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Mean in seconds; NaN without samples.
+    pub fn mean(&self) -> f64 {
+        match self.count() {
+            0 => f64::NAN,
+            n => self.sum as f64 / n as f64 / 1e9,
+        }
+    }
+
+    /// Percentile (0 to 100) in seconds; NaN without samples.
+    pub fn percentile(&self, percent: f64) -> f64 {
+        match self.count() {
+            0 => f64::NAN,
+            _ => self.histogram.value_at_percentile(percent) as f64 / 1e6,
+        }
+    }
+
+    /// Smallest sample in seconds; NaN without samples.
+    pub fn min(&self) -> f64 {
+        if self.count() == 0 {
+            f64::NAN
+        } else {
+            self.min.as_secs_f64()
+        }
+    }
+
+    /// Largest sample in seconds; NaN without samples.
+    pub fn max(&self) -> f64 {
+        if self.count() == 0 {
+            f64::NAN
+        } else {
+            self.max.as_secs_f64()
+        }
+    }
+}
+
+/// Counters of a flow's source.
+#[derive(Clone, Debug, Default)]
+pub struct SourceCounters {
+    /// When the application started.
+    pub start: Option<Time>,
+    /// Payload bytes sent for the first time.
+    pub sent_bytes: u64,
+    /// Data packets sent.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission time-outs.
+    pub timeouts: u64,
+    /// Round-trip time samples.
+    pub rtt: SpanStatistics,
+    /// When everything was acknowledged and closed.
+    pub completed: Option<Time>,
+}
+
+impl SourceCounters {
+    /// Writes the row of `flow`.
+    pub fn report(&self, flow: &str, report: &mut Report) {
+        let moment = |time: Option<Time>| time.map_or(f64::NAN, Time::as_secs_f64);
+        let rtt = &self.rtt;
+        let values = [
+            moment(self.start),
+            self.sent_bytes as f64,
+            self.sent_packets as f64,
+            self.retransmissions as f64,
+            self.timeouts as f64,
+            rtt.mean(),
+            rtt.min(),
+            rtt.percentile(50.0),
+            rtt.percentile(95.0),
+            rtt.max(),
+            moment(self.completed),
+        ];
+        report.row(&SOURCE, flow, &values);
+    }
+}
+
+/// Counters of a flow's destination.
+#[derive(Clone, Debug, Default)]
+pub struct DestinationCounters {
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Data packets that arrived.
+    pub delivered_packets: u64,
+    /// When the last payload was delivered.
+    pub last_delivery: Option<Time>,
+    /// One-way delays of data packets.
+    pub delay: SpanStatistics,
+}
+
+impl DestinationCounters {
+    /// Writes the row of `flow`.
+    pub fn report(&self, flow: &str, report: &mut Report) {
+        let values = [
+            self.delivered_bytes as f64,
+            self.delivered_packets as f64,
+            self.last_delivery.map_or(f64::NAN, Time::as_secs_f64),
+            self.delay.mean(),
+            self.delay.percentile(95.0),
+            self.delay.max(),
+        ];
+        report.row(&DESTINATION, flow, &values);
+    }
+}

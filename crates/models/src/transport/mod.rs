@@ -1,0 +1,4 @@
+//! End-to-end transport protocols.
+
+pub mod flow;
+pub mod tcp;

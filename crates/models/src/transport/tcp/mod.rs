@@ -1,0 +1,3 @@
+//! The Transmission Control Protocol (RFC 9293).
+
+pub mod congestion;
