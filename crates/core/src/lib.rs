@@ -13,10 +13,12 @@ mod time;
 mod trace;
 
 pub use kind::name_alone;
-pub use packet::{Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags};
+pub use packet::{
+    Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions,
+};
 pub use problem::{Problem, Problems};
 pub use quantity::{Count, Distance, Fraction, Quantity, QuantityError, Rate, Real, Size};
 pub use random::{Stream, Streams};
-pub use stage::{DropReason, Held, Outbox, Port, Stage, Totals};
+pub use stage::{Capture, DropReason, Held, Outbox, Port, Stage, Totals};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};

@@ -92,12 +92,23 @@ pub struct Segment {
     pub payload: u16,
     /// Control flags.
     pub flags: SegmentFlags,
-    /// Timestamp value of the sender (RFC 7323), when the option is in use.
-    pub timestamp: u32,
-    /// Echoed timestamp (RFC 7323), when the option is in use.
-    pub timestamp_echo: u32,
-    /// Selective acknowledgments (RFC 2018), when there are any.
-    pub sack: Option<Box<SackBlocks>>,
+    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with padding.
+    pub timestamps: Option<(u32, u32)>,
+    /// Options that few segments carry.
+    pub options: Option<Box<SegmentOptions>>,
+}
+
+/// TCP options other than timestamps; their bytes are part of the packet's size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SegmentOptions {
+    /// Maximum segment size (RFC 9293, section 3.7.1), on SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift count (RFC 7323), on SYN only.
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgment permitted (RFC 2018), on SYN only.
+    pub sack_permitted: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: SackBlocks,
 }
 
 /// Control flags of a segment as a bit set with the bits of the TCP header.

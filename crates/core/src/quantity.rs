@@ -426,7 +426,7 @@ macro_rules! number {
 number!(
     [],
     Fraction,
-    "a number from 0 to 1".to_owned(),
+    format!("a number from {} to {}", 0, 1),
     json_schema!({"type": "number", "minimum": 0, "maximum": 1}),
     Fraction::new,
     |value| Fraction::new(value as f64),

@@ -90,6 +90,13 @@ pub struct Outbox {
     stage: u32,
     totals: Totals,
     recorder: Recorder,
+    capture: Option<Box<dyn Capture>>,
+}
+
+/// Takes packets as a capture tool would see them at an interface.
+pub trait Capture: Send {
+    /// A packet passes `interface` at `now`.
+    fn packet(&mut self, interface: u32, now: Time, packet: &Packet);
 }
 
 impl Outbox {
@@ -128,6 +135,19 @@ impl Outbox {
     #[inline]
     pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
         self.recorder.record(probe, now, values);
+    }
+
+    /// Shows a packet to the capture, if there is one. Guard it with the interface that the stage was built with.
+    #[inline]
+    pub fn capture(&mut self, interface: u32, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.packet(interface, now, packet);
+        }
+    }
+
+    /// Sets what captured packets go to.
+    pub fn set_capture(&mut self, capture: Option<Box<dyn Capture>>) -> Option<Box<dyn Capture>> {
+        std::mem::replace(&mut self.capture, capture)
     }
 
     /// For the event loop: the stage that is about to be called.
