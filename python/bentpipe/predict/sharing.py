@@ -1,0 +1,92 @@
+"""How well a shared link is used and how fairly it is shared.
+
+Equations 15 to 18 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA" (2009):
+efficiency of the assigned capacity, the index of Jain, Chiu and Hawe (1984), the fair share and the
+utilisation. They are definitions rather than predictions; prediction, simulation and measurement are judged
+by the same ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import refuse, require_at_least, require_not_negative, require_positive
+
+FloatArray = NDArray[np.float64]
+
+
+def efficiency(used_bit_s: float, assigned_bit_s: float) -> float:
+    """eta_N = used / assigned capacity, equation 15. Raises ``ValueError`` where more is used than assigned.
+
+    Volumes in place of rates give the same number. A terminal to which nothing is assigned has no efficiency.
+
+    >>> efficiency(used_bit_s=512e3, assigned_bit_s=2048e3)
+    0.25
+    """
+    require_positive("assigned_bit_s", assigned_bit_s)
+    if not (0 <= used_bit_s <= assigned_bit_s):
+        raise refuse("used_bit_s", used_bit_s, f"from 0 to assigned_bit_s = {assigned_bit_s!r}")
+    return used_bit_s / assigned_bit_s
+
+
+def fair_share_bit_s(capacity_bit_s: float, flows: int) -> float:
+    """F_i = B / n, equation 17: what each of ``flows`` flows would have if all had the same. Raises
+    ``ValueError``.
+
+    >>> fair_share_bit_s(2048e3, 4)
+    512000.0
+    """
+    require_positive("capacity_bit_s", capacity_bit_s)
+    require_at_least("flows", flows, 1)
+    return capacity_bit_s / flows
+
+
+def jain_index(throughput_bit_s: ArrayLike, fair_share_bit_s: ArrayLike = 1.0) -> FloatArray:
+    """Jain's index over x_i = T_i / F_i, equation 16: (sum x_i)^2 / (n sum x_i^2).
+
+    ``throughput_bit_s`` has shape ``(flows,)`` or ``(flows, ...)``, for instance flows by times; the result
+    has the shape without the first axis, values from 1/n (one flow has all) to 1 (all have their share), and
+    NaN where no flow has anything. ``fair_share_bit_s`` is one number, which then cancels out, or one per
+    flow. Raises ``ValueError`` for negative throughputs, for no flows, and for shares that are not positive.
+
+    >>> float(jain_index([1e6, 1e6, 0.0, 0.0]))
+    0.5
+    >>> jain_index([[2.0, 1.0], [2.0, 0.0]]).tolist()
+    [1.0, 0.5]
+    """
+    throughput = _throughputs(throughput_bit_s)
+    share = np.asarray(fair_share_bit_s, dtype=np.float64)
+    if not bool(np.all(share > 0)) or share.shape not in ((), throughput.shape[:1]):
+        raise refuse("fair_share_bit_s", fair_share_bit_s, "above 0, and one number or one per flow")
+    if share.shape:
+        share = share.reshape(-1, *(1,) * (throughput.ndim - 1))
+    x = throughput / share
+    # The index does not depend on the scale; scaling by the largest keeps the squares of tiny rates from
+    # vanishing.
+    largest = x.max(axis=0)
+    x = x / np.where(largest > 0, largest, 1.0)
+    squares = len(x) * np.sum(x**2, axis=0)
+    index = np.full(squares.shape, np.nan)
+    np.divide(np.sum(x, axis=0) ** 2, squares, out=index, where=squares > 0)
+    return index
+
+
+def utilisation(throughput_bit_s: ArrayLike, capacity_bit_s: float) -> FloatArray:
+    """eta_U = sum T_i / B, equation 18; shapes as for :func:`jain_index`. Raises ``ValueError``.
+
+    >>> float(utilisation([512e3, 1024e3], 2048e3))
+    0.75
+    """
+    require_positive("capacity_bit_s", capacity_bit_s)
+    share: FloatArray = np.asarray(np.sum(_throughputs(throughput_bit_s), axis=0) / capacity_bit_s)
+    return share
+
+
+def _throughputs(throughput_bit_s: ArrayLike) -> FloatArray:
+    throughput = np.asarray(throughput_bit_s, dtype=np.float64)
+    require_at_least("number of flows in throughput_bit_s", len(throughput) if throughput.ndim else 0, 1)
+    if throughput.size:
+        require_not_negative("least of throughput_bit_s", float(throughput.min()))
+        require_not_negative("greatest of throughput_bit_s", float(throughput.max()))
+    return throughput
