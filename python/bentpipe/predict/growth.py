@@ -1,0 +1,247 @@
+"""Growth of the congestion window, round trip by round trip, towards a ceiling.
+
+The model behind equations 2 to 9 of the DAMA study (Luglio, Roseti and Zampognaro, 2009) taken as a
+staircase: in each round trip the sender sends one window and has it acknowledged at the end; the next window
+is twice as large below ssthresh (never beyond it) and one segment larger from there on. Equations 7 and 9 sum
+this staircase, so a curve drawn from it and a transfer time computed from them agree; a curve continuous in
+time would not (its slow start sends 1/ln 2 times as much).
+
+The study's equations know no link rate. Here the window stops at a ceiling (the pipe, the receiver's window
+or what random loss allows), because beyond it more window is queue and not throughput. So the cwnd drawn here
+levels off where a simulated one, with a deep buffer, grows on.
+
+Limits: no queueing delay, no loss, no delayed acknowledgement, and the round-trip time is constant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .checks import refuse, require_at_least, require_not_negative, require_positive
+
+FloatArray = NDArray[np.float64]
+
+
+def next_window_segments(window: float, ssthresh: float) -> float:
+    """The window of the next round trip, in segments (RFC 5681, section 3.1; equations 2 and 5 of the study).
+
+    >>> next_window_segments(8, 20), next_window_segments(16, 20), next_window_segments(20, 20)
+    (16, 20, 21)
+    """
+    return min(2 * window, ssthresh) if window < ssthresh else window + 1
+
+
+def count_round_trips(transfer_segments: int, initial_window: float, ssthresh: float = math.inf) -> int:
+    """Whole round trips to have ``transfer_segments`` segments acknowledged, the handshake not included.
+
+    The direct count that equation 9 approximates by a formula: the last window, however little of it is used,
+    costs a full round trip. All arguments are in segments, each at least 1. Raises ``ValueError``.
+
+    >>> count_round_trips(1, 1), count_round_trips(7, 1), count_round_trips(8, 1)
+    (1, 3, 4)
+    >>> count_round_trips(100, initial_window=10, ssthresh=10)  # 10 + 11 + ... + 17 = 108
+    8
+    """
+    require_at_least("transfer_segments", transfer_segments, 1)
+    require_start(initial_window, ssthresh)
+    window, sent, rounds = initial_window, 0.0, 0
+    while sent < transfer_segments:
+        sent += window
+        rounds += 1
+        window = next_window_segments(window, ssthresh)
+    return rounds
+
+
+def round_trips_to_window(target_segments: float, initial_window: float, ssthresh: float = math.inf) -> int:
+    """Round trips until the window is ``target_segments`` or more, the handshake not included.
+
+    >>> round_trips_to_window(85.3, initial_window=1, ssthresh=20)  # 1 2 4 8 16 20, then 66 steps of one
+    71
+    """
+    require_positive("target_segments", target_segments)
+    require_start(initial_window, ssthresh)
+    window, rounds = initial_window, 0
+    while window < min(target_segments, ssthresh):
+        window = next_window_segments(window, ssthresh)
+        rounds += 1
+    return rounds + max(0, math.ceil(target_segments - window))
+
+
+def round_windows_segments(
+    rounds: int, initial_window: float, ssthresh: float = math.inf, ceiling_segments: float = math.inf
+) -> FloatArray:
+    """Window of each round trip in segments, up to ``rounds`` of them or to the ceiling, whichever comes
+    first.
+
+    Returns an array of shape ``(n,)``, ``1 <= n <= rounds``; where the ceiling was reached it is the last
+    value and stands for all later round trips.
+
+    >>> round_windows_segments(6, 1, ssthresh=4).tolist()
+    [1.0, 2.0, 4.0, 5.0, 6.0, 7.0]
+    >>> round_windows_segments(100, 1, ssthresh=4, ceiling_segments=5.5).tolist()
+    [1.0, 2.0, 4.0, 5.0, 5.5]
+    """
+    require_at_least("rounds", rounds, 1)
+    require_start(initial_window, ssthresh)
+    if not ceiling_segments > 0:
+        raise refuse("ceiling_segments", ceiling_segments, "above 0")
+    start = [float(initial_window)]
+    while start[-1] < min(ssthresh, ceiling_segments) and len(start) < rounds:
+        start.append(next_window_segments(start[-1], ssthresh))
+    left = rounds - len(start)
+    steps = min(left, math.ceil(ceiling_segments - start[-1])) if ceiling_segments < math.inf else left
+    linear = start[-1] + np.arange(1, max(0, steps) + 1, dtype=np.float64)
+    windows: FloatArray = np.minimum(np.concatenate((np.array(start), linear)), ceiling_segments)
+    return windows
+
+
+@dataclass(frozen=True)
+class GrowthCurve:
+    """A long-lived flow against time; four arrays of one shape ``(points,)``.
+
+    ``goodput_bit_s`` is that of the round trip which ``time_s`` falls into, ``delivered_bytes`` is what has
+    been delivered since the start, taken as even within a round trip.
+    """
+
+    time_s: FloatArray
+    window_segments: FloatArray
+    goodput_bit_s: FloatArray
+    delivered_bytes: FloatArray
+
+    def as_dict(self) -> dict[str, list[float]]:
+        """The four arrays as lists, ready for JSON."""
+        return {
+            "time_s": self.time_s.tolist(),
+            "window_segments": self.window_segments.tolist(),
+            "goodput_bit_s": self.goodput_bit_s.tolist(),
+            "delivered_bytes": self.delivered_bytes.tolist(),
+        }
+
+
+def growth_curve(
+    duration_s: float,
+    *,
+    rtt_s: float,
+    segment_bytes: int,
+    ceiling_bit_s: float,
+    initial_window: float = 1,
+    ssthresh: float = math.inf,
+    points: int = 401,
+) -> GrowthCurve:
+    """Window, goodput and bytes delivered against time, at ``points`` even moments from 0 to ``duration_s``.
+
+    The first round trip is the handshake (equation 1). ``segment_bytes`` is payload; ``ceiling_bit_s`` is the
+    highest goodput the flow can have, see :func:`bentpipe.predict.steady_goodput_bit_s`. Raises
+    ``ValueError``.
+
+    >>> curve = growth_curve(3, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4, points=7)
+    >>> curve.window_segments.tolist()
+    [1.0, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0]
+    >>> curve.goodput_bit_s.tolist()
+    [0.0, 16000.0, 32000.0, 64000.0, 80000.0, 80000.0, 80000.0]
+    >>> curve.delivered_bytes.tolist()
+    [0.0, 0.0, 1000.0, 3000.0, 7000.0, 12000.0, 17000.0]
+    """
+    require_positive("duration_s", duration_s)
+    require_at_least("points", points, 2)
+    windows = _windows_until(duration_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
+    time_s = np.linspace(0.0, duration_s, points)
+    progress = time_s / rtt_s - 1
+    index = np.clip(np.floor(progress + ROUNDING).astype(np.int64), 0, len(windows) - 1)
+    window = windows[index]
+    goodput = np.where(progress + ROUNDING < 0, 0.0, window * 8 * segment_bytes / rtt_s)
+    delivered = _delivered_segments(windows, progress) * segment_bytes
+    return GrowthCurve(time_s, window, goodput, delivered)
+
+
+def delivered_bytes(
+    duration_s: float,
+    *,
+    rtt_s: float,
+    segment_bytes: int,
+    ceiling_bit_s: float,
+    initial_window: float = 1,
+    ssthresh: float = math.inf,
+) -> float:
+    """Bytes delivered from the start of the handshake to ``duration_s``; arguments as for
+    :func:`growth_curve`.
+
+    >>> delivered_bytes(2.25, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4)
+    9500.0
+    """
+    require_not_negative("duration_s", duration_s)
+    windows = _windows_until(duration_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
+    return float(_delivered_segments(windows, np.array([duration_s / rtt_s - 1]))[0]) * segment_bytes
+
+
+def bounded_transfer_time_s(
+    size_bytes: int,
+    *,
+    rtt_s: float,
+    segment_bytes: int,
+    ceiling_bit_s: float,
+    initial_window: float = 1,
+    ssthresh: float = math.inf,
+) -> float:
+    """Time to deliver ``size_bytes`` under the ceiling, handshake included: equation 9 with a link rate.
+
+    The inverse of :func:`delivered_bytes`, but never below two round trips: one for the handshake, and one
+    for the data and its acknowledgement, however short it is. Raises ``ValueError``.
+
+    >>> bounded_transfer_time_s(9500, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4)
+    2.25
+    """
+    require_at_least("size_bytes", size_bytes, 1)
+    require_positive("ceiling_bit_s", ceiling_bit_s)
+    enough_s = 8 * size_bytes / ceiling_bit_s
+    # From slow start on, the ceiling is reached or the transfer is over; both need no more than this many
+    # rounds.
+    rounds = count_round_trips(math.ceil(size_bytes / segment_bytes), initial_window, ssthresh)
+    horizon_s = enough_s + (rounds + 2) * rtt_s
+    windows = _windows_until(horizon_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
+    size_segments = size_bytes / segment_bytes
+    before = np.concatenate((np.zeros(1), np.cumsum(windows[:-1])))
+    index = int(np.searchsorted(before, size_segments, side="left")) - 1
+    round_trips = index + (size_segments - float(before[index])) / float(windows[index])
+    return rtt_s * (1 + max(1.0, round_trips))
+
+
+def require_start(initial_window: float, ssthresh: float) -> None:
+    """Check the two numbers a connection starts with, in segments; ssthresh may be infinite (no threshold
+    known)."""
+    require_at_least("initial_window", initial_window, 1)
+    require_at_least("ssthresh", ssthresh, 1, infinite=True)
+
+
+def _windows_until(
+    duration_s: float,
+    rtt_s: float,
+    segment_bytes: int,
+    ceiling_bit_s: float,
+    initial_window: float,
+    ssthresh: float,
+) -> FloatArray:
+    require_positive("rtt_s", rtt_s)
+    require_positive("segment_bytes", segment_bytes)
+    require_positive("ceiling_bit_s", ceiling_bit_s)
+    rounds = max(1, math.ceil(duration_s / rtt_s))
+    ceiling_segments = ceiling_bit_s * rtt_s / (8 * segment_bytes)
+    return round_windows_segments(rounds, initial_window, ssthresh, ceiling_segments)
+
+
+def _delivered_segments(windows: FloatArray, progress: FloatArray) -> FloatArray:
+    """Segments delivered after ``progress`` round trips of data; the last window goes on for ever."""
+    before = np.concatenate((np.zeros(1), np.cumsum(windows[:-1])))
+    progress = np.maximum(progress, 0.0)
+    index = np.minimum(np.floor(progress).astype(np.int64), len(windows) - 1)
+    delivered: FloatArray = before[index] + windows[index] * (progress - index)
+    return delivered
+
+
+#: A moment this many round trips before the end of a round counts as its end: t / RTT is rarely a whole
+#: number in binary.
+ROUNDING = 1e-9
