@@ -1,0 +1,104 @@
+"""The *predict* instrument: what the equations say, next to which simulation and measurement are drawn.
+
+:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with the equation
+it is. Pure Python and numpy, independent of the scenario format and of the engine.
+"""
+
+from .cubic import cubic_k_s, cubic_mean_window_segments, cubic_segments_s, cubic_window_segments
+from .dama import (
+    SCHEMES,
+    DelayRange,
+    Scheme,
+    TransferTime,
+    access_delay,
+    congestion_avoidance_round_trips,
+    congestion_avoidance_segments,
+    congestion_avoidance_window_segments,
+    handshake_time_s,
+    round_trip,
+    slow_start_round_trips,
+    slow_start_segments,
+    slow_start_time_s,
+    slow_start_window_segments,
+    transfer_time,
+)
+from .flow import RESPONSES, Limit, LossBounds, Prediction, Response, predict_flow
+from .growth import (
+    GrowthCurve,
+    bounded_transfer_time_s,
+    count_round_trips,
+    delivered_bytes,
+    growth_curve,
+    round_trips_to_window,
+    round_windows_segments,
+)
+from .response import (
+    mathis_segments_s,
+    padhye_approximate_segments_s,
+    padhye_full_segments_s,
+    padhye_triple_duplicate_segments_s,
+)
+from .rto import RtoEstimator, backed_off_rto_s, rto_sequence_s, steady_rto_s
+from .sharing import efficiency, fair_share_bit_s, jain_index, utilisation
+from .tfrc import mean_loss_interval_segments, tfrc_rate_byte_s
+from .window import (
+    bandwidth_delay_product_bytes,
+    goodput_ceiling_bit_s,
+    serialisation_time_s,
+    steady_goodput_bit_s,
+    window_limited_rate_bit_s,
+)
+
+__all__ = [
+    "RESPONSES",
+    "SCHEMES",
+    "DelayRange",
+    "GrowthCurve",
+    "Limit",
+    "LossBounds",
+    "Prediction",
+    "Response",
+    "RtoEstimator",
+    "Scheme",
+    "TransferTime",
+    "access_delay",
+    "backed_off_rto_s",
+    "bandwidth_delay_product_bytes",
+    "bounded_transfer_time_s",
+    "congestion_avoidance_round_trips",
+    "congestion_avoidance_segments",
+    "congestion_avoidance_window_segments",
+    "count_round_trips",
+    "cubic_k_s",
+    "cubic_mean_window_segments",
+    "cubic_segments_s",
+    "cubic_window_segments",
+    "delivered_bytes",
+    "efficiency",
+    "fair_share_bit_s",
+    "goodput_ceiling_bit_s",
+    "growth_curve",
+    "handshake_time_s",
+    "jain_index",
+    "mathis_segments_s",
+    "mean_loss_interval_segments",
+    "padhye_approximate_segments_s",
+    "padhye_full_segments_s",
+    "padhye_triple_duplicate_segments_s",
+    "predict_flow",
+    "round_trip",
+    "round_trips_to_window",
+    "round_windows_segments",
+    "rto_sequence_s",
+    "serialisation_time_s",
+    "slow_start_round_trips",
+    "slow_start_segments",
+    "slow_start_time_s",
+    "slow_start_window_segments",
+    "steady_goodput_bit_s",
+    "steady_rto_s",
+    "tfrc_rate_byte_s",
+    "transfer_time",
+    "utilisation",
+    "window_limited_rate_bit_s",
+]
