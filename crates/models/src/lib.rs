@@ -1,4 +1,8 @@
 //! bentpipe's models, in folders in the order in which a packet meets them. Pure: no clock, no thread, no I/O.
 
 pub mod app;
+pub mod channel;
+pub mod link;
+pub mod net;
+pub mod queue;
 pub mod transport;

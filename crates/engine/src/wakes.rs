@@ -1,0 +1,140 @@
+//! The event queue: one pending wake per stage, in an indexed 4-ary heap.
+//!
+//! Holding one entry per waiting stage rather than one per packet in flight keeps it so small that it stays in
+//! the first-level cache. Equal times come out in the order of the stages' numbers.
+
+use bentpipe_core::Time;
+
+const ARITY: usize = 4;
+const ABSENT: u32 = u32::MAX;
+
+/// Pending wakes of stages, which are numbered from 0.
+#[derive(Default)]
+pub struct Wakes {
+    heap: Vec<(Time, u32)>,
+    /// Position in the heap, by stage.
+    position: Vec<u32>,
+}
+
+impl Wakes {
+    /// An empty queue for `stages` stages.
+    pub fn new(stages: usize) -> Wakes {
+        Wakes { heap: Vec::with_capacity(stages), position: vec![ABSENT; stages] }
+    }
+
+    /// The earliest wake and its stage.
+    #[inline]
+    pub fn first(&self) -> Option<(Time, u32)> {
+        self.heap.first().copied()
+    }
+
+    /// Sets, moves or (with `None`) removes the wake of `stage`.
+    #[inline]
+    pub fn set(&mut self, stage: u32, wake: Option<Time>) {
+        let at = self.position[stage as usize];
+        match (at, wake) {
+            (ABSENT, None) => {}
+            (ABSENT, Some(time)) => {
+                self.heap.push((time, stage));
+                self.rise(self.heap.len() - 1);
+            }
+            (at, Some(time)) => {
+                let at = at as usize;
+                let before = self.heap[at].0;
+                if time != before {
+                    self.heap[at].0 = time;
+                    if time < before {
+                        self.rise(at);
+                    } else {
+                        self.sink(at);
+                    }
+                }
+            }
+            (at, None) => {
+                let at = at as usize;
+                self.position[stage as usize] = ABSENT;
+                let last = self.heap.pop().expect("the stage is in the heap");
+                if at < self.heap.len() {
+                    let gone = std::mem::replace(&mut self.heap[at], last);
+                    self.position[last.1 as usize] = at as u32;
+                    if last < gone {
+                        self.rise(at);
+                    } else {
+                        self.sink(at);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rise(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.place(at, self.heap[parent]);
+            at = parent;
+        }
+        self.place(at, entry);
+    }
+
+    fn sink(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        loop {
+            let first = at * ARITY + 1;
+            if first >= self.heap.len() {
+                break;
+            }
+            let last = (first + ARITY).min(self.heap.len());
+            let mut least = first;
+            for child in first + 1..last {
+                if self.heap[child] < self.heap[least] {
+                    least = child;
+                }
+            }
+            if entry <= self.heap[least] {
+                break;
+            }
+            self.place(at, self.heap[least]);
+            at = least;
+        }
+        self.place(at, entry);
+    }
+
+    #[inline]
+    fn place(&mut self, at: usize, entry: (Time, u32)) {
+        self.heap[at] = entry;
+        self.position[entry.1 as usize] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn agrees_with_an_ordered_set(
+            changes in prop::collection::vec((0u32..40, prop::option::weighted(0.8, 0u64..50)), 1..400)
+        ) {
+            let mut wakes = Wakes::new(40);
+            let mut times = vec![None; 40];
+            let mut model = BTreeSet::new();
+            for (stage, wake) in changes {
+                let wake = wake.map(Time::from_nanos);
+                if let Some(old) = std::mem::replace(&mut times[stage as usize], wake) {
+                    model.remove(&(old, stage));
+                }
+                if let Some(new) = wake {
+                    model.insert((new, stage));
+                }
+                wakes.set(stage, wake);
+                prop_assert_eq!(wakes.first(), model.first().copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Independent bit errors: a packet of n bytes survives with probability (1 - BER)^(8 n), since one wrong bit
+//! spoils its checksum.
+//!
+//! ```toml
+//! error = { kind = "bit", rate = 1e-7 }
+//! ```
+
+use super::Process;
+use bentpipe_core::{Fraction, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Independent bit errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Probability that a bit is wrong (BER).
+    pub rate: Fraction,
+}
+
+struct Independent {
+    /// ln(1 - BER), per bit.
+    log_survival: f64,
+}
+
+pub(super) fn build(config: &Config) -> Box<dyn Process> {
+    Box::new(Independent { log_survival: (-config.rate.value()).ln_1p() })
+}
+
+impl Process for Independent {
+    fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
+        let survival = (self.log_survival * 8.0 * f64::from(bytes)).exp();
+        stream.uniform() >= survival
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    #[test]
+    fn packets_survive_as_often_as_all_their_bits_do() {
+        let mut stream = Streams::new(3, 0).stream("channel");
+        let config: Config = serde_json::from_str(r#"{"rate": 1e-5}"#).unwrap();
+        let mut process = build(&config);
+        let trials = 200_000;
+        let spoiled = (0..trials).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count() as f64;
+        // 1 - (1 - 1e-5)^12000 = 0.11308; the standard error over 200 000 trials is 0.0007.
+        assert!((spoiled / trials as f64 - 0.11308).abs() < 0.003, "{spoiled}");
+    }
+
+    #[test]
+    fn a_channel_at_rate_one_spoils_everything_and_at_zero_nothing() {
+        let mut stream = Streams::new(3, 0).stream("channel");
+        for (rate, expected) in [(1.0, true), (0.0, false)] {
+            let mut process = build(&Config { rate: Fraction::new(rate).unwrap() });
+            assert!((0..100).all(|_| process.spoils(Time::ZERO, 40, &mut stream) == expected));
+        }
+    }
+}

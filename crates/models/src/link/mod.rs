@@ -1,0 +1,250 @@
+//! A link in one direction: queue, transmission at a rate, errors, propagation - in one stage.
+//!
+//! The departure of a packet is computed when it arrives, since the queue is first in, first out and the discipline
+//! decides at arrival; so a hop costs one wake, at the delivery, where the textbook has three events (enqueued,
+//! transmitted, propagated). Packets in flight wait in one ring in order of delivery.
+//!
+//! Limits: the rate and the delay stay as they are once a packet is admitted.
+
+use crate::channel::{self, Process, SPOILED};
+use crate::queue::{self, Admission, Backlog, Verdict};
+use bentpipe_core::{
+    Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table, Time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate at the network layer.
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    pub delay: Span,
+    /// The queue in front of the link.
+    #[serde(default)]
+    pub queue: queue::Config,
+    /// What the channel spoils.
+    #[serde(default)]
+    pub error: channel::Config,
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        problems.within("queue", |problems| self.queue.check(problems));
+    }
+}
+
+/// Trace of a link: what each arriving packet found.
+pub static TRACE: Table = Table {
+    name: "link",
+    entity: "link",
+    about: "when a packet arrives at the link's queue",
+    columns: &[
+        Column::whole("queue_packets", "packets", "packets that wait, after this arrival"),
+        Column::whole("queue_bytes", "bytes", "bytes that wait, after this arrival"),
+        Column::whole("dropped", "packets", "packets that the queue has dropped so far"),
+    ],
+};
+
+/// What a link did in a run.
+pub static REPORT: Table = Table {
+    name: "link",
+    entity: "link",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("packets", "packets", "packets that were transmitted"),
+        Column::whole("bytes", "bytes", "bytes that were transmitted"),
+        Column::real("utilisation", "1", "share of the run in which the link was transmitting"),
+        Column::whole("queue_drops", "packets", "packets dropped by the queue"),
+        Column::whole("error_drops", "packets", "packets spoiled by the channel"),
+        Column::whole("queue_max", "packets", "most packets that waited at once"),
+        Column::real("wait_mean", "s", "mean wait in the queue"),
+    ],
+};
+
+/// The stage: in port 0, out port 0.
+pub struct Link {
+    name: String,
+    rate: Rate,
+    delay: Span,
+    admission: Box<dyn Admission>,
+    errors: Option<Box<dyn Process>>,
+    stream: Stream,
+    probe: Option<Probe>,
+    /// When the transmitter has sent everything that was admitted.
+    free_at: Time,
+    /// Start of transmission and size of what waits.
+    waiting: VecDeque<(Time, u32)>,
+    backlog: Backlog,
+    /// Admitted packets by the moment of their delivery.
+    flying: VecDeque<(Time, Packet)>,
+    held_bytes: u64,
+    packets: u64,
+    bytes: u64,
+    busy: Span,
+    queue_drops: u64,
+    error_drops: u64,
+    queue_max: u64,
+    wait: Span,
+}
+
+impl Link {
+    /// A link under the name that results use, with its own random stream.
+    pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
+        Link {
+            name: name.to_owned(),
+            rate: config.rate,
+            delay: config.delay,
+            admission: config.queue.build(),
+            errors: config.error.build(),
+            stream,
+            probe,
+            free_at: Time::ZERO,
+            waiting: VecDeque::new(),
+            backlog: Backlog::default(),
+            flying: VecDeque::new(),
+            held_bytes: 0,
+            packets: 0,
+            bytes: 0,
+            busy: Span::ZERO,
+            queue_drops: 0,
+            error_drops: 0,
+            queue_max: 0,
+            wait: Span::ZERO,
+        }
+    }
+
+    fn forget_started(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(size);
+        }
+    }
+}
+
+impl Stage for Link {
+    fn receive(&mut self, now: Time, _port: Port, mut packet: Packet, out: &mut Outbox) {
+        self.forget_started(now);
+        match self.admission.admit(now, &mut packet, self.backlog, &mut self.stream) {
+            Verdict::Drop(reason) => {
+                self.queue_drops += 1;
+                out.drop(packet, reason);
+            }
+            Verdict::Admit => {
+                let size = packet.size;
+                let start = now.max(self.free_at);
+                let sending = self.rate.span_of(u64::from(size));
+                if start > now {
+                    self.waiting.push_back((start, size));
+                    self.backlog.packets += 1;
+                    self.backlog.bytes += u64::from(size);
+                    self.queue_max = self.queue_max.max(self.backlog.packets);
+                    self.wait += start.since(now);
+                }
+                self.free_at = start + sending;
+                self.busy += sending;
+                self.packets += 1;
+                self.bytes += u64::from(size);
+                self.held_bytes += u64::from(size);
+                self.flying.push_back((self.free_at + self.delay, packet));
+            }
+        }
+        if let Some(probe) = self.probe {
+            let Backlog { packets, bytes } = self.backlog;
+            out.record(probe, now, &[packets as f64, bytes as f64, self.queue_drops as f64]);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while self.flying.front().is_some_and(|(delivery, _)| *delivery <= now) {
+            let (delivery, packet) = self.flying.pop_front().expect("there is a front");
+            self.held_bytes -= u64::from(packet.size);
+            let spoiled = match &mut self.errors {
+                Some(errors) => errors.spoils(delivery, packet.size, &mut self.stream),
+                None => false,
+            };
+            if spoiled {
+                self.error_drops += 1;
+                out.drop(packet, SPOILED);
+            } else {
+                out.send(Port(0), packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        self.flying.front().map(|(delivery, _)| *delivery)
+    }
+
+    fn held(&self) -> Held {
+        Held { packets: self.flying.len() as u64, bytes: self.held_bytes }
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        // What was admitted but is not yet transmitted does not count as transmission time.
+        let busy = self.busy.saturating_sub(self.free_at.since(now));
+        let values = [
+            self.packets as f64,
+            self.bytes as f64,
+            busy.as_secs_f64() / now.as_secs_f64(),
+            self.queue_drops as f64,
+            self.error_drops as f64,
+            self.queue_max as f64,
+            if self.packets == 0 { f64::NAN } else { self.wait.as_secs_f64() / self.packets as f64 },
+        ];
+        report.row(&REPORT, &self.name, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::drop_tail;
+    use bentpipe_core::{Body, Count, Ecn, FlowId, NodeId, Streams};
+
+    fn packet(number: u32, size: u32) -> Packet {
+        Packet {
+            birth: Time::ZERO,
+            number,
+            size,
+            flow: FlowId(0),
+            source: NodeId(0),
+            destination: NodeId(1),
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            body: Body::Datagram,
+        }
+    }
+
+    #[test]
+    fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
+        let config = Config {
+            rate: Rate::from_bits_per_second(12_000_000),
+            delay: Span::from_millis(250),
+            queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
+            error: channel::Config::default(),
+        };
+        let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+        let mut out = Outbox::default();
+        for number in 0..5 {
+            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+        }
+        // One in transmission and two waiting; 1500 bytes take 1 ms.
+        assert_eq!(out.totals().dropped.values().map(|held| held.packets).sum::<u64>(), 2);
+        let mut deliveries = Vec::new();
+        while let Some(wake) = link.next_wake() {
+            link.wake(wake, &mut out);
+            deliveries.extend(out.drain().map(|(_, packet)| (packet.number, wake.as_nanos() / 1_000_000)));
+        }
+        assert_eq!(deliveries, [(0, 251), (1, 252), (2, 253)]);
+    }
+}

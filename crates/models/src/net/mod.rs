@@ -1,0 +1,3 @@
+//! The network layer: routers.
+
+pub mod router;

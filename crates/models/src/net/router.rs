@@ -1,0 +1,84 @@
+//! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their flows.
+//! It takes no time; queues and rates are the links'.
+//!
+//! Out ports: links first, in the order in which they were attached, then the endpoints.
+
+use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Stage, Time};
+
+/// There is no route to the packet's destination.
+pub const NO_ROUTE: DropReason = DropReason::new("no route");
+/// No endpoint of the packet's flow is at this node.
+pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
+
+/// The stage. What comes in is treated alike, whatever the port.
+pub struct Router {
+    node: NodeId,
+    /// Out port by destination; nodes beyond the end take the default.
+    routes: Vec<Option<Port>>,
+    default: Option<Port>,
+    /// Endpoints at this node, sorted by flow.
+    endpoints: Vec<(FlowId, Port)>,
+    interface: Option<u32>,
+}
+
+impl Router {
+    /// A router for `node` whose packets are captured at `interface`, if given.
+    pub fn new(node: NodeId, interface: Option<u32>) -> Router {
+        Router { node, routes: Vec::new(), default: None, endpoints: Vec::new(), interface }
+    }
+
+    /// Sends everything without a route of its own out of `port`.
+    pub fn set_default(&mut self, port: Port) {
+        self.default = Some(port);
+    }
+
+    /// Sends what is for `destination` out of `port`.
+    pub fn set_route(&mut self, destination: NodeId, port: Port) {
+        let index = destination.0 as usize;
+        if self.routes.len() <= index {
+            self.routes.resize(index + 1, None);
+        }
+        self.routes[index] = Some(port);
+    }
+
+    /// Hands the packets of `flow` that are for this node out of `port`.
+    pub fn set_endpoint(&mut self, flow: FlowId, port: Port) {
+        let at = self.endpoints.partition_point(|(other, _)| *other < flow);
+        self.endpoints.insert(at, (flow, port));
+    }
+
+    fn endpoint(&self, flow: FlowId) -> Option<Port> {
+        match &self.endpoints[..] {
+            [(only, port)] => (*only == flow).then_some(*port),
+            all => all.binary_search_by_key(&flow, |(flow, _)| *flow).ok().map(|at| all[at].1),
+        }
+    }
+}
+
+impl Stage for Router {
+    #[inline]
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        if let Some(interface) = self.interface {
+            out.capture(interface, now, &packet);
+        }
+        if packet.destination == self.node {
+            match self.endpoint(packet.flow) {
+                Some(port) => out.send(port, packet),
+                None => out.drop(packet, NO_ENDPOINT),
+            }
+        } else {
+            let route = self.routes.get(packet.destination.0 as usize).copied().flatten().or(self.default);
+            match route {
+                Some(port) => out.send(port, packet),
+                None => out.drop(packet, NO_ROUTE),
+            }
+        }
+    }
+
+    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+}

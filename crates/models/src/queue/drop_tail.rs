@@ -1,0 +1,58 @@
+//! Drop tail: first in, first out, full at a number of packets or of bytes.
+//!
+//! The packet in transmission is not counted, as in a Linux or ns-3 device queue.
+//!
+//! ```toml
+//! queue = { kind = "drop-tail", packets = 417 }
+//! ```
+
+use super::{Admission, Backlog, Verdict};
+use bentpipe_core::{Count, DropReason, Packet, Problems, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The queue was full.
+pub const FULL: DropReason = DropReason::new("queue full");
+
+/// A drop-tail queue; without a limit it takes everything.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most packets that wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Count<1, 1_000_000_000>>,
+    /// The most bytes that wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Size>,
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        if self.bytes.is_some_and(|bytes| bytes.bytes() < 1500) {
+            problems.add("bytes", "a queue must hold at least one packet of 1500 B; allowed: 1500 B or more");
+        }
+    }
+}
+
+struct DropTail {
+    packets: u64,
+    bytes: u64,
+}
+
+pub(super) fn build(config: &Config) -> Box<dyn Admission> {
+    Box::new(DropTail {
+        packets: config.packets.map_or(u64::MAX, Count::value),
+        bytes: config.bytes.map_or(u64::MAX, Size::bytes),
+    })
+}
+
+impl Admission for DropTail {
+    fn admit(&mut self, _now: Time, packet: &mut Packet, backlog: Backlog, _stream: &mut Stream) -> Verdict {
+        if backlog.packets < self.packets && backlog.bytes + u64::from(packet.size) <= self.bytes {
+            Verdict::Admit
+        } else {
+            Verdict::Drop(FULL)
+        }
+    }
+}
