@@ -51,7 +51,9 @@ pub struct State {
     pub rtt_min_us: u32,
     /// One of the `CA_` constants.
     pub ca_state: u32,
-    /// 1 when the congestion window is what limits sending (Linux' `tcp_is_cwnd_limited`).
+    /// 1 when the congestion window is what limited sending in the last window (Linux' flag of that name, kept by
+    /// `tcp_cwnd_validate`). What Linux adds to it in slow start (`tcp_is_cwnd_limited`: also while cwnd is below
+    /// twice `max_packets_out`), the variants' header adds.
     pub is_cwnd_limited: u32,
     /// Non-zero while the connection is limited by its application (`delivered` at which that ends).
     pub app_limited: u32,
@@ -65,7 +67,15 @@ pub struct State {
     pub sk_pacing_status: u32,
     /// Random bits for algorithms that draw, refreshed by the endpoint before each call of `cong_control`.
     pub random: u32,
+    /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. Not for the endpoint.
+    pub icsk_ca_priv: [u64; 13],
+    /// The variant's parameters in the order in which it declares them, written when the variant is set. (In the
+    /// kernel they are constants of the loaded object.) Not for the endpoint.
+    pub parameters: [u32; MAX_PARAMETERS],
 }
+
+/// Most parameters that a variant can have.
+pub const MAX_PARAMETERS: usize = 32;
 
 /// `snd_ssthresh` before any loss (Linux' TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -142,7 +152,8 @@ pub struct RateSample {
 
 /// A congestion control of one connection. When each operation is called, in Linux:
 ///
-/// - `init` when the connection is established (`tcp_init_congestion_control`), `release` when it ends;
+/// - `init` when the connection is established (`tcp_init_congestion_control`). It clears the variant's own state
+///   and sets its parameters, so it comes before all others, also after a change of variant;
 /// - `ssthresh` on entering recovery, CWR or loss (`tcp_init_cwnd_reduction`, `tcp_enter_loss`): returns the new
 ///   slow-start threshold in segments;
 /// - `cong_avoid` for an acknowledgment that advanced, when [`has_cong_control`](Self::has_cong_control) is false
