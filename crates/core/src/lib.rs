@@ -19,6 +19,6 @@ pub use packet::{
 pub use problem::{Problem, Problems};
 pub use quantity::{Count, Distance, Fraction, Quantity, QuantityError, Rate, Real, Size};
 pub use random::{Stream, Streams};
-pub use stage::{Capture, DropReason, Held, Outbox, Port, Stage, Totals};
+pub use stage::{Capture, DropReason, Held, Outbox, Port, Sent, Stage, Totals};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};

@@ -1,7 +1,7 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
 use crate::{Packet, Probe, Recorder, Report, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 /// A way in or out of a stage, numbered from 0 by the stage itself; ins and outs are numbered apart.
@@ -86,11 +86,22 @@ impl Held {
 /// Where a stage puts what it does in one call. Owned by the event loop and used again for every call.
 #[derive(Default)]
 pub struct Outbox {
-    sent: Vec<(Port, Packet)>,
+    sent: VecDeque<Sent>,
     stage: u32,
     totals: Totals,
     recorder: Recorder,
     capture: Option<Box<dyn Capture>>,
+}
+
+/// A packet on its way out of a stage.
+#[derive(Debug)]
+pub struct Sent {
+    /// The stage that sent it.
+    pub stage: u32,
+    /// The stage's out port.
+    pub port: Port,
+    /// The packet.
+    pub packet: Packet,
 }
 
 /// Takes packets as a capture tool would see them at an interface.
@@ -108,14 +119,14 @@ impl Outbox {
     /// Sends a packet that is passed on out of `port`.
     #[inline]
     pub fn send(&mut self, port: Port, packet: Packet) {
-        self.sent.push((port, packet));
+        self.sent.push_back(Sent { stage: self.stage, port, packet });
     }
 
     /// Sends a packet that this stage has just made.
     #[inline]
     pub fn create(&mut self, port: Port, packet: Packet) {
         self.totals.created.add(&packet);
-        self.sent.push((port, packet));
+        self.sent.push_back(Sent { stage: self.stage, port, packet });
     }
 
     /// Takes a packet that has reached the stage it was meant for, and returns it.
@@ -156,16 +167,10 @@ impl Outbox {
         self.stage = stage;
     }
 
-    /// For the event loop: what was sent in this call, in order.
+    /// For the event loop: the next packet that was sent, in the order of sending.
     #[inline]
-    pub fn drain(&mut self) -> std::vec::Drain<'_, (Port, Packet)> {
-        self.sent.drain(..)
-    }
-
-    /// For the event loop: whether anything was sent.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.sent.is_empty()
+    pub fn next_sent(&mut self) -> Option<Sent> {
+        self.sent.pop_front()
     }
 
     /// What has been created, consumed and dropped so far.

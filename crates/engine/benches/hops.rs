@@ -1,4 +1,5 @@
 //! Packet-hops per second through a chain of links without TCP.
+#![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{
     Body, Ecn, FlowId, Held, NodeId, Outbox, Packet, Port, Rate, Span, Stage, Streams, Time,

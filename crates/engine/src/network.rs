@@ -3,7 +3,6 @@
 
 use crate::wakes::Wakes;
 use bentpipe_core::{Held, Outbox, Packet, Port, Report, Stage, Time};
-use std::collections::VecDeque;
 
 /// Number of a stage in its network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,8 +26,6 @@ pub struct Network {
     offsets: Vec<u32>,
     wakes: Wakes,
     out: Outbox,
-    /// Packets on their way to a stage at the present moment.
-    arriving: VecDeque<(Wire, Packet)>,
     events: u64,
     receives: u64,
 }
@@ -87,17 +84,7 @@ impl Graph {
         for (index, stage) in self.stages.iter().enumerate() {
             wakes.set(index as u32, stage.next_wake());
         }
-        Network {
-            stages: self.stages,
-            names: self.names,
-            wires,
-            offsets,
-            wakes,
-            out,
-            arriving: VecDeque::new(),
-            events: 0,
-            receives: 0,
-        }
+        Network { stages: self.stages, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
     }
 }
 
@@ -117,8 +104,16 @@ impl Network {
             }
             self.events += 1;
             self.out.begin(stage);
-            self.stages[stage as usize].wake(time, &mut self.out);
-            self.settle(time, stage);
+            let woken = &mut self.stages[stage as usize];
+            woken.wake(time, &mut self.out);
+            let wake = woken.next_wake();
+            debug_assert!(
+                wake.is_none_or(|wake| wake >= time),
+                "{} wakes in the past",
+                self.names[stage as usize]
+            );
+            self.wakes.set(stage, wake);
+            self.deliver(time);
         }
     }
 
@@ -129,48 +124,26 @@ impl Network {
 
     /// Hands in a packet from outside, at `now`.
     pub fn inject(&mut self, now: Time, stage: StageId, port: Port, packet: Packet) {
-        self.arriving.push_back((Wire { stage: stage.0, port }, packet));
+        self.receive(now, Wire { stage: stage.0, port }, packet);
         self.deliver(now);
     }
 
-    /// After a call of `stage`: notes its next wake and delivers what it sent.
     #[inline]
-    fn settle(&mut self, now: Time, stage: u32) {
-        let wake = self.stages[stage as usize].next_wake();
-        debug_assert!(
-            wake.is_none_or(|wake| wake >= now),
-            "{} wakes in the past",
-            self.names[stage as usize]
-        );
-        self.wakes.set(stage, wake);
-        if !self.out.is_empty() {
-            self.collect(stage);
-            self.deliver(now);
-        }
+    fn receive(&mut self, now: Time, wire: Wire, packet: Packet) {
+        self.receives += 1;
+        self.out.begin(wire.stage);
+        let stage = &mut self.stages[wire.stage as usize];
+        stage.receive(now, wire.port, packet, &mut self.out);
+        self.wakes.set(wire.stage, stage.next_wake());
     }
 
-    #[inline]
-    fn collect(&mut self, stage: u32) {
-        let (begin, end) = (self.offsets[stage as usize] as usize, self.offsets[stage as usize + 1] as usize);
-        let wires = &self.wires[begin..end];
-        for (port, packet) in self.out.drain() {
-            let wire = wires[port.0 as usize];
-            self.arriving.push_back((wire, packet));
-        }
-    }
-
+    /// Delivers what has been sent at this moment, and what is sent in answer, in the order of sending.
     #[inline]
     fn deliver(&mut self, now: Time) {
-        while let Some((wire, packet)) = self.arriving.pop_front() {
-            self.receives += 1;
-            let stage = wire.stage;
-            self.out.begin(stage);
-            self.stages[stage as usize].receive(now, wire.port, packet, &mut self.out);
-            let wake = self.stages[stage as usize].next_wake();
-            self.wakes.set(stage, wake);
-            if !self.out.is_empty() {
-                self.collect(stage);
-            }
+        while let Some(sent) = self.out.next_sent() {
+            let offset = self.offsets[sent.stage as usize] as usize + sent.port.0 as usize;
+            let wire = self.wires[offset];
+            self.receive(now, wire, sent.packet);
         }
     }
 

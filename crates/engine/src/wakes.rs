@@ -8,10 +8,28 @@ use bentpipe_core::Time;
 const ARITY: usize = 4;
 const ABSENT: u32 = u32::MAX;
 
+/// Time and stage in one number, so that two entries compare without a branch.
+type Entry = u128;
+
+#[inline]
+fn entry(time: Time, stage: u32) -> Entry {
+    (time.as_nanos() as u128) << 32 | stage as u128
+}
+
+#[inline]
+fn time_of(entry: Entry) -> Time {
+    Time::from_nanos((entry >> 32) as u64)
+}
+
+#[inline]
+fn stage_of(entry: Entry) -> u32 {
+    entry as u32
+}
+
 /// Pending wakes of stages, which are numbered from 0.
 #[derive(Default)]
 pub struct Wakes {
-    heap: Vec<(Time, u32)>,
+    heap: Vec<Entry>,
     /// Position in the heap, by stage.
     position: Vec<u32>,
 }
@@ -25,7 +43,7 @@ impl Wakes {
     /// The earliest wake and its stage.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
-        self.heap.first().copied()
+        self.heap.first().map(|&first| (time_of(first), stage_of(first)))
     }
 
     /// Sets, moves or (with `None`) removes the wake of `stage`.
@@ -35,15 +53,15 @@ impl Wakes {
         match (at, wake) {
             (ABSENT, None) => {}
             (ABSENT, Some(time)) => {
-                self.heap.push((time, stage));
+                self.heap.push(entry(time, stage));
                 self.rise(self.heap.len() - 1);
             }
             (at, Some(time)) => {
                 let at = at as usize;
-                let before = self.heap[at].0;
-                if time != before {
-                    self.heap[at].0 = time;
-                    if time < before {
+                let (before, after) = (self.heap[at], entry(time, stage));
+                if after != before {
+                    self.heap[at] = after;
+                    if after < before {
                         self.rise(at);
                     } else {
                         self.sink(at);
@@ -56,7 +74,7 @@ impl Wakes {
                 let last = self.heap.pop().expect("the stage is in the heap");
                 if at < self.heap.len() {
                     let gone = std::mem::replace(&mut self.heap[at], last);
-                    self.position[last.1 as usize] = at as u32;
+                    self.position[stage_of(last) as usize] = at as u32;
                     if last < gone {
                         self.rise(at);
                     } else {
@@ -88,25 +106,25 @@ impl Wakes {
                 break;
             }
             let last = (first + ARITY).min(self.heap.len());
-            let mut least = first;
-            for child in first + 1..last {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
+            let (mut least, mut least_entry) = (first, self.heap[first]);
+            for (offset, &child) in self.heap[first + 1..last].iter().enumerate() {
+                if child < least_entry {
+                    (least, least_entry) = (first + 1 + offset, child);
                 }
             }
-            if entry <= self.heap[least] {
+            if entry <= least_entry {
                 break;
             }
-            self.place(at, self.heap[least]);
+            self.place(at, least_entry);
             at = least;
         }
         self.place(at, entry);
     }
 
     #[inline]
-    fn place(&mut self, at: usize, entry: (Time, u32)) {
+    fn place(&mut self, at: usize, entry: Entry) {
         self.heap[at] = entry;
-        self.position[entry.1 as usize] = at as u32;
+        self.position[stage_of(entry) as usize] = at as u32;
     }
 }
 
