@@ -33,7 +33,7 @@ pub struct Network {
 /// A network as it is put together.
 #[derive(Default)]
 pub struct Graph {
-    stages: Vec<Box<dyn Stage>>,
+    stages: Vec<Option<Box<dyn Stage>>>,
     names: Vec<String>,
     wires: Vec<Vec<Wire>>,
 }
@@ -41,10 +41,22 @@ pub struct Graph {
 impl Graph {
     /// Adds a stage under a name that no other stage has.
     pub fn add(&mut self, name: impl Into<String>, stage: Box<dyn Stage>) -> StageId {
-        self.stages.push(stage);
+        let id = self.reserve(name);
+        self.fill(id, stage);
+        id
+    }
+
+    /// Takes a number for a stage that comes later, so that others can be wired to it.
+    pub fn reserve(&mut self, name: impl Into<String>) -> StageId {
+        self.stages.push(None);
         self.names.push(name.into());
         self.wires.push(Vec::new());
         StageId(self.stages.len() as u32 - 1)
+    }
+
+    /// Puts a stage where its number was reserved.
+    pub fn fill(&mut self, id: StageId, stage: Box<dyn Stage>) {
+        self.stages[id.0 as usize] = Some(stage);
     }
 
     /// Leads out port `from` to in port `to`. Several out ports may lead to one in port.
@@ -80,11 +92,14 @@ impl Graph {
             wires.extend_from_slice(of_stage);
             offsets.push(wires.len() as u32);
         }
-        let mut wakes = Wakes::new(self.stages.len());
-        for (index, stage) in self.stages.iter().enumerate() {
+        let filled =
+            |(stage, name): (Option<_>, &String)| stage.unwrap_or_else(|| panic!("stage {name} is missing"));
+        let stages: Vec<Box<dyn Stage>> = self.stages.into_iter().zip(&self.names).map(filled).collect();
+        let mut wakes = Wakes::new(stages.len());
+        for (index, stage) in stages.iter().enumerate() {
             wakes.set(index as u32, stage.next_wake());
         }
-        Network { stages: self.stages, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
+        Network { stages, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
     }
 }
 
