@@ -1,0 +1,49 @@
+# What this repository can do. `make` alone says so.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+NATIVE := python/bentpipe/_native.abi3.so
+# Everything that the compiled engine is made of.
+SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help build run test bench lock generate clean venv
+
+help: ## This list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+build: venv $(BIN)/bentpipe ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
+
+venv:
+	@scripts/venv
+
+$(BIN)/bentpipe $(NATIVE) &: $(SOURCES) | venv
+	@echo "bentpipe: compiling the engine"
+	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --release
+	@touch $(BIN)/bentpipe $(NATIVE)
+
+run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
+	@scripts/run
+
+test: build ## Every check and every test
+	@scripts/test
+
+bench: build ## Speed and memory, as ratios against a baseline in the same session
+	@scripts/bench
+
+generate: build ## Write again what is generated from the engine: types, reference pages
+	@$(BIN)/python scripts/generate
+
+lock: venv ## Write requirements.txt again from pyproject.toml, with the newest versions
+	@$(BIN)/python -m pip install --quiet uv
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra dev --python-version 3.11 --universal -o requirements.txt
+
+clean: ## Remove all that was built, and nothing else
+	rm -rf .venv target dist build $(NATIVE) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find python tests studies scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

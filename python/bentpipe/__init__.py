@@ -1,0 +1,64 @@
+"""bentpipe: how the Internet behaves over satellites.
+
+Describe a network once, then predict it with equations or simulate it in virtual time, and see both side by side::
+
+    import bentpipe as bp
+
+    run = bp.simulate("examples/dvb-rcs-upload.toml", seed=1)
+    run.flows            # one row per flow, a Polars DataFrame
+    run.trace("cwnd")    # time (s), flow, cwnd (segments)
+
+What is here is the public interface; plots are in :mod:`bentpipe.plots`, the equations in :mod:`bentpipe.predict`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ._native import ScenarioError
+    from .errors import InputError
+    from .prediction import predict_scenario
+    from .runs import Run, open_run
+    from .scenarios import Scenario, check, load, schema
+    from .simulation import simulate
+
+__all__ = [
+    "InputError",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "check",
+    "load",
+    "open_run",
+    "predict_scenario",
+    "schema",
+    "simulate",
+]
+
+# Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
+_HOME: Final = {
+    "InputError": "errors",
+    "Run": "runs",
+    "Scenario": "scenarios",
+    "ScenarioError": "_native",
+    "check": "scenarios",
+    "load": "scenarios",
+    "open_run": "runs",
+    "predict_scenario": "prediction",
+    "schema": "scenarios",
+    "simulate": "simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("._native", __name__).version()
+    if name in _HOME:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME, "__version__"])

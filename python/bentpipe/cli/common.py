@@ -1,0 +1,70 @@
+"""What every command shares: options, and errors turned into a message and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from bentpipe.errors import InputError
+
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="The scenario, a TOML file.", show_default=False)
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY.PATH=VALUE",
+        help="Replace a value of the scenario, for instance flow.upload.transport.congestion=vegas; repeatable.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="Where the result goes.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+#: Exit codes: the caller's fault, as for a wrong option; ours or the machine's.
+BAD_INPUT = 2
+TROUBLE = 1
+
+
+def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
+    """Print a message to stderr and exit."""
+    typer.echo(message if message.startswith("bentpipe:") else f"bentpipe: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with its errors as messages: no traceback for what the caller can put right."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except ValueError as error:
+            if not isinstance(error, InputError) and not _is_scenario_error(error):
+                raise
+            fail(str(error))
+        except BrokenPipeError:
+            # Whoever read our output has had enough; flushing at exit must not complain again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(128 + 13) from None
+        except OSError as error:
+            fail(str(error), TROUBLE)
+        except KeyboardInterrupt:
+            raise typer.Exit(128 + 2) from None
+
+    return run
+
+
+def _is_scenario_error(error: ValueError) -> bool:
+    from bentpipe import _native
+
+    return isinstance(error, _native.ScenarioError)

@@ -1,0 +1,60 @@
+"""``bentpipe new``: a scenario to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe.errors import InputError, unknown
+
+from .common import Json
+
+
+def new(
+    preset: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PRESET",
+            help="The preset to begin with; without one they are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write; PRESET.toml if not given, - for standard output.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a commented scenario from a preset."""
+    from bentpipe import _native
+
+    from .output import print_json, print_table, write_text
+
+    presets = {name: (about, text) for name, about, text in _native.presets()}
+    if preset is None:
+        if json:
+            print_json([{"name": name, "about": about} for name, (about, _) in presets.items()])
+        else:
+            print_table(
+                ["preset", "what it is"],
+                [[name, about] for name, (about, _) in presets.items()],
+                text_columns=2,
+            )
+        return
+    if preset not in presets:
+        raise unknown("preset", preset, presets)
+    about, text = presets[preset]
+    file = out or Path(f"{preset}.toml")
+    if json:
+        print_json({"name": preset, "about": about, "toml": text})
+    elif str(file) == "-":
+        typer.echo(text.rstrip("\n"))
+    elif file.exists():
+        raise InputError(f"{file} exists and is left alone: choose another name with --out")
+    else:
+        write_text(file, text)
+        typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)

@@ -1,0 +1,64 @@
+"""Tables and JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+def print_json(document: Any) -> None:
+    """A document as JSON; NaN and infinity, which JSON cannot say, as null."""
+    typer.echo(json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can say it.
+
+    >>> plain({"a": float("nan"), "b": (1, Path("x"))})
+    {'a': None, 'b': [1, 'x']}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
+) -> None:
+    """Rows under headings; the first ``text_columns`` columns are words and the others numbers. A heading's second
+    line is for its unit."""
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1),
+    )
+    for index, column in enumerate(columns):
+        words = index < text_columns
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, markup=False).print(table)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file and say so on stderr, where it does not disturb a pipe."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    typer.echo(f"written  {path}", err=True)

@@ -1,0 +1,57 @@
+"""The table of flows that ``simulate``, ``compare`` and ``report`` show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bentpipe.quantities import number
+
+from .output import print_table
+
+if TYPE_CHECKING:
+    from bentpipe.results import FlowResult
+
+_NUMBERS = (
+    "goodput\nkbit/s",
+    "predicted\nkbit/s",
+    "RTT mean\nms",
+    "p95\nms",
+    "predicted\nms",
+    "effi-\nciency",
+    "time-\nouts",
+)
+
+
+def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
+    """Flows of runs, each run with the labels that tell it from the others."""
+    labels = list(runs[0][0]) if runs else []
+    several = len({flow.flow for _, flows in runs for flow in flows}) > 1
+    words = [*labels, *(["flow"] if several or not labels else [])]
+    rows = [
+        [
+            *(own[label] for label in labels),
+            *([flow.flow] if len(words) > len(labels) else []),
+            *_numbers(flow),
+        ]
+        for own, flows in runs
+        for flow in flows
+    ]
+    print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+
+
+def _numbers(flow: FlowResult) -> list[str]:
+    percent = None if flow.efficiency is None else 100 * flow.efficiency
+    return [
+        _scaled(flow.goodput, 1e-3),
+        _scaled(flow.predicted_goodput, 1e-3),
+        _scaled(flow.rtt_mean, 1e3),
+        _scaled(flow.rtt_p95, 1e3),
+        _scaled(flow.predicted_rtt, 1e3),
+        "-" if percent is None else f"{percent:.0f} %",
+        "-" if flow.timeouts is None else str(flow.timeouts),
+    ]
+
+
+def _scaled(value: float | None, factor: float) -> str:
+    return number(None if value is None else value * factor)

@@ -1,0 +1,37 @@
+"""``bentpipe show``: the scenario with everything resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Json, Out, Overrides
+
+
+def show(
+    scenario: Annotated[
+        Path,
+        typer.Argument(metavar="SCENARIO", help="A scenario, or the folder of a run.", show_default=False),
+    ],
+    overrides: Overrides = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Print the resolved scenario.
+
+    Presets and overrides are in place, every default is explicit.
+    """
+    from bentpipe.scenarios import load
+
+    from .output import print_json, write_text
+
+    source = scenario / "scenario.toml" if (scenario / "provenance.json").is_file() else scenario
+    loaded = load(source, overrides or [])
+    if out is not None:
+        write_text(out, loaded.toml)
+    elif json:
+        print_json(loaded.data)
+    else:
+        typer.echo(loaded.toml.rstrip("\n"))

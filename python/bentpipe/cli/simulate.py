@@ -1,0 +1,138 @@
+"""``bentpipe simulate``: one run, or one for each combination of varied values."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from .common import Json, Out, Overrides, ScenarioFile, Seed
+from .stopping import Stop, stoppable
+
+if TYPE_CHECKING:
+    from bentpipe.runs import Run
+    from bentpipe.variation import Variation
+
+
+def simulate(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY.PATH=VALUE,VALUE",
+            help="Simulate each of these values; repeatable, for all combinations.",
+            show_default=False,
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    out: Out = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = os.cpu_count() or 1,
+    json: Json = False,
+) -> None:
+    """Simulate a scenario, or variations of it."""
+    from bentpipe.simulation import run_folder
+    from bentpipe.variation import combinations, simulate_all
+
+    variations = combinations(vary or [])
+    folder = run_folder(out, str(scenario), lambda: "run") if not vary else _folder_of_all(out, scenario)
+    with stoppable() as stop, _Bar(stop) as bar:
+        if vary:
+            runs = simulate_all(
+                scenario,
+                variations,
+                out=folder,
+                seed=seed,
+                overrides=overrides or [],
+                jobs=jobs,
+                progress=bar.advance,
+            )
+        else:
+            from bentpipe.simulation import simulate as simulate_one
+
+            runs = [
+                simulate_one(scenario, seed=seed, overrides=overrides or [], out=folder, progress=bar.advance)
+            ]
+    page = None
+    _tell(runs, variations, folder, page, json)
+    if stop.wanted:
+        typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
+        raise typer.Exit(stop.exit_code)
+
+
+def _folder_of_all(out: Path | None, scenario: Path) -> Path:
+    """Where the folders of the variations go: they are recognised one by one, so this one only has to be a folder."""
+    from bentpipe.errors import InputError
+    from bentpipe.simulation import RUNS
+
+    folder = out or RUNS / f"{scenario.stem}-varied"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: results go to a folder")
+    return folder
+
+
+def _tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
+    from bentpipe.results import flow_results
+    from bentpipe.variation import short_names
+
+    from .output import print_json
+    from .results import print_results
+
+    names = short_names(variations)
+    labelled = [
+        (run, {names[key]: value.strip("\"'") for key, value in variation.values.items()})
+        for run, variation in zip(runs, variations, strict=False)
+    ]
+    results = [(run, labels, flow_results(run)) for run, labels in labelled]
+    if json:
+        documents = [
+            {
+                "path": run.path,
+                "labels": labels,
+                "status": run.provenance.get("status"),
+                "seed": run.provenance.get("seed"),
+                "flows": [flow.as_dict() for flow in flows],
+            }
+            for run, labels, flows in results
+        ]
+        print_json({"runs": documents, "report": page})
+        return
+    print_results([(labels, flows) for _, labels, flows in results])
+    typer.echo(f"results  {folder}")
+    if page is not None:
+        typer.echo(f"report   {page}")
+
+
+class _Bar:
+    """A progress bar on stderr, where that is a terminal."""
+
+    def __init__(self, stop: Stop) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._stop = stop
+        self._progress = Progress(
+            TextColumn("simulating"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=1.0)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def advance(self, fraction: float) -> bool:
+        """Show the fraction done; False when the user wants to stop."""
+        self._progress.update(self._task, completed=fraction)
+        return not self._stop.wanted

@@ -1,0 +1,116 @@
+"""From a resolved scenario to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
+
+Only what the equations know is taken from the scenario: one flow alone, the rates and delays on its way, the DAMA
+category of a return link, independent errors. What they cannot say is a reason in words instead of a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .path import NoPath, Path, path_of
+from .quantities import base_value
+
+if TYPE_CHECKING:
+    from .predict import Prediction, Scheme
+
+#: Header of a TCP segment without options over IPv4 (RFC 9293, RFC 791).
+HEADER_BYTES = 40
+
+
+@dataclass(frozen=True)
+class FlowPrediction:
+    """What the equations say about one flow: ``prediction``, or None and the ``reason``; ``arguments`` are those of
+    :func:`bentpipe.predict.predict_flow`, so that a prediction can be repeated and varied by hand."""
+
+    flow: str
+    prediction: Prediction | None
+    reason: str
+    arguments: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        # What is infinite is "no limit", which JSON cannot say as a number.
+        arguments = {
+            key: None if isinstance(value, float) and math.isinf(value) else value
+            for key, value in self.arguments.items()
+        }
+        prediction = None if self.prediction is None else self.prediction.as_dict()
+        return {"flow": self.flow, "arguments": arguments, "prediction": prediction, "reason": self.reason}
+
+
+def predict_scenario(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
+    """The prediction of every flow of a resolved scenario (``Scenario.data`` or ``Run.scenario``), by the flow's name.
+
+    Source: the equations are those of :mod:`bentpipe.predict`; which of them serves is said there.
+    """
+    return {flow["name"]: _predict(scenario, flow) for flow in scenario.get("flow", [])}
+
+
+def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPrediction:
+    from .predict import predict_flow
+
+    name = str(flow["name"])
+    try:
+        arguments = flow_arguments(scenario, flow)
+        return FlowPrediction(name, predict_flow(**arguments), "", arguments)
+    except (NoPath, NotPredicted) as reason:
+        return FlowPrediction(name, None, str(reason), {})
+
+
+class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
+    """Why there is no prediction."""
+
+
+def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason where the
+    equations have nothing to say, and :class:`bentpipe.path.NoPath` where the way of the flow is not clear."""
+    transport = flow["transport"]
+    if transport["kind"] != "tcp":
+        raise NotPredicted(f"the equations are about TCP, and this flow uses {transport['kind']}")
+    if flow["app"]["kind"] != "bulk":
+        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {flow['app']['kind']}")
+    there, back = path_of(scenario, flow["from"], flow["to"]), path_of(scenario, flow["to"], flow["from"])
+    segment = int(_bytes(transport, "mss", 1460))
+    start = base_value(flow["start"]) if "start" in flow else 0.0
+    demand = _demand(there, back)
+    return {
+        "rate_bit_s": there.rate_bit_s,
+        "rtt0_s": there.delay_s + back.delay_s,
+        "scheme": demand.scheme,
+        "superframe_s": demand.superframe_s,
+        "response_superframes": demand.response_superframes,
+        "segment_bytes": segment,
+        "header_bytes": HEADER_BYTES,
+        "initial_window": float(transport.get("initial_window", 10)),
+        "ssthresh": float(transport.get("initial_ssthresh", math.inf)),
+        "size_bytes": round(base_value(flow["app"]["size"])) if "size" in flow["app"] else None,
+        "duration_s": base_value(scenario["duration"]) - start,
+        "loss_probability": there.loss_probability(segment + HEADER_BYTES),
+        "window_bytes": _bytes(transport, "receive_window", None),
+        "segments_per_ack": 2 if transport.get("delayed_ack") else 1,
+        "response": "cubic" if transport.get("congestion") == "cubic" else "padhye",
+    }
+
+
+@dataclass(frozen=True)
+class _Demand:
+    scheme: Scheme = "none"
+    superframe_s: float = 0.0
+    response_superframes: int = 0
+
+
+def _demand(there: Path, back: Path) -> _Demand:
+    """Demand assignment on the way of the data, or else on that of the acknowledgements."""
+    dama = there.dama or back.dama
+    if dama is None:
+        return _Demand()
+    return _Demand(cast("Scheme", dama.scheme), dama.superframe_s, dama.response_superframes)
+
+
+def _bytes(table: Mapping[str, Any], key: str, otherwise: float | None) -> Any:
+    value = table.get(key, otherwise)
+    return base_value(value) if isinstance(value, str) else value

@@ -1,0 +1,97 @@
+"""Quantities with units, as a scenario writes them and as tables show them.
+
+The engine validates and prints scenarios; this module only reads what it has printed, and formats results.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+_PREFIX: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BINARY: Final = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+
+#: Unit -> size in the base unit: bit/s, second, byte, metre, hertz.
+UNITS: Final[dict[str, float]] = {
+    **{f"{prefix}bit/s": size for prefix, size in _PREFIX.items()},
+    **{f"{prefix}B": size for prefix, size in (_PREFIX | _BINARY).items()},
+    **{f"{prefix}Hz": size for prefix, size in _PREFIX.items()},
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+    "m": 1.0,
+    "km": 1e3,
+    "au": 149_597_870_700.0,
+}
+
+_QUANTITY: Final = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S+)\s*")
+
+
+def base_value(text: str) -> float:
+    """A quantity in its base unit: bit/s, seconds, bytes, metres or hertz. Raises ``ValueError``.
+
+    >>> base_value("2048 kbit/s"), base_value("250 ms"), base_value("1.5 MB"), base_value("35786 km")
+    (2048000.0, 0.25, 1500000.0, 35786000.0)
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in UNITS:
+        raise ValueError(f'"{text}" is not a number and a unit, such as "250 ms"')
+    return float(match[1]) * UNITS[match[2]]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with ``digits`` significant digits at least, never in exponents where a person would not write them;
+    "-" for no value.
+
+    >>> number(0.12345), number(1898.4), number(0.0), number(None), number(1.0)
+    ('0.123', '1898', '0', '-', '1')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    if value == 0 or math.isinf(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def rate_text(bit_s: float | None) -> str:
+    """A data rate in the unit in which it reads best.
+
+    >>> rate_text(1_898_400), rate_text(64_000), rate_text(None)
+    ('1.9 Mbit/s', '64 kbit/s', '-')
+    """
+    return _scaled(bit_s, (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)))
+
+
+def span_text(seconds: float | None) -> str:
+    """A span of time in the unit in which it reads best.
+
+    >>> span_text(0.547), span_text(1.5), span_text(0.00002)
+    ('547 ms', '1.5 s', '20 us')
+    """
+    return _scaled(seconds, (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)))
+
+
+def size_text(count: float | None) -> str:
+    """An amount of data in the unit in which it reads best.
+
+    >>> size_text(12_000_000), size_text(752)
+    ('12 MB', '752 B')
+    """
+    return _scaled(count, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
+
+
+def _scaled(value: float | None, units: tuple[tuple[str, float], ...]) -> str:
+    if value is None or math.isnan(value):
+        return "-"
+    for unit, size in units:
+        if abs(value) >= size:
+            return f"{number(value / size)} {unit}"
+    unit, size = units[-1]
+    return f"{number(value / size)} {unit}"

@@ -1,0 +1,86 @@
+"""What a run came to, flow by flow, with the prediction beside: the rows of tables, reports and comparisons."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from .prediction import predict_scenario
+
+if TYPE_CHECKING:
+    from .runs import Run
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` where there is no such number, for
+    instance the round-trip time of a datagram flow.
+
+    ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
+    study), which all flows of that terminal share. ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
+    """
+
+    flow: str
+    source: str
+    destination: str
+    goodput: float | None
+    rtt_mean: float | None
+    rtt_p95: float | None
+    efficiency: float | None
+    timeouts: int | None
+    retransmissions: int | None
+    completed: float | None
+    predicted_goodput: float | None
+    predicted_rtt: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
+
+
+def flow_results(run: Run) -> list[FlowResult]:
+    """The flows of a run, in the order of the scenario."""
+    predictions = predict_scenario(run.scenario)
+    efficiencies = terminal_efficiency(run)
+    results = []
+    for row in run.flows.iter_rows(named=True):
+        prediction = predictions[row["flow"]].prediction if row["flow"] in predictions else None
+        ends = (row["from"], row["to"])
+        results.append(
+            FlowResult(
+                flow=row["flow"],
+                source=row["from"],
+                destination=row["to"],
+                goodput=_value(row, "goodput"),
+                rtt_mean=_value(row, "rtt_mean"),
+                rtt_p95=_value(row, "rtt_p95"),
+                efficiency=next((efficiencies[end] for end in ends if end in efficiencies), None),
+                timeouts=_count(row, "timeouts"),
+                retransmissions=_count(row, "retransmissions"),
+                completed=_value(row, "completed"),
+                predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
+                predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+            )
+        )
+    return results
+
+
+def terminal_efficiency(run: Run) -> dict[str, float]:
+    """Used over assigned capacity of each terminal to which anything was assigned; empty without a return link."""
+    if "terminal" not in run.tables:
+        return {}
+    rows = run.table("terminal").iter_rows(named=True)
+    return {
+        row["terminal"]: row["used_bytes"] / row["assigned_bytes"] for row in rows if row["assigned_bytes"]
+    }
+
+
+def _value(row: dict[str, Any], column: str) -> float | None:
+    value = row.get(column)
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _count(row: dict[str, Any], column: str) -> int | None:
+    value = _value(row, column)
+    return None if value is None else int(value)

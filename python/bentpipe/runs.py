@@ -1,0 +1,168 @@
+"""A run: the folder of results that every instrument writes, read as Polars DataFrames."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from .errors import InputError, unknown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Run:
+    """The results of one scenario, one seed, one instrument.
+
+    Tables are read when they are asked for. Raises :class:`bentpipe.InputError` when ``folder`` is not a run's.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder)
+        if not (self.path / "provenance.json").is_file():
+            what = "there is no such folder" if not self.path.exists() else "it has no provenance.json"
+            raise InputError(f"{self.path} is not the folder of a run: {what}")
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else f", {self.provenance.get('status', 'unknown')}"
+        return f"Run({str(self.path)!r}{state})"
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Where the results come from: version, seed, instrument, timing, status."""
+        return self._json("provenance.json")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The run in a few numbers; empty for a run that was killed before it could write them."""
+        return self._json("summary.json") if (self.path / "summary.json").is_file() else {}
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as it was run, every default explicit; quantities are texts with units."""
+        try:
+            return tomllib.loads((self.path / "scenario.toml").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario.get("name", self.path.name))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end. The traces of one that did not are good up to where it stopped."""
+        return self.provenance.get("status") == "complete"
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip times and delays
+        (s), retransmissions and time-outs. docs/reference/results.md has every column."""
+        return self._parquet(self.path / "flows.parquet")
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the reports at the end of the run, for :meth:`table`."""
+        return sorted(file.stem for file in (self.path / "tables").glob("*.parquet"))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A report at the end of the run, one row per entity: ``terminal``, ``link``, ... Raises
+        :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
+        if name not in self.tables:
+            raise unknown("table", name, self.tables, str(self.path))
+        return self._parquet(self.path / "tables" / f"{name}.parquet")
+
+    @cached_property
+    def traces(self) -> dict[str, list[str]]:
+        """Names of the traces, each with its quantities, for :meth:`trace`."""
+        import pyarrow.parquet as pq
+
+        files = sorted((self.path / "traces").glob("*.parquet"))
+        return {file.stem: pq.read_schema(file).names[2:] for file in files if _closed(file)}
+
+    def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
+        """How a quantity changed over the run.
+
+        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` where several traces have one of that
+        name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds since the start of the run, Float64),
+        the entity's name (``flow``, ``terminal`` or ``link``, String) and the value or values, ordered by time for
+        each entity; only ``entity``'s rows if that is given. Raises :class:`bentpipe.InputError` for a quantity that
+        was not recorded.
+        """
+        import polars as pl
+
+        table, columns = self._find(quantity)
+        lazy = pl.scan_parquet(self.path / "traces" / f"{table}.parquet")
+        who = lazy.collect_schema().names()[1]
+        frame = lazy.select(
+            pl.col("time") / 1e9,
+            pl.col(who).cast(pl.String),
+            *columns,
+        )
+        if entity is not None:
+            frame = frame.filter(pl.col(who) == entity)
+        return frame.collect()
+
+    def has_trace(self, quantity: str) -> bool:
+        """Whether :meth:`trace` knows this quantity."""
+        try:
+            self._find(quantity)
+        except InputError:
+            return False
+        return True
+
+    def _find(self, quantity: str) -> tuple[str, list[str]]:
+        """The trace that has the quantity, and its columns to show."""
+        if quantity in self.traces:
+            return quantity, self.traces[quantity]
+        table, dot, column = quantity.partition(".")
+        if dot and column in self.traces.get(table, []):
+            return table, [column]
+        having = [name for name, columns in self.traces.items() if quantity in columns]
+        if len(having) > 1:
+            full = " or ".join(f'"{name}.{quantity}"' for name in having)
+            raise InputError(f'several traces of {self.path} have "{quantity}": ask for {full}')
+        if not having:
+            known = [column for columns in self.traces.values() for column in columns]
+            raise unknown("trace or quantity", quantity, {*known, *self.traces}, str(self.path))
+        return having[0], [quantity]
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            return cast("dict[str, Any]", json.loads((self.path / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path / name} cannot be read: {error}") from error
+
+    def _parquet(self, file: Path) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return pl.read_parquet(file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            hint = "" if self.complete else " (the run did not come to its end)"
+            raise InputError(f"{file} cannot be read{hint}: {error}") from error
+
+
+def open_run(path: str | Path) -> Run:
+    """The run in a folder, however it was made. Raises :class:`bentpipe.InputError`.
+
+    >>> open_run("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    bentpipe.errors.InputError: no/such/folder is not the folder of a run: there is no such folder
+    """
+    return Run(path)
+
+
+def _closed(file: Path) -> bool:
+    """Whether a Parquet file has its footer: a killed run's last file may not."""
+    with file.open("rb") as stream:
+        stream.seek(0, 2)
+        if stream.tell() < 8:
+            return False
+        stream.seek(-4, 2)
+        return stream.read() == b"PAR1"

@@ -1,0 +1,114 @@
+"""Scenarios as Python sees them: read, resolved and validated by the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from . import _native
+
+if TYPE_CHECKING:
+    from ._native import Problem
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario that is valid and complete: every key that has a default is there.
+
+    ``data`` is what the TOML text ``toml`` says, as dictionaries and lists; quantities are texts with units. ``nodes``
+    are the names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about
+    what is allowed but probably not meant. ``source`` is the file it came from.
+    """
+
+    data: dict[str, Any]
+    toml: str
+    nodes: list[str]
+    stages: int
+    warnings: list[str]
+    source: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The scenario's own name."""
+        return str(self.data.get("name", ""))
+
+
+#: A path to a TOML file, a scenario that was loaded, or the scenario as a dictionary (see
+#: :mod:`bentpipe.scenario_types` for its type).
+ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario
+
+
+def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
+    """Read, override, resolve and validate a scenario; nothing is run.
+
+    ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``. Raises
+    :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what is allowed.
+    """
+    source, text = source_and_text(scenario)
+    answer = json.loads(_native.load(source, text, list(overrides)))
+    return Scenario(
+        data=answer["scenario"],
+        toml=answer["toml"],
+        nodes=list(answer["nodes"]),
+        stages=answer["stages"],
+        warnings=list(answer["warnings"]),
+        source=source,
+    )
+
+
+def check(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> list[Problem]:
+    """What is wrong with a scenario: one dictionary per problem (file, line, column, key, value, message), none when
+    it is valid."""
+    try:
+        load(scenario, overrides)
+    except _native.ScenarioError as error:
+        return error.problems
+    return []
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenarios: for editors, forms and the generated types."""
+    return cast("dict[str, Any]", json.loads(_native.schema()))
+
+
+def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
+    """What the engine is handed: a file to read, or a text and the name to use in messages about it."""
+    if isinstance(scenario, Scenario):
+        return scenario.source, scenario.toml
+    if isinstance(scenario, Mapping):
+        return None, toml_text(scenario)
+    return str(scenario), None
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """A dictionary as TOML, one line per key. Raises ``TypeError`` for what TOML cannot say (``None``, say).
+
+    >>> print(toml_text({"name": "up", "flow": [{"name": "a", "app": {"kind": "bulk"}}]}))
+    "name" = "up"
+    "flow" = [{"name" = "a", "app" = {"kind" = "bulk"}}]
+    """
+    return "\n".join(f"{_string(str(key))} = {_inline(value)}" for key, value in table.items())
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_string(str(k))} = {_inline(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    raise TypeError(
+        f"a scenario cannot hold {value!r}: allowed are tables, lists, texts, numbers and booleans"
+    )
+
+
+def _string(text: str) -> str:
+    # TOML's basic strings are JSON's, but for the DEL character, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,79 @@
+"""Simulating in virtual time: from a scenario to a run folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from . import _native
+from .errors import InputError
+from .runs import Run
+from .scenarios import ScenarioLike, load, source_and_text
+
+#: Told the fraction done, 0 to 1, about ten times a second; the run stops when it returns False.
+Progress = Callable[[float], "bool | None"]
+
+#: Where runs go that were not told where to go, below the current folder.
+RUNS: Final = Path("runs")
+
+
+def simulate(
+    scenario: ScenarioLike,
+    *,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    run: int = 0,
+    options: dict[str, Any] | None = None,
+) -> Run:
+    """Simulate a scenario and return its results.
+
+    ``seed`` replaces the scenario's; ``run`` numbers replications of one seed, each with random streams of its own.
+    ``overrides`` are ``"key.path=value"``. The results go to the folder ``out``, or to a new one below ``runs/``; a
+    folder that holds an earlier run is written again, one that holds anything else is refused. ``progress`` is told
+    the fraction done and stops the run by returning False: the folder is then readable and marked incomplete.
+
+    The engine works without the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
+    :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for trouble with the disk.
+    """
+    source, text = source_and_text(scenario)
+    folder = run_folder(out, source, lambda: load(scenario, overrides).name)
+    report = None if progress is None else _answering(progress)
+    _native.simulate(source, text, list(overrides), seed, run, str(folder), json.dumps(options or {}), report)
+    return Run(folder)
+
+
+def run_folder(out: str | Path | None, source: str | None, name: Callable[[], str]) -> Path:
+    """The folder to write to: ``out`` if it may be used, or the first free one of ``runs/NAME``, ``runs/NAME-2``, ...
+    where NAME is the scenario file's, or the scenario's own."""
+    if out is not None:
+        folder = Path(out)
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
+            raise InputError(
+                f"{folder} is not empty and holds no run: it is left alone; choose another folder"
+            )
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file: results go to a folder")
+        return folder
+    stem = Path(source).stem if source is not None else slug(name())
+    count = 1
+    while (folder := RUNS / (stem if count == 1 else f"{stem}-{count}")).exists():
+        count += 1
+    return folder
+
+
+def slug(text: str) -> str:
+    """A text as the name of a file or folder.
+
+    >>> slug("Upload over a DVB-RCS return link")
+    'upload-over-a-dvb-rcs-return-link'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "run"
+
+
+def _answering(progress: Progress) -> Callable[[float], bool]:
+    return lambda fraction: progress(fraction) is not False

@@ -1,0 +1,146 @@
+"""Several runs of one scenario with some of its values varied: all combinations, on as many threads as asked for.
+
+Deliberately thin: replications, confidence intervals and stores of results are a campaign's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import InputError
+from .runs import Run
+from .scenarios import ScenarioLike, load
+from .simulation import simulate, slug
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One combination: ``values`` by key path, as text, in the order in which the keys were given."""
+
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def overrides(self) -> list[str]:
+        """As :func:`bentpipe.simulate` wants them."""
+        return [f"{key}={value}" for key, value in self.values.items()]
+
+    @property
+    def label(self) -> str:
+        """The values alone."""
+        return " ".join(value.strip("\"'") for value in self.values.values())
+
+
+def combinations(varied: Sequence[str]) -> list[Variation]:
+    """All combinations of ``"key.path=value,value,..."``; the last key varies fastest, one empty variation without
+    any. Commas within quotes or brackets belong to the value. Raises :class:`bentpipe.InputError`.
+
+    >>> [v.label for v in combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])]
+    ['reno 1', 'reno 2', 'vegas 1', 'vegas 2']
+    """
+    keys: dict[str, list[str]] = {}
+    for text in varied:
+        key, equals, values = text.partition("=")
+        chosen = [value.strip() for value in _split(values)]
+        if not equals or not key.strip() or not all(chosen):
+            raise InputError(f'"{text}" does not say what to vary: write KEY.PATH=VALUE,VALUE,...')
+        if key.strip() in keys:
+            raise InputError(f'"{key.strip()}" is varied twice: give all its values at once')
+        keys[key.strip()] = chosen
+    return [Variation(dict(zip(keys, values, strict=True))) for values in itertools.product(*keys.values())]
+
+
+def short_names(variations: Sequence[Variation]) -> dict[str, str]:
+    """Key path -> the fewest last parts of it that tell the varied keys apart.
+
+    >>> short_names(combinations(["flow.a.transport.congestion=reno", "network.sat.return.dama.scheme=cra"]))
+    {'flow.a.transport.congestion': 'congestion', 'network.sat.return.dama.scheme': 'scheme'}
+    >>> short_names(combinations(["flow.a.start=1,2", "flow.b.start=1,2"]))
+    {'flow.a.start': 'a.start', 'flow.b.start': 'b.start'}
+    """
+    keys = list(variations[0].values) if variations else []
+    for parts in range(1, 1 + max((key.count(".") + 1 for key in keys), default=0)):
+        names = [".".join(key.split(".")[-parts:]) for key in keys]
+        if len(set(names)) == len(names):
+            return dict(zip(keys, names, strict=True))
+    return {key: key for key in keys}
+
+
+def simulate_all(
+    scenario: ScenarioLike,
+    variations: Sequence[Variation],
+    *,
+    out: Path,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    jobs: int = 2,
+    progress: Callable[[float], bool | None] | None = None,
+) -> list[Run]:
+    """Simulate each variation into a folder of its own below ``out``; the runs are in the order of the variations.
+
+    Every variation is validated before the first one starts. ``progress`` is told the fraction of the whole from
+    several threads, and stops everything by returning False: variations that had not begun are then missing from the
+    result. Raises what :func:`bentpipe.simulate` raises.
+    """
+    for variation in variations:
+        load(scenario, [*overrides, *variation.overrides])
+    done = [0.0] * len(variations)
+    stopped = False
+
+    def one(index: int) -> Run | None:
+        def tell(fraction: float) -> bool:
+            nonlocal stopped
+            done[index] = fraction
+            if progress is not None and progress(sum(done) / len(done)) is False:
+                stopped = True
+            return not stopped
+
+        if stopped:
+            return None
+        variation = variations[index]
+        return simulate(
+            scenario,
+            seed=seed,
+            overrides=[*overrides, *variation.overrides],
+            out=out / folder_name(variation),
+            progress=tell,
+        )
+
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        futures = [pool.submit(one, index) for index in range(len(variations))]
+        try:
+            runs = [future.result() for future in futures]
+        except BaseException:
+            stopped = True
+            raise
+    return [run for run in runs if run is not None]
+
+
+def folder_name(variation: Variation) -> str:
+    """The folder of a variation within the folder of all.
+
+    >>> folder_name(combinations(["flow.a.app.size=12 MB", "seed=1"])[0])
+    '12-mb-1'
+    """
+    return slug(variation.label)
+
+
+def _split(values: str) -> list[str]:
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append("")
+            continue
+        parts[-1] += character
+    return parts
