@@ -1,0 +1,226 @@
+"""Measuring one finished process, and judging it against its baseline.
+
+The protocol that the processes keep is written down in run.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+REQUIRED = ("cpu_s", "events", "packets", "peak_rss_bytes")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a row is judged by, computed from its results and its baseline's."""
+
+    value: Callable[[Summary, Summary | None], float]
+    unit: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def verdict(self, value: float) -> str:
+        if self.at_least is None and self.at_most is None:
+            return ""
+        low = self.at_least is not None and value < self.at_least
+        high = self.at_most is not None and value > self.at_most
+        return "MISSED" if low or high or math.isnan(value) else "met"
+
+    def target(self) -> str:
+        if self.at_least is not None:
+            return f">={short(self.at_least)}"
+        return f"<={short(self.at_most)}" if self.at_most is not None else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    command: list[str]
+    baseline: str | None = None
+    figure: Figure | None = None
+    simulated_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process."""
+
+    cpu_s: float
+    wall_s: float
+    said: dict[str, Any]
+
+
+@dataclass
+class Summary:
+    """All runs of one row, or why there are none."""
+
+    row: Row
+    runs: list[Run] = field(default_factory=list)
+    skipped: str | None = None
+    failed: str | None = None
+    figure: float | None = None
+    verdict: str = ""
+
+    @property
+    def done(self) -> bool:
+        return bool(self.runs) and not (self.skipped or self.failed)
+
+    @property
+    def cpu_s(self) -> float:
+        return statistics.median(run.cpu_s for run in self.runs)
+
+    @property
+    def min_cpu_s(self) -> float:
+        return min(run.cpu_s for run in self.runs)
+
+    @property
+    def rss_bytes(self) -> float:
+        return self.median("peak_rss_bytes")
+
+    @property
+    def events_per_packet(self) -> float:
+        return ratio(self.median("events"), self.median("packets"))
+
+    @property
+    def ns_per_packet(self) -> float:
+        return ratio(self.median("cpu_s") * 1e9, self.median("packets"))
+
+    def median(self, key: str) -> float:
+        return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
+
+    def report(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"name": self.row.name, "baseline": self.row.baseline}
+        if self.skipped:
+            return out | {"skipped": self.skipped}
+        if self.failed:
+            return out | {"failed": self.failed}
+        judged = self.row.figure
+        return out | {
+            "cpu_s": {"median": self.cpu_s, "min": self.min_cpu_s},
+            "peak_rss_bytes": self.rss_bytes,
+            "simulated_s": self.row.simulated_s,
+            "events_per_packet": finite(self.events_per_packet),
+            "ns_per_packet": finite(self.ns_per_packet),
+            "figure": finite(self.figure),
+            "unit": judged.unit if judged else None,
+            "at_least": judged.at_least if judged else None,
+            "at_most": judged.at_most if judged else None,
+            "verdict": self.verdict or None,
+            "runs": [
+                {**run.said, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s}
+                for run in self.runs
+            ],
+        }
+
+
+class Failed(Exception):
+    """A command did not keep the protocol."""
+
+
+def run_once(command: list[str], limit_s: float) -> Run:
+    """Runs `command` and returns what it used and said.
+
+    Raises Failed when it ends with an error, takes longer than `limit_s`, or
+    says something else than the protocol's line.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begin = time.perf_counter()
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+        watch = threading.Timer(limit_s, end)
+        watch.start()
+        try:
+            _, status, used = os.wait4(child.pid, 0)
+        except BaseException:
+            end()
+            child.wait()
+            raise
+        finally:
+            watch.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - begin
+
+        def text(stream: IO[bytes]) -> str:
+            stream.seek(0)
+            return stream.read().decode(errors="replace").strip()
+
+        if late.is_set():
+            raise Failed(f"took longer than {limit_s:g} s")
+        if child.returncode != 0:
+            complaint = text(err).splitlines()[-3:]
+            raise Failed(f"ended with {child.returncode}: " + " / ".join(complaint))
+        said = parse(text(out))
+    return Run(used.ru_utime + used.ru_stime, wall, said)
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The protocol's line, which is the last of `text`."""
+    last = text.splitlines()[-1] if text else ""
+    try:
+        said = json.loads(last)
+    except ValueError:
+        raise Failed(f"its last line is not JSON: {last[:60]!r}") from None
+    missing = [key for key in REQUIRED if not isinstance(said, dict) or key not in said]
+    if missing:
+        raise Failed(f"its line lacks {', '.join(missing)}")
+    return dict(said)
+
+
+def judge(found: list[Summary], to_target: bool) -> None:
+    """Fills in figures, and verdicts where the run was as long as the target says."""
+    by_name = {summary.row.name: summary for summary in found}
+    for summary in found:
+        judged = summary.row.figure
+        if judged is None or not summary.done:
+            continue
+        base = by_name.get(summary.row.baseline) if summary.row.baseline else None
+        if base is not None and not base.done:
+            continue
+        summary.figure = judged.value(summary, base)
+        summary.verdict = judged.verdict(summary.figure) if to_target else ""
+
+
+def short(value: float) -> str:
+    """A number in at most six characters."""
+    if math.isnan(value):
+        return "-"
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            scaled = value / (1e3 if letter == "k" else size)
+            return f"{scaled:.3g}{letter}" if scaled < 100 else f"{scaled:.0f}{letter}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def ratio(a: float, b: float) -> float:
+    return a / b if b else math.nan
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no NaN."""
+    return None if value is None or not math.isfinite(value) else value
