@@ -17,7 +17,7 @@ pub use packet::{
     Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions,
 };
 pub use problem::{Problem, Problems};
-pub use quantity::{Count, Distance, Fraction, Quantity, QuantityError, Rate, Real, Size};
+pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};
 pub use stage::{Capture, DropReason, Held, Outbox, Port, Sent, Stage, Totals};
 pub use time::{Span, Time};

@@ -34,6 +34,11 @@ impl Problems {
         self.found.push(Problem { path, message: message.into() });
     }
 
+    /// How many were found so far.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
     /// What was found, in the order in which it was found.
     pub fn into_vec(self) -> Vec<Problem> {
         self.found

@@ -151,7 +151,7 @@ macro_rules! quantity {
                     "description": format!("{}, {}", <$type>::WHAT, <$type>::RANGE),
                     "examples": [<$type>::EXAMPLE],
                     "pattern": format!(
-                        r"^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|")
+                        r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|")
                     ),
                 })
             }
@@ -208,6 +208,37 @@ impl Quantity for Rate {
     }
 }
 quantity!(Rate);
+
+/// A data rate in bit/s that may be zero: what is guaranteed or offered, not what a line runs at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct RateOrZero(u64);
+
+impl RateOrZero {
+    /// A rate of `bits_per_second`.
+    pub const fn from_bits_per_second(bits_per_second: u64) -> RateOrZero {
+        RateOrZero(bits_per_second)
+    }
+
+    /// bit/s.
+    #[inline]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+}
+
+impl Quantity for RateOrZero {
+    const WHAT: &'static str = "a rate or zero";
+    const EXAMPLE: &'static str = "64 kbit/s";
+    const RANGE: &'static str = "0 bit/s to 100 Tbit/s";
+    const UNITS: &'static [(&'static str, f64)] = Rate::UNITS;
+    fn from_base(value: f64) -> Option<RateOrZero> {
+        (0.0..=1e14).contains(&value).then(|| RateOrZero(value.round() as u64))
+    }
+    fn to_base(&self) -> f64 {
+        self.0 as f64
+    }
+}
+quantity!(RateOrZero);
 
 impl Quantity for Span {
     const WHAT: &'static str = "a span of time";
@@ -312,6 +343,44 @@ impl Quantity for Distance {
     }
 }
 quantity!(Distance);
+
+/// An angle in degrees.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Angle(f64);
+
+impl Angle {
+    /// `degrees` degrees.
+    pub const fn from_degrees(degrees: f64) -> Angle {
+        Angle(degrees)
+    }
+
+    /// Degrees.
+    pub const fn degrees(self) -> f64 {
+        self.0
+    }
+
+    /// Radians.
+    pub const fn radians(self) -> f64 {
+        self.0.to_radians()
+    }
+}
+
+impl Quantity for Angle {
+    const WHAT: &'static str = "an angle";
+    const EXAMPLE: &'static str = "48.1 deg";
+    const RANGE: &'static str = "-360 deg to 360 deg";
+    const UNITS: &'static [(&'static str, f64)] = &[("deg", 1.0), ("rad", 180.0 / std::f64::consts::PI)];
+    fn from_base(value: f64) -> Option<Angle> {
+        (-360.0..=360.0).contains(&value).then_some(Angle(value))
+    }
+    fn to_base(&self) -> f64 {
+        self.0
+    }
+    fn text(&self) -> String {
+        format!("{} deg", self.0)
+    }
+}
+quantity!(Angle);
 
 /// A dimensionless number from 0 to 1: a probability, a weight, a load.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
@@ -472,6 +541,9 @@ mod tests {
         assert_eq!(Span::parse("23.5 ms").unwrap(), Span::from_micros(23_500));
         assert_eq!(Size::parse("1.5 MB").unwrap().bytes(), 1_500_000);
         assert_eq!(Size::parse("64 KiB").unwrap().bytes(), 65_536);
+        assert_eq!(RateOrZero::parse("0 kbit/s").unwrap(), RateOrZero::default());
+        assert_eq!(Angle::parse("-13.5 deg").unwrap().degrees(), -13.5);
+        assert_eq!(Quantity::text(&Angle::from_degrees(-13.5)), "-13.5 deg");
         assert_eq!(Distance::parse("35786 km").unwrap().metres(), 35_786_000.0);
     }
 
@@ -496,7 +568,7 @@ mod tests {
         let rate = Rate::from_bits_per_second(10_000_000);
         assert_eq!(rate.span_of(1500), Span::from_micros(1200));
         assert_eq!(rate.bytes_in(Span::from_micros(1200)), 1500);
-        assert_eq!(Rate::from_bits_per_second(8).span_of(1 << 40), Span::from_secs(1 << 40));
+        assert_eq!(Rate::from_bits_per_second(8).span_of(1 << 33), Span::from_secs(1 << 33));
     }
 
     proptest! {

@@ -129,6 +129,12 @@ impl Outbox {
         self.sent.push_back(Sent { stage: self.stage, port, packet });
     }
 
+    /// Counts a packet that this stage has just made and keeps, to [`send`](Self::send) it later.
+    #[inline]
+    pub fn create_held(&mut self, packet: &Packet) {
+        self.totals.created.add(packet);
+    }
+
     /// Takes a packet that has reached the stage it was meant for, and returns it.
     #[inline]
     pub fn consume(&mut self, packet: Packet) -> Packet {
