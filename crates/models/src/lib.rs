@@ -4,5 +4,6 @@ pub mod app;
 pub mod channel;
 pub mod link;
 pub mod net;
+pub mod orbit;
 pub mod queue;
 pub mod transport;

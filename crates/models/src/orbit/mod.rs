@@ -1,0 +1,3 @@
+//! Where satellites and ground stations are, and what follows from it: ranges, delays, visibility.
+
+pub mod geo;
