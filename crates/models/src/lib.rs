@@ -3,6 +3,7 @@
 pub mod app;
 pub mod channel;
 pub mod link;
+pub mod mac;
 pub mod net;
 pub mod orbit;
 pub mod queue;

@@ -57,6 +57,13 @@ impl Default for SpanStatistics {
 }
 
 impl SpanStatistics {
+    /// Percentiles to two significant digits, in memory that grows with the largest sample (16 kB for seconds): for
+    /// statistics of which a run has thousands.
+    pub fn small() -> SpanStatistics {
+        let histogram = Histogram::new(2).expect("the number of digits is a constant");
+        SpanStatistics { histogram, ..SpanStatistics::default() }
+    }
+
     /// Adds one sample.
     #[inline]
     pub fn add(&mut self, span: Span) {

@@ -1,0 +1,132 @@
+//! The study's allocator: every demand in full when all fit, else each in proportion to its size.
+//!
+//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of its share;
+//! those that are left go, one each, to the terminals with the largest remainder, where the remainder
+//! includes what earlier superframes left unpaid (largest-remainder method with carry-over). So a terminal's
+//! slots differ from the sum of its shares by about one slot over any length of time, and the smallest demand
+//! is served eventually, which rounding alone would not do. The study does not say how it rounds.
+
+use super::{Allocator, Demand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Shares in proportion to demands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+pub(super) struct Proportional {
+    /// Slots owed to each terminal by earlier superframes (negative: paid ahead), in fractions of a slot.
+    owed: Vec<i64>,
+    /// Remainder and place in the list of demands.
+    order: Vec<(i64, u32)>,
+}
+
+impl Proportional {
+    pub(super) fn new(terminals: usize) -> Proportional {
+        Proportional { owed: vec![0; terminals], order: Vec::new() }
+    }
+}
+
+impl Allocator for Proportional {
+    fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>) {
+        let total: u64 = demands.iter().map(|demand| u64::from(demand.slots)).sum();
+        if total <= u64::from(capacity) {
+            for demand in demands {
+                self.owed[usize::from(demand.terminal)] = 0;
+                grants.push(demand.slots);
+            }
+            return;
+        }
+        let begin = grants.len();
+        let mut left = capacity;
+        self.order.clear();
+        for (place, demand) in demands.iter().enumerate() {
+            let share = u128::from(capacity) * u128::from(demand.slots) * ONE as u128 / u128::from(total);
+            let whole = (share / ONE as u128) as u32;
+            let owed = &mut self.owed[usize::from(demand.terminal)];
+            *owed += (share % ONE as u128) as i64;
+            self.order.push((*owed, place as u32));
+            grants.push(whole);
+            left -= whole;
+        }
+        self.order.sort_unstable_by_key(|(owed, place)| (std::cmp::Reverse(*owed), *place));
+        for (_, place) in self.order.iter().take(left as usize) {
+            let demand = &demands[*place as usize];
+            grants[begin + *place as usize] += 1;
+            self.owed[usize::from(demand.terminal)] -= ONE;
+        }
+    }
+}
+
+/// One slot in the fractions that are carried over.
+const ONE: i64 = 1 << 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn demands(slots: &[u32]) -> Vec<Demand> {
+        slots.iter().zip(0..).map(|(slots, terminal)| Demand { terminal, slots: *slots }).collect()
+    }
+
+    fn once(capacity: u32, slots: &[u32]) -> Vec<u32> {
+        let mut grants = Vec::new();
+        Proportional::new(slots.len()).allocate(capacity, &demands(slots), &mut grants);
+        grants
+    }
+
+    #[test]
+    fn table() {
+        for (capacity, slots, expected) in [
+            (31, &[10, 20][..], &[10, 20][..]),
+            (31, &[11, 20], &[11, 20]),
+            (31, &[62], &[31]),
+            // Shares 10.33, 20.67.
+            (31, &[20, 40], &[10, 21]),
+            // Shares 7.75 each: three of four get the slots that are left.
+            (31, &[9, 9, 9, 9], &[8, 8, 8, 7]),
+            // Shares 29.92, 0.54, 0.54.
+            (31, &[110, 2, 2], &[30, 1, 0]),
+            (0, &[5, 5], &[0, 0]),
+            (3, &[1_000_000_000, 4_000_000_000], &[1, 2]),
+        ] {
+            assert_eq!(once(capacity, slots), expected, "{capacity} for {slots:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_demand_is_served_in_its_turn() {
+        let mut allocator = Proportional::new(3);
+        let mut sums = [0; 3];
+        for _ in 0..1000 {
+            let mut grants = Vec::new();
+            allocator.allocate(2, &demands(&[98, 1, 1]), &mut grants);
+            sums.iter_mut().zip(grants).for_each(|(sum, grant)| *sum += grant);
+        }
+        // Shares of 2000 slots: 98 %, 1 %, 1 %.
+        assert!(
+            sums[0].abs_diff(1960) <= 2 && sums[1].abs_diff(20) <= 1 && sums[2].abs_diff(20) <= 1,
+            "{sums:?}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_demanded_nor_than_there_is(
+            capacity in 0u32..200,
+            rounds in prop::collection::vec(prop::collection::vec(1u32..100_000, 1..60), 1..30),
+        ) {
+            let mut allocator = Proportional::new(60);
+            for slots in rounds {
+                let mut grants = Vec::new();
+                allocator.allocate(capacity, &demands(&slots), &mut grants);
+                prop_assert_eq!(grants.len(), slots.len());
+                prop_assert!(grants.iter().zip(&slots).all(|(grant, slots)| grant <= slots));
+                let total = slots.iter().sum::<u32>();
+                prop_assert_eq!(grants.iter().sum::<u32>(), total.min(capacity));
+            }
+        }
+    }
+}

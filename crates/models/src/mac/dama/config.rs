@@ -1,0 +1,548 @@
+//! What a scenario says about a DVB-RCS network, and what follows from it.
+//!
+//! ```toml
+//! [network.sat]
+//! kind = "dvb-rcs"
+//! forward = { rate = "10 Mbit/s" }
+//! return = { rate = "2048 kbit/s", dama = { scheme = "rbdc", cra = "64 kbit/s" } }
+//! terminals = ["st1", { name = "st2", cra = "128 kbit/s", logon = "5 s" }, { prefix = "crowd", count = 20 }]
+//! gateway = "gw"
+//! ```
+//!
+//! Every default is the study's (Luglio, Roseti, Zampognaro 2009), except L, which emerges from the delays
+//! unless `response` imposes it.
+
+use super::frame::Frame;
+use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
+use super::timing::Timing;
+use super::{allocator, category};
+use crate::orbit::geo::{Satellite, Site};
+use crate::{channel, queue};
+use bentpipe_core::{Angle, Count, Problems, Rate, RateOrZero, Span};
+use schemars::JsonSchema;
+use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+
+/// A star network: terminals, a transparent geostationary satellite, a gateway with the network control
+/// centre.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The broadcast link from the gateway to all terminals (DVB-S).
+    pub forward: Forward,
+    /// The shared link from the terminals to the gateway (MF-TDMA).
+    #[serde(rename = "return")]
+    pub return_link: Return,
+    /// One-way propagation between gateway and terminal: a delay, or the positions from which it follows.
+    #[serde(default)]
+    pub propagation: Propagation,
+    /// The terminals: node names, or tables with what differs from the network's values.
+    pub terminals: Vec<Terminals>,
+    /// The gateway's node name.
+    pub gateway: String,
+}
+
+/// The forward link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forward {
+    /// Rate at the network layer. Burst time plans take their share of it.
+    pub rate: Rate,
+    /// The queue in front of it.
+    #[serde(default = "large_queue")]
+    pub queue: queue::Config,
+    /// What the channel spoils, plans included; each terminal has errors of its own.
+    #[serde(default)]
+    pub error: channel::Config,
+}
+
+/// The return link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Return {
+    /// Rate of all slots together. Rate x frame / (8 x slots) must be a whole number of bytes.
+    pub rate: Rate,
+    /// Slots in a frame.
+    #[serde(default = "slots")]
+    pub slots_per_frame: Count<1, 4096>,
+    /// Length of a frame.
+    #[serde(default = "frame")]
+    pub frame: Span,
+    /// Frames in a superframe; an assignment holds for one superframe and is the same in each of its frames.
+    #[serde(default = "frames")]
+    pub frames_per_superframe: Count<1, 255>,
+    /// The queue in each terminal.
+    #[serde(default = "large_queue")]
+    pub queue: queue::Config,
+    /// What the channel spoils, requests included.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Demand-assigned multiple access.
+    #[serde(default)]
+    pub dama: Dama,
+}
+
+/// How terminals get slots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dama {
+    /// The capacity category by which terminals ask for more than their constant slots.
+    pub scheme: category::Config,
+    /// Constant rate of each terminal (CRA): a whole number of slots; one slot when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<RateOrZero>,
+    /// How requested slots are divided when there are not enough.
+    pub allocator: allocator::Config,
+    /// Time from a request's arrival until the allocator may use it.
+    pub processing: Span,
+    /// Superframes from a request to its assignment (L). When not given it emerges from propagation,
+    /// processing and the waits for superframe boundaries; when given, a request made at the start of
+    /// superframe n takes effect in superframe n + L.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Count<1, 100_000>>,
+}
+
+/// Propagation between gateway and terminals.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Propagation {
+    /// The same delay for all, one way.
+    Delay(Span),
+    /// From positions.
+    Positions(Positions),
+}
+
+/// Where satellite and stations are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Positions {
+    /// Longitude of the satellite, east positive.
+    pub satellite: Angle,
+    /// The gateway.
+    pub gateway: Site,
+    /// Terminals that have no `site` of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminals: Option<Site>,
+}
+
+/// One terminal, or several that are alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Group {
+    /// Node name of one terminal; either this or `prefix` and `count`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the names of `count` terminals begin with; numbers from 1 follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// How many terminals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 65_000>>,
+    /// Constant rate of each (CRA), instead of the network's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<RateOrZero>,
+    /// When each begins to log on; logged on from the start when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logon: Option<Span>,
+    /// Where they are, when propagation is given by positions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
+}
+
+/// An entry of the list of terminals.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[serde(untagged)]
+pub enum Terminals {
+    /// Just a node name.
+    Name(String),
+    /// A table.
+    Group(Group),
+}
+
+/// One terminal with what holds for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Node name.
+    pub name: String,
+    /// Constant slots.
+    pub constant: u32,
+    /// When it begins to log on; `None` when it is logged on from the start.
+    pub logon: Option<Span>,
+    /// Delays.
+    pub timing: Timing,
+}
+
+fn slots() -> Count<1, 4096> {
+    Count::new(32)
+}
+
+fn frame() -> Span {
+    Span::from_micros(23_500)
+}
+
+fn frames() -> Count<1, 255> {
+    Count::new(4)
+}
+
+/// Some seconds at the study's rates: the study's transfers lose nothing.
+fn large_queue() -> queue::Config {
+    queue::Config::DropTail(queue::drop_tail::Config { packets: Some(Count::new(1000)), bytes: None })
+}
+
+impl Default for Dama {
+    fn default() -> Dama {
+        Dama {
+            scheme: category::Config::default(),
+            cra: None,
+            allocator: allocator::Config::default(),
+            processing: Span::ZERO,
+            response: None,
+        }
+    }
+}
+
+impl Default for Propagation {
+    fn default() -> Propagation {
+        Propagation::Delay(Span::from_millis(250))
+    }
+}
+
+impl Terminals {
+    /// The names of the nodes that the entry stands for.
+    fn names(&self) -> Vec<String> {
+        match self {
+            Terminals::Name(name) => vec![name.clone()],
+            Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
+            Terminals::Group(Group { prefix: Some(prefix), count: Some(count), .. }) => {
+                (1..=count.value()).map(|number| format!("{prefix}{number}")).collect()
+            }
+            Terminals::Group(_) => Vec::new(),
+        }
+    }
+
+    fn group(&self) -> Group {
+        match self {
+            Terminals::Name(_) => Group::default(),
+            Terminals::Group(group) => group.clone(),
+        }
+    }
+}
+
+impl Config {
+    /// Names of the terminals' nodes, in the order in which they are listed.
+    pub fn terminal_names(&self) -> Vec<String> {
+        self.terminals.iter().flat_map(Terminals::names).collect()
+    }
+
+    /// The time structure; `None` when a slot would not carry a whole number of bytes.
+    pub fn frame(&self) -> Option<Frame> {
+        let link = &self.return_link;
+        let slots = link.slots_per_frame.value();
+        if link.frame > MAX_FRAME {
+            return None;
+        }
+        let bits = u128::from(link.rate.bits_per_second()) * u128::from(link.frame.as_nanos());
+        let per_byte = 8_000_000_000 * u128::from(slots);
+        let bytes =
+            u32::try_from(bits / per_byte).ok().filter(|bytes| (1..=MAX_SLOT_BYTES).contains(bytes))?;
+        (bits % per_byte == 0).then_some(Frame {
+            slots: slots as u32,
+            frames: link.frames_per_superframe.value() as u32,
+            slot_bytes: bytes,
+            length: link.frame,
+        })
+    }
+
+    /// The terminals one by one, with their delays.
+    ///
+    /// # Panics
+    /// When [`Config::check`] has something to say.
+    pub fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for entry in &self.terminals {
+            let group = entry.group();
+            let constant = self.slots_of(group.cra).expect("check has passed");
+            let one_way = self.one_way(group.site.as_ref()).expect("check has passed");
+            for name in entry.names() {
+                let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
+                members.push(Member { name, constant, logon: group.logon, timing });
+            }
+        }
+        Timing::align(members.iter_mut().map(|member| &mut member.timing));
+        members
+    }
+
+    /// Longest time that a plan or a logon response takes on the forward link.
+    pub fn plan_transmission(&self, frame: &Frame, terminals: usize) -> Span {
+        let entries = terminals.min(frame.slots as usize);
+        let bytes = Tbtp::bytes(frame, entries).max(LOGON_RESPONSE_BYTES);
+        self.forward.rate.span_of(u64::from(bytes))
+    }
+
+    /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.
+    fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
+        let link = &self.return_link;
+        let Some(cra) = own.or(link.dama.cra) else { return Some(1) };
+        let slots = u128::from(cra.bits_per_second()) * u128::from(link.slots_per_frame.value());
+        let rate = u128::from(link.rate.bits_per_second());
+        (slots % rate == 0).then(|| u32::try_from(slots / rate).unwrap_or(u32::MAX))
+    }
+
+    /// Propagation terminal to satellite and satellite to gateway; `None` when the terminal's place is not
+    /// known.
+    fn one_way(&self, site: Option<&Site>) -> Option<(Span, Span)> {
+        match &self.propagation {
+            Propagation::Delay(delay) => Some((*delay, Span::ZERO)),
+            Propagation::Positions(positions) => {
+                let satellite = Satellite { longitude: positions.satellite };
+                let site = site.or(positions.terminals.as_ref())?;
+                Some((satellite.delay(site), satellite.delay(&positions.gateway)))
+            }
+        }
+    }
+
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        problems.within("forward", |problems| {
+            problems.within("queue", |problems| self.forward.queue.check(problems));
+        });
+        let before = problems.count();
+        problems.within("return", |problems| self.check_return(problems));
+        self.check_terminals(problems);
+        self.check_positions(problems);
+        if problems.count() == before {
+            let dama = |problems: &mut Problems| self.check_response(problems);
+            problems.within("return", |problems| problems.within("dama", dama));
+        }
+    }
+
+    fn check_return(&self, problems: &mut Problems) {
+        let link = &self.return_link;
+        problems.within("queue", |problems| link.queue.check(problems));
+        problems.within("dama", |problems| {
+            problems.within("scheme", |problems| link.dama.scheme.check(problems));
+        });
+        if self.frame().is_some() {
+            return;
+        }
+        if link.frame > MAX_FRAME || link.frame == Span::ZERO {
+            problems.add("frame", format!("{} is no frame; allowed: above 0 s to {MAX_FRAME}", link.frame));
+            return;
+        }
+        let (rate, slots) = (link.rate.bits_per_second() as f64, link.slots_per_frame.value());
+        let bytes = rate * link.frame.as_secs_f64() / 8.0 / slots as f64;
+        let whole = (bytes.round() as u64).clamp(1, u64::from(MAX_SLOT_BYTES));
+        let length = u128::from(whole * slots) * 8_000_000_000;
+        let exact = length % u128::from(link.rate.bits_per_second()) == 0;
+        let fix = match exact {
+            true => format!(
+                "; with frame = \"{}\" it would be {whole}",
+                Span::from_nanos((length / u128::from(link.rate.bits_per_second())) as u64)
+            ),
+            false => String::new(),
+        };
+        problems.add(
+            "frame",
+            format!(
+                "{} x {} / (8 x {slots} slots) = {bytes:.3} bytes per slot; allowed: a whole number from 1 to \
+                 {MAX_SLOT_BYTES}{fix}",
+                link.rate, link.frame
+            ),
+        );
+    }
+
+    fn check_terminals(&self, problems: &mut Problems) {
+        if self.terminals.is_empty() {
+            problems.add("terminals", "there are none; a network needs at least one");
+        }
+        let link = &self.return_link;
+        let slot = link.rate.bits_per_second() as f64 / link.slots_per_frame.value() as f64;
+        let mut constant = 0u64;
+        for (index, entry) in self.terminals.iter().enumerate() {
+            let group = entry.group();
+            problems.within("terminals", |problems| {
+                problems.within(index.to_string(), |problems| {
+                    if let Terminals::Group(group) = entry {
+                        group.check(problems);
+                    }
+                    let slots = self.slots_of(group.cra);
+                    constant += entry.names().len() as u64 * u64::from(slots.unwrap_or(0));
+                    if let (None, Some(cra)) = (slots, group.cra) {
+                        problems.add("cra", not_whole(cra, slot));
+                    }
+                });
+            });
+        }
+        if let (None, Some(cra)) = (self.slots_of(None), link.dama.cra) {
+            problems.within("return", |problems| {
+                problems.within("dama", |problems| problems.add("cra", not_whole(cra, slot)));
+            });
+        }
+        if constant > link.slots_per_frame.value() {
+            let message = format!(
+                "the constant rates (CRA) of the {} terminals take {constant} slots, but a frame has {}",
+                self.terminal_names().len(),
+                link.slots_per_frame.value()
+            );
+            problems.add("terminals", message);
+        }
+        let mut names = self.terminal_names();
+        if names.len() > MAX_TERMINALS {
+            problems.add("terminals", format!("{} terminals; allowed: at most {MAX_TERMINALS}", names.len()));
+        }
+        names.push(self.gateway.clone());
+        names.sort_unstable();
+        for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
+            let what = if pair[0] == self.gateway { "is the gateway's, too" } else { "occurs twice" };
+            problems.add("terminals", format!("the name \"{}\" {what}", pair[0]));
+        }
+    }
+
+    fn check_positions(&self, problems: &mut Problems) {
+        let Propagation::Positions(positions) = &self.propagation else {
+            for (index, entry) in self.terminals.iter().enumerate() {
+                if entry.group().site.is_some() {
+                    let key = |problems: &mut Problems| {
+                        problems
+                            .add("site", "propagation is a fixed delay; give it by positions to use sites");
+                    };
+                    problems.within("terminals", |problems| problems.within(index.to_string(), key));
+                }
+            }
+            return;
+        };
+        let satellite = Satellite { longitude: positions.satellite };
+        let see = |site: &Site, problems: &mut Problems| {
+            site.check(problems);
+            let elevation = satellite.elevation(site).degrees();
+            if elevation < 0.0 {
+                let message = format!(
+                    "the satellite at {} is {:.1} deg below the horizon",
+                    positions.satellite, -elevation
+                );
+                problems.add("", message);
+            }
+        };
+        problems.within("propagation", |problems| {
+            problems.within("gateway", |problems| see(&positions.gateway, problems));
+            if let Some(site) = &positions.terminals {
+                problems.within("terminals", |problems| see(site, problems));
+            }
+        });
+        for (index, entry) in self.terminals.iter().enumerate() {
+            problems.within("terminals", |problems| {
+                problems.within(index.to_string(), |problems| {
+                    match (entry.group().site, &positions.terminals) {
+                        (Some(site), _) => problems.within("site", |problems| see(&site, problems)),
+                        (None, None) => {
+                            problems.add("", "where is it? give it a site, or all propagation.terminals")
+                        }
+                        _ => {}
+                    }
+                });
+            });
+        }
+    }
+
+    fn check_response(&self, problems: &mut Problems) {
+        let (frame, dama) = (self.frame().expect("it was checked"), &self.return_link.dama);
+        let Some(response) = dama.response else { return };
+        let members = self.members();
+        let transmission = self.plan_transmission(&frame, members.len());
+        let lead = Timing::lead(&frame, transmission, members.iter().map(|member| &member.timing));
+        let least =
+            Timing::response(&frame, dama.processing, lead, members.iter().map(|member| &member.timing));
+        if response.value() < least {
+            let farthest = members.iter().map(|member| member.timing.one_way).max().unwrap_or(Span::ZERO);
+            problems.add(
+                "response",
+                format!(
+                    "{} superframes of {}, but a request takes {farthest} + {} of processing to the superframe \
+                     boundary at which it is used ({} superframes), and the plan {transmission} + {farthest} to the \
+                     boundary from which it holds ({lead} superframes); allowed: {least} or more",
+                    response.value(),
+                    frame.superframe(),
+                    dama.processing,
+                    least - lead,
+                ),
+            );
+        }
+    }
+}
+
+impl Group {
+    fn check(&self, problems: &mut Problems) {
+        match (&self.name, &self.prefix, &self.count) {
+            (Some(_), None, None) | (None, Some(_), Some(_)) => {}
+            _ => problems.add("", "a terminal has a name; several have a prefix and a count"),
+        }
+    }
+}
+
+fn not_whole(cra: RateOrZero, slot: f64) -> String {
+    let slots = cra.bits_per_second() as f64 / slot;
+    format!(
+        "{cra} is {slots:.3} slots of {:.3} kbit/s; allowed: a whole number of slots, such as {} kbit/s",
+        slot / 1e3,
+        slots.ceil() * slot / 1e3
+    )
+}
+
+/// More than any burst carries; keeps arithmetic on a superframe's bytes in 32 bits.
+const MAX_SLOT_BYTES: u32 = 1 << 20;
+/// Longer than any system's, and short enough for 64-bit arithmetic on slots.
+const MAX_FRAME: Span = Span::from_secs(60);
+/// Logon identifiers have 16 bits.
+const MAX_TERMINALS: usize = 65_000;
+
+impl Serialize for Terminals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Terminals::Name(name) => serializer.serialize_str(name),
+            Terminals::Group(group) => group.serialize(serializer),
+        }
+    }
+}
+
+/// Deserializes what is written as a text or as a table, such that errors inside the table keep their key
+/// path (which serde's untagged enums lose).
+macro_rules! text_or_table {
+    ($type:ty, $expecting:literal, $from_text:expr, $from_table:expr) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct TextOrTable;
+                impl<'de> Visitor<'de> for TextOrTable {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        let make: fn(&str) -> Result<$type, String> = $from_text;
+                        make(text).map_err(E::custom)
+                    }
+                    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
+                        Deserialize::deserialize(MapAccessDeserializer::new(map)).map($from_table)
+                    }
+                }
+                deserializer.deserialize_any(TextOrTable)
+            }
+        }
+    };
+}
+
+text_or_table!(
+    Terminals,
+    "a node name, or a table with name, or with prefix and count",
+    |text| Ok(Terminals::Name(text.to_owned())),
+    Terminals::Group
+);
+text_or_table!(
+    Propagation,
+    "a delay such as \"250 ms\", or a table with satellite and gateway",
+    |text| text
+        .parse()
+        .map(Propagation::Delay)
+        .map_err(|error: bentpipe_core::QuantityError| error.to_string()),
+    Propagation::Positions
+);

@@ -1,0 +1,113 @@
+//! What terminals and the network control centre (NCC) say to each other. The messages are packets that
+//! travel as others do; their sizes are those of the fields that the model needs.
+
+use super::frame::{Frame, Run};
+use bentpipe_core::{Body, Ecn, FlowId, Message, NodeId, Packet, Time};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A capacity request, in the satellite access control field of a synchronisation burst (EN 301 790, section
+/// 6.6.1). It is sent out of band: it takes no traffic slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// Logon identifier: the terminal's place in the list of terminals.
+    pub terminal: u16,
+    /// The superframe at whose start the request was made.
+    pub superframe: u64,
+    /// Slots, in the meaning of the terminal's capacity category.
+    pub slots: u32,
+}
+
+/// A terminal burst time plan (EN 301 790, section 8.5.5.7): assigned slots for one superframe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tbtp {
+    /// The superframe for which it is valid.
+    pub superframe: u64,
+    /// Terminals that have assigned slots, in ascending order.
+    pub entries: Vec<(u16, Run)>,
+}
+
+/// A terminal wants to log on (common signalling channel burst).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogonRequest {
+    /// The terminal.
+    pub terminal: u16,
+}
+
+/// The NCC has logged a terminal on (terminal information message).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogonResponse {
+    /// The terminal.
+    pub terminal: u16,
+    /// The first superframe in which it may send.
+    pub superframe: u64,
+    /// Its constant slots.
+    pub constant: Run,
+}
+
+macro_rules! messages {
+    ($($type:ty),+) => {
+        $(impl Message for $type {
+            fn as_any(&self) -> &dyn Any {
+                self
+            }
+        })+
+    };
+}
+messages!(Request, Tbtp, LogonRequest, LogonResponse);
+
+impl Tbtp {
+    /// What this terminal has been assigned.
+    pub fn run_of(&self, terminal: u16) -> Option<Run> {
+        let at = self.entries.binary_search_by_key(&terminal, |(terminal, _)| *terminal).ok()?;
+        Some(self.entries[at].1)
+    }
+
+    /// Bytes of the section when it lists `entries` terminals: section header 8, group 1, superframe count 2,
+    /// frame loop count 1, CRC 4; in each frame its number 1 and the loop count 2; in each entry the logon
+    /// identifier 2, flags and start slot 2, slot count 1.
+    pub fn bytes(frame: &Frame, entries: usize) -> u32 {
+        16 + frame.frames * (3 + 5 * entries as u32)
+    }
+}
+
+/// Bytes of a request: a synchronisation burst's signalling field.
+pub const REQUEST_BYTES: u32 = 16;
+/// Bytes of a logon request: a common signalling channel burst.
+pub const LOGON_REQUEST_BYTES: u32 = 16;
+/// Bytes of a terminal information message with its logon initialize descriptor.
+pub const LOGON_RESPONSE_BYTES: u32 = 48;
+/// The flow of messages that belong to none.
+pub const NO_FLOW: FlowId = FlowId(u32::MAX);
+/// The destination of what all terminals hear.
+pub const ALL_TERMINALS: NodeId = NodeId(u16::MAX);
+
+/// The packet in which a message travels.
+pub fn packet(
+    now: Time,
+    (source, destination): (NodeId, NodeId),
+    number: u32,
+    size: u32,
+    body: Arc<dyn Message>,
+) -> Packet {
+    Packet {
+        birth: now,
+        number,
+        size,
+        flow: NO_FLOW,
+        source,
+        destination,
+        // Network control (RFC 4594, section 3.2).
+        dscp: 48,
+        ecn: Ecn::NotEct,
+        body: Body::Control(body),
+    }
+}
+
+/// The message of type `M` in a packet, if that is what it carries.
+pub fn message<M: Message>(packet: &Packet) -> Option<&M> {
+    match &packet.body {
+        Body::Control(message) => message.as_any().downcast_ref(),
+        _ => None,
+    }
+}

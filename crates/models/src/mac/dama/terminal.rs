@@ -1,0 +1,473 @@
+//! A satellite terminal's return-link MAC (RCST, EN 301 790): queue, slots, requests.
+//!
+//! A packet is cut over the terminal's slots in order. A burst carries what was queued when its slot began;
+//! what is left of a slot stays empty. The packet is through when the slot with its last byte ends, and
+//! reaches the gateway one propagation delay later: the stage sends it out then, so that a packet costs one
+//! wake. Which slots a packet takes is computed at once, for as far as the present superframe goes; what does
+//! not fit waits for the next superframe's assignment.
+//!
+//! At the start of a superframe the terminal first makes its request, from the queue as it is then, and then
+//! sends. An idle terminal sleeps: it wakes at the ends of superframes in which something waited, was sent,
+//! was asked for or was assigned.
+//!
+//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the gateway.
+//! What comes from the satellite and is no message for the MAC is passed on at once.
+
+use super::category::Requester;
+use super::frame::{Assignment, Frame, Run};
+use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
+use super::timing::Timing;
+use crate::channel::{Process, SPOILED};
+use crate::queue::{Admission, Backlog, Verdict};
+use crate::transport::flow::SpanStatistics;
+use bentpipe_core::{
+    Column, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Stream, Table, Time,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Trace of a terminal's superframes.
+pub static TRACE: Table = Table {
+    name: "dama",
+    entity: "terminal",
+    about: "for each superframe in which data waited or were sent, slots were requested or assigned; its time is the \
+            superframe's start",
+    columns: &[
+        Column::whole("superframe", "1", "number of the superframe"),
+        Column::whole("queue", "bytes", "accepted and not yet sent, at the start"),
+        Column::whole("request", "slots", "requested at the start; 0 also when no request was sent"),
+        Column::whole("constant", "slots", "constant slots (CRA)"),
+        Column::whole("assigned", "slots", "slots assigned by the burst time plan"),
+        Column::whole("capacity", "bytes", "what all its slots can carry"),
+        Column::whole("used", "bytes", "what they carried"),
+    ],
+};
+
+/// What a terminal did in a run.
+pub static REPORT: Table = Table {
+    name: "terminal",
+    entity: "terminal",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("capacity_bytes", "bytes", "what the constant and assigned slots could carry"),
+        Column::whole("used_bytes", "bytes", "what they carried"),
+        Column::real("efficiency", "1", "used over assigned capacity (eq. 15)"),
+        Column::whole("packets", "packets", "packets sent"),
+        Column::whole("queue_drops", "packets", "packets dropped by the queue"),
+        Column::whole("error_drops", "packets", "packets and messages spoiled on the return link"),
+        Column::real("delay_mean", "s", "mean time from arrival to the end of the packet's last slot"),
+        Column::real("delay_p95", "s", "95th percentile of that time"),
+        Column::real("delay_max", "s", "longest such time"),
+        Column::whole("requests", "1", "capacity requests sent"),
+        Column::whole("requested_slots", "slots", "sum of the requests"),
+        Column::whole("assigned_slots", "slots", "sum of the assigned slots over the superframes"),
+        Column::whole("late_slots", "slots", "slots of plans that came after their superframe had begun"),
+    ],
+};
+
+/// What a terminal is made of.
+pub struct Parts {
+    /// Name in results.
+    pub name: String,
+    /// Place in the list of terminals.
+    pub terminal: u16,
+    /// Addresses of the terminal and of the gateway.
+    pub addresses: (NodeId, NodeId),
+    /// Time structure of the return link.
+    pub frame: Frame,
+    /// Delays.
+    pub timing: Timing,
+    /// Constant slots of a terminal that is logged on from the start, else when it begins to log on.
+    pub logon: Logon,
+    /// The queue's discipline.
+    pub queue: Box<dyn Admission>,
+    /// Errors of the return link.
+    pub errors: Option<Box<dyn Process>>,
+    /// How it asks for slots.
+    pub requester: Box<dyn Requester>,
+    /// Its random stream.
+    pub stream: Stream,
+    /// Probe on [`TRACE`].
+    pub probe: Option<Probe>,
+}
+
+/// How a terminal comes to be logged on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Logon {
+    /// It is, from the start, with these constant slots.
+    Done(Run),
+    /// It asks at `at`, and again after `retry` as long as there is no answer.
+    Begins {
+        /// When it first asks.
+        at: Time,
+        /// After how long it asks again.
+        retry: Span,
+    },
+}
+
+/// A packet that is not yet all in slots.
+struct Waiting {
+    arrival: Time,
+    /// Bytes that have no slot yet.
+    left: u64,
+    begun: bool,
+    packet: Packet,
+}
+
+/// The stage.
+pub struct Terminal {
+    parts: Parts,
+    /// Constant slots and the first superframe in which they may be used.
+    constant: Option<(Run, u64)>,
+    ask_logon: Option<Time>,
+    /// Plans for superframes to come.
+    plans: VecDeque<(u64, Run)>,
+
+    superframe: u64,
+    superframe_start: Time,
+    next_start: Time,
+    /// Whether something happened in this superframe, so that its end matters.
+    active: bool,
+    assignment: Assignment,
+    capacity: u64,
+    /// Where in the capacity of this superframe the next byte goes.
+    position: u64,
+
+    queue: VecDeque<Waiting>,
+    /// Bytes of `queue` that have no slot yet.
+    unsent: u64,
+    /// Packets whose first slot has not begun; the times and sizes of those that have a slot.
+    backlog: Backlog,
+    beginning: VecDeque<(Time, u32)>,
+    /// What is in slots or in flight, by the moment of arrival at the gateway.
+    flying: VecDeque<(Time, Packet)>,
+    held: Held,
+
+    /// Queue, request and used bytes of this superframe, for the trace.
+    row: (u64, u32, u64),
+    counters: Counters,
+    messages: u32,
+}
+
+#[derive(Default)]
+struct Counters {
+    used: u64,
+    queue_drops: u64,
+    error_drops: u64,
+    requests: u64,
+    requested: u64,
+    assigned: u64,
+    late: u64,
+    delay: Option<Box<SpanStatistics>>,
+}
+
+impl Terminal {
+    /// A terminal at the start of superframe 0.
+    pub fn new(parts: Parts) -> Terminal {
+        let (constant, ask_logon) = match parts.logon {
+            Logon::Done(run) => (Some((run, 0)), None),
+            Logon::Begins { at, .. } => (None, Some(at)),
+        };
+        let mut terminal = Terminal {
+            constant,
+            ask_logon,
+            plans: VecDeque::new(),
+            superframe: 0,
+            superframe_start: parts.timing.start(&parts.frame, 0),
+            next_start: parts.timing.start(&parts.frame, 1),
+            active: false,
+            assignment: Assignment::default(),
+            capacity: 0,
+            position: 0,
+            queue: VecDeque::new(),
+            unsent: 0,
+            backlog: Backlog::default(),
+            beginning: VecDeque::new(),
+            flying: VecDeque::new(),
+            held: Held::default(),
+            row: (0, 0, 0),
+            counters: Counters::default(),
+            messages: 0,
+            parts,
+        };
+        terminal.assign();
+        terminal
+    }
+
+    /// Takes up the slots of the present superframe.
+    fn assign(&mut self) {
+        let constant = match self.constant {
+            Some((run, from)) if from <= self.superframe => run,
+            _ => Run::default(),
+        };
+        let mut assigned = Run::default();
+        while let Some(&(superframe, run)) = self.plans.front() {
+            if superframe > self.superframe {
+                break;
+            }
+            self.plans.pop_front();
+            if superframe == self.superframe {
+                assigned = run;
+            }
+        }
+        self.counters.assigned += u64::from(assigned.count);
+        self.assignment = Assignment::new(constant, assigned);
+        self.capacity = self.assignment.capacity(&self.parts.frame);
+        self.position = 0;
+        self.active = assigned.count > 0;
+    }
+
+    /// Catches up with the superframes that have begun by `now`.
+    #[inline]
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        if now >= self.next_start {
+            self.begin_superframe(now, out);
+        }
+    }
+
+    fn begin_superframe(&mut self, now: Time, out: &mut Outbox) {
+        self.end_superframe(out);
+        let (frame, timing) = (self.parts.frame, self.parts.timing);
+        self.superframe = timing.superframe(&frame, now);
+        self.superframe_start = timing.start(&frame, self.superframe);
+        self.next_start = timing.start(&frame, self.superframe + 1);
+        self.assign();
+        self.row = (self.unsent, 0, 0);
+        let logged_on = self.constant.is_some_and(|(_, from)| from <= self.superframe);
+        if logged_on && (self.unsent > 0 || !self.parts.requester.rests()) {
+            self.active = true;
+            if let Some(slots) = self.parts.requester.request(self.superframe, frame.units(self.unsent)) {
+                self.request(now, slots, out);
+            }
+        }
+        // As long as the logon is not answered, it is the answer that ends the wait.
+        self.active |= self.unsent > 0 && self.constant.is_some();
+        while !self.queue.is_empty() && self.send_first(now) {}
+    }
+
+    fn end_superframe(&mut self, out: &mut Outbox) {
+        if let (Some(probe), true) = (self.parts.probe, self.active) {
+            let constant = match self.constant {
+                Some((run, from)) if from <= self.superframe => u32::from(run.count),
+                _ => 0,
+            };
+            let (queue, request, used) = self.row;
+            let values = [
+                self.superframe as f64,
+                queue as f64,
+                f64::from(request),
+                f64::from(constant),
+                f64::from(self.assignment.count() - constant),
+                self.capacity as f64,
+                used as f64,
+            ];
+            out.record(probe, self.superframe_start, &values);
+        }
+    }
+
+    fn request(&mut self, now: Time, slots: u32, out: &mut Outbox) {
+        let (terminal, superframe) = (self.parts.terminal, self.superframe);
+        self.row.1 = slots;
+        self.counters.requests += 1;
+        self.counters.requested += u64::from(slots);
+        self.tell(now, message::REQUEST_BYTES, Arc::new(Request { terminal, superframe, slots }), out);
+    }
+
+    /// Sends a message to the network control centre.
+    fn tell(&mut self, now: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
+        let packet = message::packet(now, self.parts.addresses, self.messages, size, body);
+        self.messages += 1;
+        out.create_held(&packet);
+        self.held.add(&packet);
+        self.flying.push_back((now + self.parts.timing.one_way, packet));
+    }
+
+    /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
+    fn send_first(&mut self, now: Time) -> bool {
+        let frame = &self.parts.frame;
+        let slot_bytes = u64::from(frame.slot_bytes);
+        let begun = self.assignment.first_from(frame, now.since(self.superframe_start));
+        self.position = self.position.max(u64::from(begun) * slot_bytes);
+        let take = self.queue[0].left.min(self.capacity.saturating_sub(self.position));
+        if take == 0 {
+            return false;
+        }
+        let first = &mut self.queue[0];
+        if !first.begun {
+            first.begun = true;
+            let slot = (self.position / slot_bytes) as u32;
+            let start = self.superframe_start + self.assignment.start_of(frame, slot);
+            self.beginning.push_back((start, first.packet.size));
+        }
+        first.left -= take;
+        self.position += take;
+        self.unsent -= take;
+        self.row.2 += take;
+        self.counters.used += take;
+        self.active = true;
+        if first.left > 0 {
+            return false;
+        }
+        let Waiting { arrival, packet, .. } = self.queue.pop_front().expect("there is a first packet");
+        let slot = ((self.position - 1) / slot_bytes) as u32;
+        let end = self.superframe_start + self.assignment.end_of(frame, slot);
+        self.counters.delay.get_or_insert_with(|| Box::new(SpanStatistics::small())).add(end.since(arrival));
+        self.flying.push_back((end + self.parts.timing.one_way, packet));
+        true
+    }
+
+    fn forget_begun(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.beginning.front() {
+            if start > now {
+                break;
+            }
+            self.beginning.pop_front();
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(size);
+        }
+    }
+
+    fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        self.forget_begun(now);
+        match self.parts.queue.admit(now, &mut packet, self.backlog, &mut self.parts.stream) {
+            Verdict::Drop(reason) => {
+                self.counters.queue_drops += 1;
+                out.drop(packet, reason);
+            }
+            Verdict::Admit => {
+                self.backlog.packets += 1;
+                self.backlog.bytes += u64::from(packet.size);
+                self.held.add(&packet);
+                let left = bytes_on_air(&packet);
+                self.unsent += left;
+                self.queue.push_back(Waiting { arrival: now, left, begun: false, packet });
+                self.active |= self.constant.is_some();
+                if self.queue.len() == 1 {
+                    self.send_first(now);
+                }
+            }
+        }
+    }
+
+    fn hear_plan(&mut self, plan: &Tbtp) {
+        let Some(run) = plan.run_of(self.parts.terminal) else { return };
+        if plan.superframe <= self.superframe {
+            self.counters.late += u64::from(run.count);
+        } else {
+            self.plans.push_back((plan.superframe, run));
+        }
+    }
+
+    fn hear_logon(&mut self, response: &LogonResponse) {
+        if response.terminal == self.parts.terminal && self.constant.is_none() {
+            self.constant = Some((response.constant, response.superframe.max(self.superframe + 1)));
+            self.ask_logon = None;
+            self.active |= self.unsent > 0;
+        }
+    }
+
+    /// Capacity of all superframes that have begun: the constant slots' in closed form.
+    fn total_capacity(&self, now: Time) -> u64 {
+        let begun = self.parts.timing.superframe(&self.parts.frame, now) + 1;
+        let constant =
+            self.constant.map_or(0, |(run, from)| u64::from(run.count) * begun.saturating_sub(from));
+        (constant + self.counters.assigned) * self.parts.frame.unit()
+    }
+}
+
+/// Bytes of slots that a packet takes. IP packets are cut over the slots as they are, as in the study; a
+/// framing puts its overhead here.
+#[inline]
+fn bytes_on_air(packet: &Packet) -> u64 {
+    u64::from(packet.size)
+}
+
+impl Stage for Terminal {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        self.advance(now, out);
+        if port == FROM_HOST {
+            self.accept(now, packet, out);
+        } else if let Some(plan) = message::message::<Tbtp>(&packet) {
+            self.hear_plan(plan);
+            out.consume(packet);
+        } else if let Some(response) = message::message::<LogonResponse>(&packet) {
+            self.hear_logon(response);
+            out.consume(packet);
+        } else {
+            out.send(TO_HOST, packet);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.advance(now, out);
+        if self.ask_logon.is_some_and(|at| at <= now) {
+            if let Logon::Begins { retry, .. } = self.parts.logon {
+                self.ask_logon = Some(now + retry);
+                let body = Arc::new(LogonRequest { terminal: self.parts.terminal });
+                self.tell(now, message::LOGON_REQUEST_BYTES, body, out);
+            }
+        }
+        while self.flying.front().is_some_and(|(arrival, _)| *arrival <= now) {
+            let (arrival, packet) = self.flying.pop_front().expect("there is a front");
+            self.held.packets -= 1;
+            self.held.bytes -= u64::from(packet.size);
+            let Parts { errors, stream, .. } = &mut self.parts;
+            if errors.as_mut().is_some_and(|errors| errors.spoils(arrival, packet.size, stream)) {
+                self.counters.error_drops += 1;
+                out.drop(packet, SPOILED);
+            } else {
+                out.send(TO_GATEWAY, packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        let mut next = self.flying.front().map_or(Time::MAX, |(arrival, _)| *arrival);
+        if self.active {
+            next = next.min(self.next_start);
+        } else if let Some((superframe, _)) = self.plans.front() {
+            next = next.min(self.parts.timing.start(&self.parts.frame, *superframe));
+        }
+        if let Some(at) = self.ask_logon {
+            next = next.min(at);
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    fn held(&self) -> Held {
+        self.held
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        let Counters { used, queue_drops, error_drops, requests, requested, assigned, late, delay } =
+            &self.counters;
+        let capacity = self.total_capacity(now);
+        let delay = |value: fn(&SpanStatistics) -> f64| delay.as_deref().map_or(f64::NAN, value);
+        let values = [
+            capacity as f64,
+            *used as f64,
+            if capacity == 0 { f64::NAN } else { *used as f64 / capacity as f64 },
+            self.counters.delay.as_ref().map_or(0, |delay| delay.count()) as f64,
+            *queue_drops as f64,
+            *error_drops as f64,
+            delay(SpanStatistics::mean),
+            delay(|delay| delay.percentile(95.0)),
+            delay(SpanStatistics::max),
+            *requests as f64,
+            *requested as f64,
+            *assigned as f64,
+            *late as f64,
+        ];
+        report.row(&REPORT, &self.parts.name, &values);
+    }
+}
+
+/// In port of packets from the host's side.
+pub const FROM_HOST: Port = Port(0);
+/// In port of what comes from the satellite.
+pub const FROM_SATELLITE: Port = Port(1);
+/// Out port towards the host's side.
+pub const TO_HOST: Port = Port(0);
+/// Out port towards the gateway.
+pub const TO_GATEWAY: Port = Port(1);

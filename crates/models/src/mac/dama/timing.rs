@@ -1,0 +1,106 @@
+//! When things take effect: propagation, the alignment of terminals, and the number L of superframes from a
+//! request to its assignment.
+//!
+//! Superframe n begins at n D for the network control centre (D is the length of a superframe). A terminal
+//! begins it at n D + offset, where nearer terminals wait for as long as the farthest one's burst takes
+//! longer to reach the satellite; so bursts of one superframe do not collide there, wherever they come from.
+//! With equal delays every offset is zero.
+//!
+//! A request made at the start of superframe n is used at the first boundary of the control centre that comes
+//! after its arrival and processing. At boundary b the centre plans superframe b + lead, where lead is the
+//! smallest number for which the plan reaches every terminal before its superframe begins. With 250 ms one
+//! way and 94 ms superframes: a request arrives at 2.66 D and is used at 3 D; the plan arrives at 5.66 D and
+//! holds from 6 D: L = 6.
+
+use super::frame::Frame;
+use bentpipe_core::{Span, Time};
+
+/// Delays of one terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// Propagation to the satellite (with a fixed delay, to the gateway).
+    pub up: Span,
+    /// Propagation to the gateway, and back.
+    pub one_way: Span,
+    /// By how much the terminal begins its superframes later than the control centre does.
+    pub offset: Span,
+}
+
+impl Timing {
+    /// Sets the offsets of all terminals so that their bursts meet the satellite in step.
+    pub fn align<'a>(timings: impl Iterator<Item = &'a mut Timing>) {
+        let timings: Vec<_> = timings.collect();
+        let farthest = timings.iter().map(|timing| timing.up).max().unwrap_or(Span::ZERO);
+        for timing in timings {
+            timing.offset = farthest - timing.up;
+        }
+    }
+
+    /// Superframes from the boundary at which a plan is made to the superframe for which it is made, when
+    /// sending it takes `transmission`.
+    pub fn lead<'a>(frame: &Frame, transmission: Span, timings: impl Iterator<Item = &'a Timing>) -> u64 {
+        let arrival = |timing: &Timing| (transmission + timing.one_way).saturating_sub(timing.offset);
+        timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
+    }
+
+    /// L: superframes from a request to its assignment, for the terminal that waits longest.
+    pub fn response<'a>(
+        frame: &Frame,
+        processing: Span,
+        lead: u64,
+        timings: impl Iterator<Item = &'a Timing>,
+    ) -> u64 {
+        let arrival = |timing: &Timing| timing.offset + timing.one_way + processing;
+        timings.map(|timing| arrival(timing) / frame.superframe() + 1 + lead).max().unwrap_or(1)
+    }
+
+    /// When the terminal begins a superframe.
+    #[inline]
+    pub fn start(&self, frame: &Frame, superframe: u64) -> Time {
+        Time::ZERO + self.offset + frame.superframe() * superframe
+    }
+
+    /// The superframe that a terminal is in. Until the first has begun, that is the first.
+    #[inline]
+    pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
+        now.since(Time::ZERO + self.offset) / frame.superframe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::tests::STUDY;
+    use super::*;
+
+    fn response(one_way: u64, processing: u64) -> u64 {
+        let millis = Span::from_millis(one_way);
+        let timings = [Timing { up: millis, one_way: millis, offset: Span::ZERO }];
+        let lead = Timing::lead(&STUDY, Span::from_micros(30), timings.iter());
+        Timing::response(&STUDY, Span::from_millis(processing), lead, timings.iter())
+    }
+
+    #[test]
+    fn the_response_by_hand() {
+        assert_eq!(response(250, 0), 6);
+        // 250 + 40 = 290 ms is past 3 x 94 = 282 ms: used at 4 D.
+        assert_eq!(response(250, 40), 7);
+        // 282 ms is no longer before the boundary at 3 D, and the plan then misses 3 D by its transmission.
+        assert_eq!(response(282, 0), 8);
+        // The study's 11: 250 ms + processing ends between 7 D and 8 D.
+        assert_eq!(response(250, 450), 11);
+        assert_eq!(response(0, 0), 2);
+    }
+
+    #[test]
+    fn nearer_terminals_wait_for_the_farthest() {
+        let mut timings = [120, 135, 128].map(|up| Timing {
+            up: Span::from_millis(up),
+            one_way: Span::from_millis(up + 125),
+            offset: Span::ZERO,
+        });
+        Timing::align(timings.iter_mut());
+        assert_eq!(timings.map(|timing| timing.offset.as_micros() / 1000), [15, 0, 7]);
+        assert_eq!(timings[0].superframe(&STUDY, Time::from_nanos(14_999_999)), 0);
+        assert_eq!(timings[0].superframe(&STUDY, timings[0].start(&STUDY, 3)), 3);
+    }
+}

@@ -1,0 +1,3 @@
+//! Medium access: who may send when on a shared channel.
+
+pub mod dama;
