@@ -1,4 +1,6 @@
 //! End-to-end transport protocols.
 
 pub mod flow;
+pub mod hosting;
 pub mod tcp;
+pub mod udp;

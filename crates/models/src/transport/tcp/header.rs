@@ -1,0 +1,102 @@
+//! What of a connection stands in the TCP header: sequence numbers of 32 bits for positions of 64, and the room that
+//! options take.
+
+use bentpipe_core::Segment;
+
+/// IPv4 and TCP header without options.
+pub const HEADER: u32 = 40;
+
+/// Sequence numbers of one direction: they count from the initial one and wrap around (RFC 9293, section 3.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Numbering {
+    initial: u32,
+}
+
+impl Numbering {
+    /// Numbers that begin with `initial`.
+    pub const fn new(initial: u32) -> Numbering {
+        Numbering { initial }
+    }
+
+    /// The number of `position`.
+    #[inline]
+    pub const fn number(self, position: u64) -> u32 {
+        self.initial.wrapping_add(position as u32)
+    }
+
+    /// The position with this number that is nearest to `near`; `None` when that would lie before the SYN.
+    #[inline]
+    pub const fn position(self, number: u32, near: u64) -> Option<u64> {
+        let difference = number.wrapping_sub(self.number(near)) as i32;
+        near.checked_add_signed(difference as i64)
+    }
+}
+
+/// Bytes of options, padded to whole words as Linux lays them out (`tcp_options_write`): timestamps share their
+/// words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
+#[inline]
+pub fn option_bytes(segment: &Segment) -> u32 {
+    let timestamps = if segment.timestamps.is_some() { 12 } else { 0 };
+    let Some(options) = &segment.options else { return timestamps };
+    let permitted = if options.sack_permitted && timestamps == 0 { 4 } else { 0 };
+    let mss = if options.mss.is_some() { 4 } else { 0 };
+    let scale = if options.window_scale.is_some() { 4 } else { 0 };
+    let blocks = options.sack.as_slice().len() as u32;
+    let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+    timestamps + permitted + mss + scale + sack
+}
+
+/// Bytes of the segment at the network layer.
+#[inline]
+pub fn size(segment: &Segment) -> u32 {
+    HEADER + option_bytes(segment) + u32::from(segment.payload)
+}
+
+/// Most SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).
+pub const fn most_sack_blocks(timestamps: bool) -> usize {
+    if timestamps {
+        3
+    } else {
+        4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{SackBlocks, SegmentOptions};
+
+    #[test]
+    fn positions_survive_the_wrap() {
+        let numbering = Numbering::new(u32::MAX - 9);
+        assert_eq!(numbering.number(0), u32::MAX - 9);
+        assert_eq!(numbering.number(10), 0);
+        assert_eq!(numbering.position(0, 0), Some(10));
+        assert_eq!(numbering.position(u32::MAX - 10, 0), None);
+        let far = (5u64 << 32) + 3;
+        assert_eq!(numbering.position(numbering.number(far), far + 1_000_000), Some(far));
+        assert_eq!(numbering.position(numbering.number(far), far - 1_000_000), Some(far));
+    }
+
+    #[test]
+    fn options_never_exceed_forty_bytes() {
+        let mut sack = SackBlocks::default();
+        let mut segment = Segment { timestamps: Some((1, 2)), ..Segment::default() };
+        assert_eq!(option_bytes(&segment), 12);
+        for _ in 0..most_sack_blocks(true) {
+            sack.push(1, 2);
+        }
+        segment.options = Some(Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));
+        assert_eq!(option_bytes(&segment), 40);
+        let syn = SegmentOptions {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            ..Default::default()
+        };
+        segment.options = Some(Box::new(syn));
+        assert_eq!(option_bytes(&segment), 20);
+        segment.timestamps = None;
+        assert_eq!(option_bytes(&segment), 12);
+    }
+}

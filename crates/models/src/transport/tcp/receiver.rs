@@ -1,0 +1,388 @@
+//! The receiving half of a connection: reassembly, and when to acknowledge what.
+//!
+//! - In-order data is delivered at once; what comes out of order is held as ranges and delivered when the hole is
+//!   filled. The FIN counts as one position after the last byte, so it may come out of order too.
+//! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full segments, counted as in
+//!   Linux (more than one largest segment's bytes not acknowledged), or after a time-out; at once for what is out of
+//!   order, duplicate, or fills a hole, and for a FIN.
+//! - SACK blocks (RFC 2018, section 4): the first holds the segment that caused the acknowledgment, the others the most
+//!   recently changed. A duplicate acknowledgment carries no data, as senders recognise it by that.
+//! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section 4.3); segments with
+//!   data and an old timestamp are discarded (PAWS, section 5), those without data are not, since they may just be reordered.
+//!
+//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves back.
+//! Deviations: no duplicate SACK (RFC 2883), no automatic size of the buffer, no quick acknowledgments at the start.
+
+use super::ranges::Ranges;
+use super::timer::Timer;
+use super::{config::UNSCALED_WINDOW, header, Config};
+use bentpipe_core::{SackBlocks, Span, Time};
+
+/// What acknowledgment is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Due {
+    #[default]
+    Nothing,
+    /// When the timer expires, or with the next segment.
+    Later,
+    /// Now, with data or without.
+    Now,
+    /// Now, without data, so that the sender sees a duplicate or the holes.
+    Alone,
+}
+
+/// What a segment did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrival {
+    /// Bytes now delivered in order.
+    pub delivered: u64,
+    /// Everything up to the FIN has now been delivered.
+    pub finished: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Next position expected.
+    next: u64,
+    /// Last acknowledgment sent.
+    acknowledged: u64,
+    /// What is held out of order.
+    held: Ranges,
+    /// SACK blocks, most recent first.
+    recent: [(u64, u64); 4],
+    recent_count: usize,
+    most_blocks: usize,
+    sack: bool,
+    /// Position of the FIN, once seen.
+    fin: Option<u64>,
+    /// Right edge of the window as advertised.
+    edge: u64,
+    window: u64,
+    /// Largest payload seen, for counting full segments.
+    largest: u64,
+    due: Due,
+    delay: Option<Span>,
+    timer: Timer,
+    /// Timestamp to echo (RFC 7323's TS.Recent).
+    recent_timestamp: u32,
+}
+
+impl Receiver {
+    /// Before the handshake.
+    pub fn new(config: &Config) -> Receiver {
+        Receiver {
+            next: 0,
+            acknowledged: 0,
+            held: Ranges::default(),
+            recent: [(0, 0); 4],
+            recent_count: 0,
+            most_blocks: 4,
+            sack: false,
+            fin: None,
+            edge: 0,
+            window: config.window(),
+            largest: 1,
+            due: Due::Nothing,
+            delay: config.delayed_ack.then_some(config.delayed_ack_timeout),
+            timer: Timer::stopped(),
+            recent_timestamp: 0,
+        }
+    }
+
+    /// The other end's SYN has come. Until the handshake is over the window is what a SYN can say.
+    pub fn begin(&mut self, sack: bool, scale: Option<u8>, timestamp: Option<u32>) {
+        self.next = 1;
+        self.acknowledged = 1;
+        self.sack = sack;
+        self.most_blocks = header::most_sack_blocks(timestamp.is_some());
+        self.recent_timestamp = timestamp.unwrap_or(0);
+        self.edge = 1 + self.window.min(UNSCALED_WINDOW);
+        // From now on the field says multiples of 2^scale, or bytes.
+        self.window = match scale {
+            Some(shift) => self.window >> shift << shift,
+            None => self.window.min(UNSCALED_WINDOW),
+        };
+    }
+
+    /// Next position expected.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether `[start, start + length)` may be looked at: not all of it before what was last acknowledged, not
+    /// beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments without data).
+    #[inline]
+    pub fn is_acceptable(&self, start: u64, length: u64) -> bool {
+        start + length >= self.acknowledged && start <= self.edge
+    }
+
+    /// Whether a segment's timestamp shows it to be old (PAWS); otherwise remembers it if it is to be echoed.
+    #[inline]
+    pub fn is_old(&mut self, timestamp: u32, start: u64, has_data: bool) -> bool {
+        if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
+            return has_data;
+        }
+        if start <= self.acknowledged {
+            self.recent_timestamp = timestamp;
+        }
+        false
+    }
+
+    /// Takes the payload and the FIN of a segment that begins at `start`.
+    #[inline]
+    pub fn take(&mut self, now: Time, start: u64, payload: u64, fin: bool) -> Arrival {
+        if fin {
+            self.fin = Some(start + payload);
+        }
+        self.largest = self.largest.max(payload);
+        let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
+        if start > self.next {
+            self.hold(start, end);
+            return Arrival::default();
+        }
+        if end <= self.next {
+            self.due = Due::Alone;
+            return Arrival::default();
+        }
+        let before = self.next;
+        self.next = end;
+        if self.held.is_empty() {
+            self.acknowledge_in_order(now);
+        } else {
+            while let Some(end) = self.held.take_first(self.next) {
+                self.next = self.next.max(end);
+            }
+            self.forget_blocks();
+            self.due = if self.held.is_empty() { Due::Now } else { Due::Alone };
+        }
+        let finished = self.fin.is_some_and(|fin| fin < self.next);
+        if finished {
+            self.due = self.due.max(Due::Now);
+        }
+        Arrival { delivered: self.next - before - u64::from(finished), finished }
+    }
+
+    /// Acknowledge at once, whatever is due.
+    pub fn acknowledge_now(&mut self) {
+        self.due = Due::Alone;
+    }
+
+    /// Whether an acknowledgment is due that data must not carry.
+    #[inline]
+    pub fn must_acknowledge_alone(&self) -> bool {
+        self.due == Due::Alone
+    }
+
+    /// Whether an acknowledgment is due now.
+    #[inline]
+    pub fn must_acknowledge(&self) -> bool {
+        self.due >= Due::Now
+    }
+
+    /// A segment with this acknowledgment and window leaves: position to acknowledge, window in bytes.
+    #[inline]
+    pub fn acknowledgment(&mut self) -> (u64, u32) {
+        self.due = Due::Nothing;
+        self.timer.stop();
+        self.acknowledged = self.next;
+        self.edge = self.edge.max(self.next + self.window);
+        (self.next, self.window as u32)
+    }
+
+    /// The SACK blocks to send, if there are any, in sequence numbers.
+    #[inline]
+    pub fn sack_blocks(&self, numbering: header::Numbering) -> Option<SackBlocks> {
+        if self.recent_count == 0 || !self.sack {
+            return None;
+        }
+        let mut blocks = SackBlocks::default();
+        for &(left, right) in &self.recent[..self.recent_count.min(self.most_blocks)] {
+            blocks.push(numbering.number(left), numbering.number(right));
+        }
+        Some(blocks)
+    }
+
+    /// The timestamp to echo.
+    #[inline]
+    pub fn echo(&self) -> u32 {
+        self.recent_timestamp
+    }
+
+    /// When to call [`Receiver::wake`].
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.timer.wake()
+    }
+
+    /// The delay of an acknowledgment may be over.
+    pub fn wake(&mut self, now: Time) {
+        if self.timer.expired(now) && self.due == Due::Later {
+            self.due = Due::Now;
+        }
+    }
+
+    #[inline]
+    fn acknowledge_in_order(&mut self, now: Time) {
+        match self.delay {
+            Some(delay) if self.next - self.acknowledged <= self.largest => {
+                if self.due == Due::Nothing {
+                    self.due = Due::Later;
+                    self.timer.start(now + delay);
+                }
+            }
+            _ => self.due = self.due.max(Due::Now),
+        }
+    }
+
+    fn hold(&mut self, start: u64, end: u64) {
+        self.due = Due::Alone;
+        if start >= end {
+            return;
+        }
+        let whole = self.held.insert(start, end, |_, _, _| {});
+        // The block moves to the front; those that it swallowed go.
+        let mut kept = 0;
+        let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
+        for &block in &self.recent[..self.recent_count] {
+            let swallowed = block.0 >= whole.0 && block.1 <= whole.1;
+            if !swallowed && kept + 1 < recent.len() {
+                kept += 1;
+                recent[kept] = block;
+            }
+        }
+        self.recent = recent;
+        self.recent_count = kept + 1;
+    }
+
+    fn forget_blocks(&mut self) {
+        let mut kept = 0;
+        for index in 0..self.recent_count {
+            if self.recent[index].0 > self.next {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> std::cmp::Ordering {
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver(config: Config) -> Receiver {
+        let mut receiver = Receiver::new(&config);
+        receiver.begin(true, Some(config.window_scale()), None);
+        receiver.acknowledgment();
+        receiver
+    }
+
+    fn blocks(receiver: &Receiver) -> Vec<(u32, u32)> {
+        receiver
+            .sack_blocks(header::Numbering::default())
+            .map_or(Vec::new(), |blocks| blocks.as_slice().to_vec())
+    }
+
+    #[test]
+    fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
+        let mut receiver = receiver(Config::default());
+        let mut start = 1;
+        let mut seen = Vec::new();
+        for number in 0..4 {
+            assert_eq!(receiver.take(Time::ZERO, start, 1000, false).delivered, 1000);
+            start += 1000;
+            seen.push(receiver.must_acknowledge());
+            if number % 2 == 1 {
+                receiver.acknowledgment();
+            }
+        }
+        assert_eq!(seen, [false, true, false, true]);
+        receiver.take(Time::ZERO, start, 1000, false);
+        let later = Time::ZERO + Span::from_millis(200);
+        assert_eq!(receiver.next_wake(), later);
+        receiver.wake(later);
+        assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
+    }
+
+    /// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are sent.
+    #[test]
+    fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
+        let arrive = |numbers: &[u64]| {
+            let mut receiver = receiver(Config::default());
+            receiver.next = 5000;
+            receiver.acknowledged = 5000;
+            numbers
+                .iter()
+                .map(|number| {
+                    receiver.take(Time::ZERO, 5000 + (number - 1) * 500, 500, false);
+                    let blocks = blocks(&receiver);
+                    (receiver.acknowledgment().0, blocks)
+                })
+                .collect::<Vec<_>>()
+        };
+        // Case 2: the first segment is dropped.
+        let case = arrive(&[2, 3, 4]);
+        assert_eq!(
+            case,
+            [(5000, vec![(5500, 6000)]), (5000, vec![(5500, 6500)]), (5000, vec![(5500, 7000)])]
+        );
+        // Case 3: the 2nd, 4th, 6th and 8th are dropped; then the 4th and the 2nd come.
+        let case = arrive(&[1, 3, 5, 7, 4, 2]);
+        assert_eq!(
+            case,
+            [
+                (5500, vec![]),
+                (5500, vec![(6000, 6500)]),
+                (5500, vec![(7000, 7500), (6000, 6500)]),
+                (5500, vec![(8000, 8500), (7000, 7500), (6000, 6500)]),
+                (5500, vec![(6000, 7500), (8000, 8500)]),
+                (7500, vec![(8000, 8500)]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
+        let mut receiver = receiver(Config::default());
+        assert_eq!(receiver.take(Time::ZERO, 101, 50, true), Arrival::default());
+        assert_eq!(receiver.take(Time::ZERO, 1, 100, false), Arrival { delivered: 150, finished: true });
+        assert_eq!(receiver.next(), 152);
+    }
+
+    #[test]
+    fn nothing_beyond_the_window_is_taken() {
+        let config =
+            Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
+        let mut receiver = receiver(config);
+        assert!(!receiver.is_acceptable(3002, 100));
+        receiver.take(Time::ZERO, 2001, 1500, false);
+        assert_eq!(blocks(&receiver), [(2001, 3001)]);
+    }
+
+    #[test]
+    fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
+        let mut receiver = receiver(Config::default());
+        assert!(!receiver.is_old(10, 1, true));
+        assert_eq!(receiver.echo(), 10);
+        assert!(receiver.is_old(9, 1, true));
+        assert!(!receiver.is_old(9, 1, false));
+        assert_eq!(receiver.echo(), 10);
+        // Not the earliest unacknowledged segment.
+        assert!(!receiver.is_old(12, 500, true));
+        assert_eq!(receiver.echo(), 10);
+    }
+}

@@ -1,0 +1,162 @@
+//! Round-trip time and retransmission time-out (RFC 6298).
+//!
+//! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3):
+//! RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less than
+//! `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which segments give samples
+//! (Karn's algorithm, section 3) is the sender's business; a back-off lasts until the next sample, as in Linux
+//! (`tcp_ack_update_rtt`).
+//!
+//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the stored
+//! value itself. Deviations from Linux' `tcp_rtt_estimator`: the variation is RFC 6298's, without the slower increase
+//! when the time falls and without the maximum over a window. The smallest time is that of the whole connection,
+//! not of the last five minutes.
+
+use super::congestion::State;
+use super::Config;
+use bentpipe_core::Span;
+
+/// Estimates of one connection.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    /// Eighths of a microsecond; 0 before the first sample. Wider than in [`State`]: round trips to other planets
+    /// do not fit there.
+    srtt: u64,
+    /// Quarters of a microsecond.
+    rttvar: u64,
+    rto: Span,
+    backoff: u32,
+    min: Span,
+    max: Span,
+    variance_min: Span,
+}
+
+impl Estimator {
+    /// No sample yet.
+    pub fn new(config: &Config) -> Estimator {
+        Estimator {
+            srtt: 0,
+            rttvar: 0,
+            rto: config.rto_initial,
+            backoff: 0,
+            min: config.rto_min,
+            max: config.rto_max,
+            variance_min: config.rto_variance_min,
+        }
+    }
+
+    /// Takes one sample, ends any back-off, and writes the estimates to `state`.
+    #[inline]
+    pub fn sample(&mut self, rtt: Span, state: &mut State) {
+        let sample = rtt.as_micros().max(1);
+        if self.srtt == 0 {
+            self.srtt = sample * 8;
+            self.rttvar = sample * 2;
+        } else {
+            let smoothed = self.srtt / 8;
+            self.rttvar = self.rttvar - self.rttvar / 4 + sample.abs_diff(smoothed);
+            self.srtt = self.srtt - smoothed + sample;
+        }
+        self.backoff = 0;
+        let variance = Span::from_micros(self.rttvar).max(self.variance_min);
+        self.rto = (Span::from_micros(self.srtt / 8) + variance).max(self.min).min(self.max);
+        let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        state.srtt_us = fit(self.srtt);
+        state.mdev_us = fit(self.rttvar);
+        state.rtt_min_us = state.rtt_min_us.min(fit(sample));
+    }
+
+    /// Doubles the time-out.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// Takes back all doubling.
+    pub fn reset_back_off(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The time-out, back-off included.
+    #[inline]
+    pub fn rto(&self) -> Span {
+        if self.backoff == 0 {
+            self.rto
+        } else {
+            (self.rto * (1 << self.backoff.min(32))).min(self.max)
+        }
+    }
+
+    /// SRTT in seconds; NaN before the first sample.
+    pub fn srtt_seconds(&self) -> f64 {
+        if self.srtt == 0 {
+            f64::NAN
+        } else {
+            self.srtt as f64 / 8e6
+        }
+    }
+
+    /// RTTVAR in seconds; NaN before the first sample.
+    pub fn rttvar_seconds(&self) -> f64 {
+        if self.srtt == 0 {
+            f64::NAN
+        } else {
+            self.rttvar as f64 / 4e6
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no minimum
+    /// (authorities/tcp/PROVENANCE.md).
+    const CASES: &str = include_str!("../../../../../authorities/tcp/rfc6298_rto_cases.csv");
+
+    #[test]
+    fn estimates_follow_the_reference_rows_of_rfc_6298() {
+        let rfc = Config {
+            rto_variance_min: Span::from_millis(100),
+            rto_min: Span::from_secs(1),
+            ..Config::default()
+        };
+        let linux =
+            Config { rto_variance_min: Span::from_millis(200), rto_min: Span::from_millis(1), ..rfc.clone() };
+        let mut estimators = [Estimator::new(&rfc), Estimator::new(&linux)];
+        let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
+        let mut rows = 0;
+        for line in CASES.lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let value = |index: usize| fields[index].parse::<f64>().unwrap();
+            if fields[1] == "0" {
+                estimators = [Estimator::new(&rfc), Estimator::new(&linux)];
+            }
+            for estimator in &mut estimators {
+                estimator.sample(Span::from_secs_f64(value(2)), &mut state);
+            }
+            // Whole microseconds in the differences: at most 8 us of SRTT and 16 us of 4 RTTVAR add up.
+            let near = |ours: f64, column: usize, tolerance: f64| {
+                assert!((ours - value(column)).abs() <= tolerance, "{line}: column {column} is {ours}");
+            };
+            near(estimators[0].srtt_seconds(), 3, 2e-6);
+            near(estimators[0].rttvar_seconds(), 4, 4e-6);
+            near(estimators[0].rto().as_secs_f64(), 5, 16e-6);
+            near(estimators[1].rto().as_secs_f64(), 6, 16e-6);
+            rows += 1;
+        }
+        assert!(rows > 30, "{rows} rows");
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
+        let mut estimator = Estimator::new(&Config::default());
+        let mut state = State::default();
+        let mut seen = Vec::new();
+        for _ in 0..9 {
+            seen.push(estimator.rto().as_nanos() / 1_000_000_000);
+            estimator.back_off();
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 64, 120, 120]);
+        estimator.sample(Span::from_millis(600), &mut state);
+        assert_eq!(estimator.rto(), Span::from_millis(1800));
+    }
+}

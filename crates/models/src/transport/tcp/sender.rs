@@ -1,0 +1,528 @@
+//! The sending half of a connection: what may be sent now, and what acknowledgments and time-outs change.
+//!
+//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative acknowledgment,
+//! round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window; then sending, until
+//! the window is full.
+//!
+//! - Window updates: as in `tcp_may_update_window`.
+//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none when one of them was
+//!   sent twice (Karn); else from the first one SACKed; else from the timestamp, when in use.
+//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is sent again, as in Linux.
+//! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
+//!   (`tcp_may_raise_cwnd`); whether it was the limit is told by `is_cwnd_limited`, kept as in `tcp_cwnd_validate`.
+//! - Small segments: no Nagle; a segment that the receive window cuts short is sent only if that is half of the largest
+//!   window seen (RFC 1122, section 4.2.3.4) or by the persist timer.
+//! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the window, as Linux
+//!   does, which the receiver must answer.
+//!
+//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no pacing, no segmentation offload.
+
+use super::congestion::{
+    AckSample, Congestion, Event, RateSample, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH,
+};
+use super::recovery::{Parts, Recovery};
+use super::rtt::Estimator;
+use super::scoreboard::{in_flight, Scoreboard, Tally};
+use super::timer::Timer;
+use super::{config, Config};
+use crate::transport::flow::SourceCounters;
+use bentpipe_core::{Span, Time};
+
+/// A stretch of the stream to put into a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chunk {
+    /// Position of the first byte.
+    pub start: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Whether the FIN follows.
+    pub fin: bool,
+}
+
+/// What an incoming segment says to the sender, in positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Next position expected by the other end.
+    pub position: u64,
+    /// Receive window, bytes.
+    pub window: u32,
+    /// Position of the segment itself.
+    pub sequence: u64,
+    /// Whether the segment carries data, SYN or FIN.
+    pub occupies: bool,
+    /// SACK blocks.
+    pub sack: &'a [(u64, u64)],
+    /// When the echoed timestamp was sent.
+    pub echo: Option<Time>,
+}
+
+/// See the module.
+pub struct Sender {
+    /// The congestion control's view.
+    pub state: State,
+    /// What the flow's source reports.
+    pub counters: SourceCounters,
+    congestion: Box<dyn Congestion>,
+    has_cong_control: bool,
+    has_pkts_acked: bool,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    estimator: Estimator,
+    timer: Timer,
+    segment_size: u32,
+    /// First unacknowledged position.
+    una: u64,
+    /// Next position to be sent for the first time.
+    nxt: u64,
+    /// End of what the application has handed over.
+    end: u64,
+    /// The application has closed: a FIN follows at `end`.
+    closed: bool,
+    /// First position that the receive window does not allow.
+    edge: u64,
+    window: u32,
+    largest_window: u32,
+    /// Position of the segment that last updated the window (RFC 9293's SND.WL1).
+    window_from: u64,
+    /// Unanswered window probes.
+    probes: u32,
+    probe_due: bool,
+    /// Send what the window allows, however small.
+    overriding: bool,
+    retries: u32,
+    /// Something was sent since the congestion window was last validated.
+    sent: bool,
+    /// Linux' `cwnd_usage_seq`: where the window ends over which `is_cwnd_limited` holds.
+    usage_end: u64,
+    initial_window: u32,
+    last_rtt: Option<Span>,
+    random: u64,
+}
+
+/// The same data was sent too often without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManyRetries;
+
+impl Sender {
+    /// Before the handshake. `initial` is the initial sequence number, `random` seeds the congestion control's draws.
+    pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
+        let first = initial.wrapping_add(1);
+        let state = State {
+            snd_cwnd: config.initial_window.value() as u32,
+            snd_cwnd_clamp: u32::MAX,
+            snd_ssthresh: config
+                .initial_ssthresh
+                .map_or(INFINITE_SSTHRESH, |segments| segments.value() as u32),
+            snd_una: first,
+            snd_nxt: first,
+            mss_cache: config.segment_size.value() as u32,
+            rtt_min_us: u32::MAX,
+            sk_pacing_rate: u64::MAX,
+            sk_max_pacing_rate: u64::MAX,
+            ..State::default()
+        };
+        Sender {
+            counters: SourceCounters::default(),
+            has_cong_control: congestion.has_cong_control(),
+            has_pkts_acked: congestion.has_pkts_acked(),
+            congestion,
+            scoreboard: Scoreboard::default(),
+            recovery: Recovery::new(config.recovery == config::Recovery::Sack),
+            estimator: Estimator::new(config),
+            timer: Timer::stopped(),
+            segment_size: state.mss_cache,
+            una: 1,
+            nxt: 1,
+            end: 1,
+            closed: false,
+            edge: 1,
+            window: 0,
+            largest_window: 0,
+            window_from: 0,
+            probes: 0,
+            probe_due: false,
+            overriding: false,
+            retries: config.retries.value() as u32,
+            sent: false,
+            usage_end: 0,
+            initial_window: state.snd_cwnd,
+            last_rtt: None,
+            random,
+            state,
+        }
+    }
+
+    /// The handshake is over. `rtt` is a sample from it, `syn_retransmissions` how often the SYN was sent again: after
+    /// more than one the window starts at one segment (RFC 5681, section 3.1, as Linux reads it).
+    pub fn establish(
+        &mut self,
+        now: Time,
+        rtt: Option<Span>,
+        syn_retransmissions: u32,
+        segment_size: u32,
+        sack: bool,
+    ) {
+        self.segment_size = self.segment_size.min(segment_size);
+        self.state.mss_cache = self.segment_size;
+        self.recovery = Recovery::new(sack && self.recovery.uses_sack());
+        self.stamp(now);
+        if let Some(rtt) = rtt {
+            self.take_rtt(rtt);
+        }
+        self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.initial_window };
+        self.congestion.init(&mut self.state);
+    }
+
+    /// More to send; `u64::MAX` for an endless stream.
+    pub fn hand_over(&mut self, bytes: u64) {
+        debug_assert!(!self.closed, "the application sends after it closed");
+        self.end = self.end.saturating_add(bytes);
+    }
+
+    /// No more to send: a FIN follows.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Whether everything handed over is acknowledged.
+    #[inline]
+    pub fn all_acknowledged(&self) -> bool {
+        self.una >= self.end
+    }
+
+    /// Whether the FIN was sent.
+    #[inline]
+    pub fn fin_sent(&self) -> bool {
+        self.closed && self.nxt > self.end
+    }
+
+    /// Whether the FIN is acknowledged.
+    #[inline]
+    pub fn fin_acknowledged(&self) -> bool {
+        self.closed && self.una > self.end
+    }
+
+    /// First unacknowledged position.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next position to be sent for the first time.
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Whether something sent is not acknowledged.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.una < self.nxt
+    }
+
+    /// Payload acknowledged so far.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.una.min(self.end) - 1
+    }
+
+    /// First position that the receive window does not allow.
+    pub fn window_edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// Round-trip time and time-out.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// The sample that the last acknowledgment gave.
+    pub fn last_rtt(&self) -> Option<Span> {
+        self.last_rtt
+    }
+
+    /// Segments in flight.
+    pub fn in_flight(&self) -> u32 {
+        in_flight(&self.state)
+    }
+
+    /// When to call [`Sender::wake`]; `Time::MAX` for never.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.timer.wake()
+    }
+
+    /// Stops the timer; for a connection that has ended.
+    pub fn stop(&mut self) {
+        self.timer.stop();
+    }
+
+    /// Takes an acknowledgment; false when it acknowledges what was not sent.
+    #[inline]
+    pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> bool {
+        if ack.position > self.nxt {
+            return false;
+        }
+        self.stamp(now);
+        self.probes = 0;
+        self.last_rtt = None;
+        let outstanding = !self.scoreboard.is_empty();
+        let prior_in_flight = in_flight(&self.state);
+        let lost_before = self.state.lost_out;
+        let advanced = ack.position > self.una;
+        let updated = ack.position >= self.una && self.update_window(ack);
+        let mut tally = Tally::default();
+        for &(start, end) in ack.sack {
+            let start = start.max(ack.position.max(self.una));
+            if start < end && end <= self.nxt && self.recovery.uses_sack() {
+                self.scoreboard.sack(start, end, &mut self.state, &mut tally);
+            }
+        }
+        let mut delivered = tally.sacked;
+        if advanced {
+            self.una = ack.position;
+            self.state.snd_una = self.state.snd_nxt.wrapping_sub((self.nxt - self.una) as u32);
+            self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
+            delivered += self.recovery.advanced(&mut self.state, &tally);
+        }
+        self.learn_rtt(now, ack, advanced, &tally, prior_in_flight);
+        let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
+        if self.recovery.is_dubious(&self.state, &tally, duplicate) {
+            delivered += self.with_parts(|recovery, parts| recovery.alert(parts, advanced, duplicate));
+        }
+        if advanced {
+            if self.scoreboard.is_empty() {
+                self.timer.stop();
+            } else {
+                self.timer.start(now + self.estimator.rto());
+            }
+        }
+        self.state.delivered = self.state.delivered.wrapping_add(delivered);
+        if outstanding {
+            self.control(ack, advanced, delivered, prior_in_flight, lost_before);
+        }
+        true
+    }
+
+    /// The next chunk that may be sent now, lost ones first.
+    #[inline]
+    pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
+        if self.state.lost_out > self.state.retrans_out {
+            if let Some(chunk) = self.next_lost(now) {
+                return Some(chunk);
+            }
+        }
+        let chunk = self.next_new(now);
+        if chunk.is_none() {
+            self.validate();
+        }
+        chunk
+    }
+
+    /// Whether a window probe is due; asking takes it.
+    #[inline]
+    pub fn take_probe(&mut self) -> bool {
+        std::mem::take(&mut self.probe_due)
+    }
+
+    /// The timer may have expired. Returns whether it was a retransmission time-out.
+    ///
+    /// # Errors
+    /// When the connection is to be given up.
+    pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
+        if !self.timer.expired(now) {
+            return Ok(false);
+        }
+        self.stamp(now);
+        if self.scoreboard.is_empty() {
+            if self.probes >= self.retries {
+                return Err(TooManyRetries);
+            }
+            self.probes += 1;
+            self.estimator.back_off();
+            if self.edge > self.nxt {
+                self.overriding = true;
+            } else {
+                self.probe_due = true;
+                self.timer.start(now + self.estimator.rto());
+            }
+            return Ok(false);
+        }
+        if self.recovery.timeouts() >= self.retries {
+            return Err(TooManyRetries);
+        }
+        self.counters.timeouts += 1;
+        self.last_rtt = None;
+        self.estimator.back_off();
+        self.with_parts(|recovery, parts| recovery.enter_loss(parts));
+        self.timer.start(now + self.estimator.rto());
+        Ok(true)
+    }
+
+    #[inline]
+    fn next_lost(&mut self, now: Time) -> Option<Chunk> {
+        if !self.recovery.forced() && in_flight(&self.state) >= self.state.snd_cwnd {
+            return None;
+        }
+        let lost = self.scoreboard.next_lost()?;
+        self.scoreboard.resent(now, lost.number, &mut self.state);
+        self.recovery.resent();
+        if lost.first {
+            self.timer.start(now + self.estimator.rto());
+        }
+        let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
+        let payload = lost.length - u32::from(fin);
+        self.counters.sent_packets += 1;
+        self.counters.retransmissions += 1;
+        Some(Chunk { start: lost.start, payload, fin })
+    }
+
+    #[inline]
+    fn next_new(&mut self, now: Time) -> Option<Chunk> {
+        let available = self.end.saturating_sub(self.nxt);
+        let fin_wanted = self.closed && self.nxt <= self.end;
+        if available == 0 && !fin_wanted {
+            return None;
+        }
+        let flight = in_flight(&self.state);
+        if flight >= self.state.snd_cwnd {
+            self.sent = true;
+            return None;
+        }
+        let usable = self.edge.saturating_sub(self.nxt);
+        let payload = available.min(u64::from(self.segment_size)).min(usable);
+        let cut = payload < available && payload < u64::from(self.segment_size);
+        if cut && (payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding)) {
+            if self.scoreboard.is_empty() && !self.timer.is_running() {
+                self.timer.start(now + self.estimator.rto());
+            }
+            return None;
+        }
+        self.overriding = false;
+        let fin = fin_wanted && payload == available;
+        let length = payload as u32 + u32::from(fin);
+        if flight == 0 {
+            self.congestion.cwnd_event(&mut self.state, Event::TxStart);
+        }
+        if self.scoreboard.is_empty() {
+            self.timer.start(now + self.estimator.rto());
+        }
+        let start = self.nxt;
+        self.scoreboard.push(now, start, length, &mut self.state);
+        self.nxt += u64::from(length);
+        self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
+        self.sent = true;
+        if payload > 0 {
+            self.counters.sent_bytes += payload;
+            self.counters.sent_packets += 1;
+        }
+        Some(Chunk { start, payload: payload as u32, fin })
+    }
+
+    /// Linux' `tcp_cwnd_validate`, after sending: whether the congestion window was the limit.
+    #[inline]
+    fn validate(&mut self) {
+        if !std::mem::take(&mut self.sent) {
+            return;
+        }
+        let limited = in_flight(&self.state) >= self.state.snd_cwnd;
+        let state = &mut self.state;
+        let new_window = self.una >= self.usage_end;
+        if new_window || limited || (state.is_cwnd_limited == 0 && state.packets_out > state.max_packets_out)
+        {
+            state.is_cwnd_limited = u32::from(limited);
+            state.max_packets_out = state.packets_out;
+            self.usage_end = self.nxt;
+        }
+    }
+
+    #[inline]
+    fn update_window(&mut self, ack: &Ack) -> bool {
+        let newer = ack.position > self.una
+            || ack.sequence > self.window_from
+            || (ack.sequence == self.window_from && (ack.window > self.window || ack.window == 0));
+        if !newer {
+            return false;
+        }
+        let changed = ack.window != self.window;
+        self.window_from = ack.sequence;
+        self.window = ack.window;
+        self.largest_window = self.largest_window.max(ack.window);
+        self.edge = self.edge.max(ack.position + u64::from(ack.window));
+        if self.edge > self.nxt && self.scoreboard.is_empty() && self.timer.is_running() {
+            // It was the persist timer that backed off.
+            self.estimator.reset_back_off();
+        }
+        changed
+    }
+
+    #[inline]
+    fn learn_rtt(&mut self, now: Time, ack: &Ack, advanced: bool, tally: &Tally, prior_in_flight: u32) {
+        // First segment for the estimator, last for the congestion control.
+        let times = match tally.acked_sent {
+            Some(times) if !tally.resent => Some(times),
+            _ => tally.sacked_sent,
+        };
+        let from_echo = || ack.echo.filter(|_| advanced).map(|sent| (sent, sent));
+        let mut newest = -1;
+        if let Some((first, last)) = times.or_else(from_echo) {
+            self.take_rtt(now.since(first));
+            newest = now.since(last).as_micros().max(1) as i32;
+        }
+        if self.has_pkts_acked && tally.acked + tally.sacked > 0 {
+            let sample = AckSample { pkts_acked: tally.acked, rtt_us: newest, in_flight: prior_in_flight };
+            self.congestion.pkts_acked(&mut self.state, &sample);
+        }
+    }
+
+    #[inline]
+    fn take_rtt(&mut self, rtt: Span) {
+        self.estimator.sample(rtt, &mut self.state);
+        self.counters.rtt.add(rtt);
+        self.last_rtt = Some(rtt);
+    }
+
+    /// Linux' `tcp_cong_control`.
+    #[inline]
+    fn control(&mut self, ack: &Ack, advanced: bool, delivered: u32, prior_in_flight: u32, lost_before: u32) {
+        if self.has_cong_control {
+            self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            self.state.random = mix(self.random);
+            let sample = RateSample {
+                delivered: -1,
+                interval_us: -1,
+                rtt_us: self.last_rtt.map_or(-1, |rtt| rtt.as_micros() as i64),
+                losses: self.state.lost_out.saturating_sub(lost_before) as i32,
+                acked_sacked: delivered,
+                prior_in_flight,
+                ..RateSample::default()
+            };
+            self.congestion.cong_control(&mut self.state, &sample);
+        } else if advanced && !matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
+            let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
+            self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
+        }
+    }
+
+    fn with_parts<T>(&mut self, work: impl FnOnce(&mut Recovery, &mut Parts) -> T) -> T {
+        let mut parts = Parts {
+            state: &mut self.state,
+            congestion: &mut *self.congestion,
+            scoreboard: &mut self.scoreboard,
+            una: self.una,
+            nxt: self.nxt,
+        };
+        work(&mut self.recovery, &mut parts)
+    }
+
+    #[inline]
+    fn stamp(&mut self, now: Time) {
+        self.state.tcp_mstamp = now.as_nanos() / 1_000;
+    }
+}
+
+/// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+fn mix(value: u64) -> u32 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((value ^ (value >> 31)) >> 32) as u32
+}

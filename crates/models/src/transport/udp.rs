@@ -1,0 +1,208 @@
+//! One end of a flow of datagrams (UDP, RFC 768) as a stage. In port 0, out port 0.
+//!
+//! There is no connection: an application that opens is connected at once, each send is one datagram, and what is
+//! lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4 and UDP headers); one of 65507 bytes is
+//! the largest, and nothing is fragmented.
+
+use super::flow::{DestinationCounters, SourceCounters};
+use super::hosting::{Hosted, Site};
+use crate::app::{Actions, App, Event};
+use bentpipe_core::{
+    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Stage, Stream, Table, Time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A flow of datagrams.
+///
+/// ```toml
+/// transport = "udp"
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+/// IPv4 and UDP header.
+pub const HEADER: u32 = 28;
+
+/// Largest payload of a datagram over IPv4.
+pub const LARGEST: u64 = 65_507;
+
+/// A packet that is not a datagram came to a UDP endpoint.
+pub const NOT_UDP: DropReason = DropReason::new("not a datagram");
+
+/// Trace of a receiver of datagrams.
+pub static TRACE: Table = Table {
+    name: "datagram",
+    entity: "flow",
+    about: "when a datagram arrives",
+    columns: &[
+        Column::whole("number", "1", "its place in the order of sending, from 0; what is missing was lost"),
+        Column::real("delay", "s", "its one-way delay"),
+        Column::whole("payload", "bytes", "its payload"),
+        Column::whole("received", "bytes", "payload received so far"),
+    ],
+};
+
+/// The stage.
+pub struct Endpoint {
+    site: Site,
+    hosted: Hosted,
+    probe: Option<Probe>,
+    number: u32,
+    open: bool,
+    source: SourceCounters,
+    destination: DestinationCounters,
+}
+
+impl Endpoint {
+    /// One end of a flow; `stream` belongs to this end alone, `probe` is for rows of [`TRACE`].
+    pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probe: Option<Probe>) -> Endpoint {
+        let hosted = Hosted::new(&site, app, stream);
+        Endpoint {
+            site,
+            hosted,
+            probe,
+            number: 0,
+            open: false,
+            source: SourceCounters::default(),
+            destination: DestinationCounters::default(),
+        }
+    }
+
+    fn tell(&mut self, now: Time, event: Event, out: &mut Outbox) {
+        let mut event = Some(event);
+        while let Some(told) = event.take() {
+            let actions = self.hosted.on(now, told);
+            event = self.act(now, actions, out);
+        }
+    }
+
+    /// Does what the application asks, and returns what it should hear next.
+    fn act(&mut self, now: Time, actions: Actions, out: &mut Outbox) -> Option<Event> {
+        if actions.send > 0 {
+            self.send(now, actions.send.min(LARGEST), out);
+        }
+        if actions.close {
+            self.source.completed = Some(now);
+        }
+        if actions.connect && !self.open {
+            self.open = true;
+            self.source.start = Some(now);
+            return Some(Event::Connected);
+        }
+        None
+    }
+
+    fn send(&mut self, now: Time, payload: u64, out: &mut Outbox) {
+        let packet = Packet {
+            birth: now,
+            number: self.number,
+            size: payload as u32 + HEADER,
+            flow: self.site.flow,
+            source: self.site.node,
+            destination: self.site.peer,
+            dscp: self.site.dscp,
+            ecn: Ecn::NotEct,
+            body: Body::Datagram,
+        };
+        self.number = self.number.wrapping_add(1);
+        self.source.start.get_or_insert(now);
+        self.source.sent_bytes += payload;
+        self.source.sent_packets += 1;
+        if let Some(interface) = self.site.capture {
+            out.capture(interface, now, &packet);
+        }
+        out.create(Port(0), packet);
+    }
+}
+
+impl Stage for Endpoint {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        if !matches!(packet.body, Body::Datagram) {
+            out.drop(packet, NOT_UDP);
+            return;
+        }
+        if let Some(interface) = self.site.capture {
+            out.capture(interface, now, &packet);
+        }
+        let packet = out.consume(packet);
+        let payload = u64::from(packet.size.saturating_sub(HEADER));
+        let delay = packet.age(now);
+        self.destination.delivered_bytes += payload;
+        self.destination.delivered_packets += 1;
+        self.destination.last_delivery = Some(now);
+        self.destination.delay.add(delay);
+        if let Some(probe) = self.probe {
+            let received = self.destination.delivered_bytes as f64;
+            let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
+            out.record(probe, now, &row);
+        }
+        self.tell(now, Event::Received { bytes: payload }, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(event) = self.hosted.due(now) {
+            self.tell(now, event, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let wake = self.hosted.next_wake();
+        (wake != Time::MAX).then_some(wake)
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        self.site.report(&self.source, &self.destination, report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{cbr, Config as AppConfig, End};
+    use bentpipe_core::{FlowId, NodeId, Span, Streams};
+
+    #[test]
+    fn a_constant_bit_rate_flow_is_sent_on_time_and_its_delay_measured() {
+        let config: cbr::Config =
+            serde_json::from_str(r#"{"rate": "80 kbit/s", "datagram": "1 kB"}"#).unwrap();
+        let app = AppConfig::Cbr(config);
+        let build = |end| {
+            let (node, peer) = if end == End::Source { (0, 1) } else { (1, 0) };
+            let site = Site {
+                flow: FlowId(0),
+                name: "voice".to_owned(),
+                node: NodeId(node),
+                peer: NodeId(peer),
+                end,
+                start: Time::from_nanos(5_000),
+                dscp: 46,
+                capture: None,
+            };
+            Endpoint::new(site, app.build(end), Streams::new(1, 0).stream("test"), None)
+        };
+        let (mut source, mut destination) = (build(End::Source), build(End::Destination));
+        let mut out = Outbox::default();
+        let mut sent = Vec::new();
+        for _ in 0..5 {
+            let now = source.next_wake().unwrap();
+            source.wake(now, &mut out);
+            sent.extend(out.drain().map(|(_, packet)| (now, packet)));
+        }
+        let births: Vec<_> = sent.iter().map(|(now, _)| now.as_nanos() / 1_000_000).collect();
+        assert_eq!(births, [0, 100, 200, 300, 400]);
+        assert!(sent.iter().all(|(_, packet)| packet.size == 1028 && packet.dscp == 46));
+        for (now, packet) in sent {
+            destination.receive(now + Span::from_millis(250), Port(0), packet, &mut out);
+        }
+        let mut report = Report::default();
+        source.report(Time::ZERO, &mut report);
+        destination.report(Time::ZERO, &mut report);
+        assert_eq!(report.value("flow_source", "voice", "sent_bytes"), Some(5000.0));
+        assert_eq!(report.value("flow_destination", "voice", "delivered_bytes"), Some(5000.0));
+        assert_eq!(report.value("flow_destination", "voice", "delay_max"), Some(0.25));
+        assert_eq!((out.totals().created.bytes, out.totals().consumed.packets), (5140, 5));
+        assert!(destination.next_wake().is_none());
+    }
+}

@@ -1,0 +1,8 @@
+//! TCP as a whole: transcripts, bulk transfers over simple paths, and paths that lose, reorder and duplicate.
+
+#[path = "tcp/bulk.rs"]
+mod bulk;
+#[path = "tcp/path.rs"]
+mod path;
+#[path = "tcp/reno.rs"]
+mod reno;

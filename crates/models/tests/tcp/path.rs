@@ -1,0 +1,117 @@
+//! Two endpoints and a link each way, run on a virtual clock.
+
+use super::reno::Reno;
+use bentpipe_core::{FlowId, NodeId, Outbox, Packet, Port, Recorder, Report, Stage, Streams, Time};
+use bentpipe_models::app::{Config as AppConfig, End};
+use bentpipe_models::link::Link;
+use bentpipe_models::transport::hosting::Site;
+use bentpipe_models::transport::tcp::endpoint::{Endpoint, Probes, DELIVERY, TRACE};
+use bentpipe_models::transport::tcp::Config;
+
+pub const SOURCE: usize = 0;
+pub const DESTINATION: usize = 1;
+
+pub struct Path {
+    pub now: Time,
+    pub ends: [Endpoint; 2],
+    /// From the source, and towards it.
+    pub links: [Link; 2],
+    pub out: Outbox,
+    pub calls: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+impl Path {
+    /// A path of two links given as JSON, with an application; traced when there is a recorder.
+    pub fn new(config: &Config, app: &AppConfig, links: [&str; 2], recorder: Option<Recorder>) -> Path {
+        let streams = Streams::new(1, 0);
+        let mut recorder_of_probes = recorder;
+        let calls = std::sync::Arc::default();
+        let mut build = |end: End| {
+            let (name, node, peer) =
+                if end == End::Source { ("source", 0, 1) } else { ("destination", 1, 0) };
+            let site = Site {
+                flow: FlowId(0),
+                name: "flow".to_owned(),
+                node: NodeId(node),
+                peer: NodeId(peer),
+                end,
+                start: Time::ZERO,
+                dscp: 0,
+                capture: None,
+            };
+            let probes = match (&mut recorder_of_probes, end) {
+                (Some(recorder), End::Source) => {
+                    Probes { sender: Some(recorder.open(&TRACE, "flow")), delivery: None }
+                }
+                (Some(recorder), End::Destination) => {
+                    Probes { sender: None, delivery: Some(recorder.open(&DELIVERY, "flow")) }
+                }
+                _ => Probes::default(),
+            };
+            let noted = (end == End::Source).then(|| std::sync::Arc::clone(&calls));
+            let congestion = Box::new(Reno { calls: noted });
+            Endpoint::new(site, config, app.build(end), congestion, streams.stream(name), probes)
+        };
+        let ends = [build(End::Source), build(End::Destination)];
+        let link = |name: &str, json: &str| {
+            Link::new(name, &serde_json::from_str(json).unwrap(), streams.stream(name), None)
+        };
+        let links = [link("out", links[0]), link("back", links[1])];
+        let out = Outbox::new(recorder_of_probes.unwrap_or_default());
+        Path { now: Time::ZERO, ends, links, out, calls }
+    }
+
+    /// A bulk transfer of so many bytes, endless with `None`.
+    pub fn bulk(config: &Config, bytes: Option<u64>, links: [&str; 2]) -> Path {
+        let size = bytes.map(|bytes| format!(r#""size": "{bytes} B""#)).unwrap_or_default();
+        let app = serde_json::from_str(&format!(r#"{{"bulk": {{{size}}}}}"#)).unwrap();
+        Path::new(config, &app, links, None)
+    }
+
+    /// Runs until nothing is due or `end` has come.
+    pub fn run(&mut self, end: Time) {
+        while let Some(now) = self.next().filter(|now| *now <= end) {
+            assert!(now >= self.now, "time goes backwards");
+            self.now = now;
+            for index in 0..2 {
+                if self.ends[index].next_wake().is_some_and(|wake| wake <= now) {
+                    self.ends[index].wake(now, &mut self.out);
+                    self.carry(index);
+                }
+                if self.links[index].next_wake().is_some_and(|wake| wake <= now) {
+                    self.links[index].wake(now, &mut self.out);
+                    let arrived: Vec<Packet> = self.out.drain().map(|(_, packet)| packet).collect();
+                    for packet in arrived {
+                        self.ends[1 - index].receive(now, Port(0), packet, &mut self.out);
+                        self.carry(1 - index);
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn report(&self) -> Report {
+        let mut report = Report::default();
+        self.ends[SOURCE].report(self.now, &mut report);
+        self.ends[DESTINATION].report(self.now, &mut report);
+        self.links[SOURCE].report(self.now, &mut report);
+        report
+    }
+
+    /// A value of the flow's own report.
+    pub fn value(&self, table: &str, column: &str) -> f64 {
+        self.report().value(table, "flow", column).unwrap_or(f64::NAN)
+    }
+
+    fn next(&self) -> Option<Time> {
+        let ends = self.ends.iter().filter_map(|end| end.next_wake());
+        ends.chain(self.links.iter().filter_map(|link| link.next_wake())).min()
+    }
+
+    fn carry(&mut self, from: usize) {
+        let sent: Vec<Packet> = self.out.drain().map(|(_, packet)| packet).collect();
+        for packet in sent {
+            self.links[from].receive(self.now, Port(0), packet, &mut self.out);
+        }
+    }
+}
