@@ -32,6 +32,7 @@ class Figure:
     at_most: float | None = None
 
     def verdict(self, value: float) -> str:
+        """`met` or `MISSED`; empty where there is no target."""
         if self.at_least is None and self.at_most is None:
             return ""
         low = self.at_least is not None and value < self.at_least
@@ -39,6 +40,7 @@ class Figure:
         return "MISSED" if low or high or math.isnan(value) else "met"
 
     def target(self) -> str:
+        """The target as it is printed."""
         if self.at_least is not None:
             return f">={short(self.at_least)}"
         return f"<={short(self.at_most)}" if self.at_most is not None else ""
@@ -77,32 +79,40 @@ class Summary:
 
     @property
     def done(self) -> bool:
+        """Whether every run ended well."""
         return bool(self.runs) and not (self.skipped or self.failed)
 
     @property
     def cpu_s(self) -> float:
+        """Median CPU time of the processes, in seconds."""
         return statistics.median(run.cpu_s for run in self.runs)
 
     @property
     def min_cpu_s(self) -> float:
+        """Least CPU time of a process, in seconds."""
         return min(run.cpu_s for run in self.runs)
 
     @property
     def rss_bytes(self) -> float:
+        """Median peak memory in bytes."""
         return self.median("peak_rss_bytes")
 
     @property
     def events_per_packet(self) -> float:
+        """Events executed per data packet."""
         return ratio(self.median("events"), self.median("packets"))
 
     @property
     def ns_per_packet(self) -> float:
+        """CPU nanoseconds of the event loop per data packet."""
         return ratio(self.median("cpu_s") * 1e9, self.median("packets"))
 
     def median(self, key: str) -> float:
+        """Median of what the runs said; NaN when one did not say it."""
         return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
+        """Everything, for JSON."""
         out: dict[str, Any] = {"name": self.row.name, "baseline": self.row.baseline}
         if self.skipped:
             return out | {"skipped": self.skipped}
@@ -121,20 +131,19 @@ class Summary:
             "at_most": judged.at_most if judged else None,
             "verdict": self.verdict or None,
             "runs": [
-                {**run.said, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s}
-                for run in self.runs
+                {**run.said, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
             ],
         }
 
 
-class Failed(Exception):
+class ProtocolError(Exception):
     """A command did not keep the protocol."""
 
 
 def run_once(command: list[str], limit_s: float) -> Run:
     """Runs `command` and returns what it used and said.
 
-    Raises Failed when it ends with an error, takes longer than `limit_s`, or
+    Raises ProtocolError when it ends with an error, takes longer than `limit_s`, or
     says something else than the protocol's line.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -171,10 +180,10 @@ def run_once(command: list[str], limit_s: float) -> Run:
             return stream.read().decode(errors="replace").strip()
 
         if late.is_set():
-            raise Failed(f"took longer than {limit_s:g} s")
+            raise ProtocolError(f"took longer than {limit_s:g} s")
         if child.returncode != 0:
             complaint = text(err).splitlines()[-3:]
-            raise Failed(f"ended with {child.returncode}: " + " / ".join(complaint))
+            raise ProtocolError(f"ended with {child.returncode}: " + " / ".join(complaint))
         said = parse(text(out))
     return Run(used.ru_utime + used.ru_stime, wall, said)
 
@@ -185,10 +194,10 @@ def parse(text: str) -> dict[str, Any]:
     try:
         said = json.loads(last)
     except ValueError:
-        raise Failed(f"its last line is not JSON: {last[:60]!r}") from None
+        raise ProtocolError(f"its last line is not JSON: {last[:60]!r}") from None
     missing = [key for key in REQUIRED if not isinstance(said, dict) or key not in said]
     if missing:
-        raise Failed(f"its line lacks {', '.join(missing)}")
+        raise ProtocolError(f"its line lacks {', '.join(missing)}")
     return dict(said)
 
 
@@ -218,6 +227,7 @@ def short(value: float) -> str:
 
 
 def ratio(a: float, b: float) -> float:
+    """The quotient; NaN when `b` is 0."""
     return a / b if b else math.nan
 
 

@@ -57,7 +57,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import Failed, Figure, Row, Summary, judge, ratio, run_once, short
+from measure import ProtocolError, Figure, Row, Summary, judge, ratio, run_once, short
 
 ROOT = Path(__file__).resolve().parent.parent
 BENTPIPE = ROOT / "target/release/examples/bench_run"
@@ -73,12 +73,13 @@ PACKET_BYTES = 1500
 def bulk_tcp(seconds: float, flows: int, rate_mbps: int, delay_ms: int) -> str:
     """Endless TCP transfers between two hosts over one bottleneck, buffer of one BDP."""
     return f"""\
-name = "{flows} bulk TCP over {rate_mbps} Mbit/s, {delay_ms} ms"
+name = "{flows} bulk TCP over one bottleneck"
 duration = "{seconds:g} s"
 
-[network.path]
-kind = "link"
-between = ["server", "client"]
+[[link]]
+name = "bottleneck"
+from = "server"
+to = "client"
 rate = "{rate_mbps} Mbit/s"
 delay = "{delay_ms} ms"
 queue = {{ kind = "drop-tail", packets = {bdp_packets(rate_mbps, delay_ms)} }}
@@ -97,8 +98,8 @@ transport = {{ kind = "tcp", congestion = "reno", delayed_ack = false }}
 
 def chain(seconds: float, links: int, rate_mbps: int) -> str:
     """One datagram stream at the rate of the links, through links in a row."""
-    hosts = [f"h{i}" for i in range(links + 1)]
     payload = PACKET_BYTES - 28
+    rate = rate_mbps * 1_000_000 * payload // PACKET_BYTES
     return (
         f"""\
 name = "Chain of {links} links"
@@ -106,9 +107,10 @@ duration = "{seconds:g} s"
 """
         + "".join(
             f"""
-[network.hop{i}]
-kind = "link"
-between = ["{hosts[i]}", "{hosts[i + 1]}"]
+[[link]]
+name = "hop{i}"
+from = "h{i}"
+to = "h{i + 1}"
 rate = "{rate_mbps} Mbit/s"
 delay = "1 ms"
 queue = {{ kind = "drop-tail", packets = 100 }}
@@ -118,38 +120,45 @@ queue = {{ kind = "drop-tail", packets = 100 }}
         + f"""
 [[flow]]
 name = "stream"
-from = "{hosts[0]}"
-to = "{hosts[-1]}"
-app = {{ kind = "cbr", rate = "{rate_mbps * 1_000_000 * payload // PACKET_BYTES} bit/s", \
-datagram = "{payload} B" }}
+from = "h0"
+to = "h{links}"
+app = {{ kind = "cbr", rate = "{rate} bit/s", datagram = "{payload} B" }}
 transport = {{ kind = "udp" }}
 """
     )
 
 
 def dvb_rcs(seconds: float, terminals: int) -> str:
-    """Terminals that each upload without end over one RBDC return link."""
-    names = [f"st{i}" for i in range(1, terminals + 1)]
+    """Terminals that each upload without end over one RBDC return link.
+
+    The link is the default one, 32 slots in 2048 kbit/s, and as many times that as gives every terminal
+    a slot: with less than a segment per round trip, TCP would measure its time-outs and nothing else.
+    """
+    times = -(-terminals // 32)
     return f"""\
 name = "{terminals} terminals on one return link"
 duration = "{seconds:g} s"
 
 [network.sat]
 kind = "dvb-rcs"
-forward = {{ rate = "10 Mbit/s" }}
-return = {{ rate = "2048 kbit/s", dama = {{ scheme = "rbdc" }} }}
-terminals = {json.dumps(names)}
+forward = {{ rate = "{10 * times} Mbit/s" }}
+terminals = [{{ prefix = "st", count = {terminals} }}]
 gateway = "gw"
+
+[network.sat.return]
+rate = "{2048 * times} kbit/s"
+slots_per_frame = {32 * times}
+dama = {{ scheme = "rbdc", cra = "0 bit/s" }}
 """ + "".join(
         f"""
 [[flow]]
-name = "upload-{name}"
-from = "{name}"
+name = "upload{i}"
+from = "st{i}"
 to = "gw"
 app = {{ kind = "bulk" }}
 transport = {{ kind = "tcp", congestion = "reno" }}
 """
-        for name in names
+        for i in range(1, terminals + 1)
     )
 
 
@@ -170,9 +179,11 @@ class Plan:
     scale: float = 1.0
 
     def seconds(self, stated: float) -> float:
+        """Simulated seconds for a row that states so many."""
         return stated * self.scale
 
     def bentpipe(self, name: str, scenario: str, *options: str) -> list[str]:
+        """The command for a scenario, which is written to the folder."""
         path = self.folder / f"{name}.toml"
         path.write_text(scenario)
         return [str(BENTPIPE), str(path), *options]
@@ -247,9 +258,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         yield Row(
             f"terminals {terminals}",
             plan.bentpipe(f"terminals{terminals}", dvb_rcs(s, terminals)),
-            figure=Figure(
-                simulated_per_second, "sim s/s", at_least=1000 if terminals == 30 else None
-            ),
+            figure=Figure(simulated_per_second, "sim s/s", at_least=1000 if terminals == 30 else None),
             simulated_s=s,
         )
 
@@ -259,22 +268,27 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 
 def times_less_cpu(own: Summary, base: Summary | None) -> float:
+    """How many times the own CPU time the baseline needs."""
     return ratio(base.cpu_s, own.cpu_s) if base else math.nan
 
 
 def times_the_cpu(own: Summary, base: Summary | None) -> float:
+    """CPU time in that of the baseline."""
     return ratio(own.cpu_s, base.cpu_s) if base else math.nan
 
 
 def times_the_memory(own: Summary, base: Summary | None) -> float:
+    """Peak memory in that of the baseline."""
     return ratio(own.rss_bytes, base.rss_bytes) if base else math.nan
 
 
 def hops_per_second(own: Summary, _: Summary | None) -> float:
+    """Packet-hops per second of the event loop's CPU time."""
     return ratio(own.median("hops"), own.median("cpu_s"))
 
 
 def simulated_per_second(own: Summary, _: Summary | None) -> float:
+    """Simulated seconds per second of CPU time."""
     return ratio(own.row.simulated_s, own.cpu_s)
 
 
@@ -342,7 +356,7 @@ def measure(
             progress(f"{summary.row.name}, {turn + 1} of {repeat}")
             try:
                 summary.runs.append(run_once(summary.row.command, limit_s))
-            except Failed as fault:
+            except ProtocolError as fault:
                 summary.failed = str(fault)
     return found
 
@@ -351,12 +365,12 @@ def measure(
 # Printing
 
 HEADER = (
-    f"{'row':<15}{'cpu s':>8}{'least':>8}{'MB':>6}{'ev/pkt':>7}{'ns/pkt':>8}  "
-    f"{'figure':<17}{'target':>9}"
+    f"{'row':<15}{'cpu s':>8}{'least':>8}{'MB':>6}{'ev/pkt':>7}{'ns/pkt':>8}  {'figure':<17}{'target':>9}"
 )
 
 
 def line(summary: Summary) -> str:
+    """A row as it is printed."""
     row = summary.row
     if not summary.done:
         why = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
@@ -403,6 +417,7 @@ def machine() -> dict[str, Any]:
 
 
 def read(path: str) -> str:
+    """A file's text; empty when it cannot be read."""
     try:
         return Path(path).read_text()
     except OSError:
@@ -410,6 +425,8 @@ def read(path: str) -> str:
 
 
 def positive(kind: type[int | float]) -> Callable[[str], Any]:
+    """For argparse: a finite number above 0."""
+
     def convert(text: str) -> Any:
         value = kind(text)
         if not 0 < value < math.inf:
@@ -420,6 +437,7 @@ def positive(kind: type[int | float]) -> Callable[[str], Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Measures, prints, reports; returns the exit status."""
     parser = argparse.ArgumentParser(description="Whole-run benchmarks beside their baselines.")
     parser.add_argument("--repeat", type=positive(int), default=3, help="runs of each row (3)")
     parser.add_argument("--only", default="*", help="rows by name, with * and ?")

@@ -54,10 +54,17 @@ def test_every_scenario_is_toml_and_every_baseline_a_row(bench: ModuleType, tmp_
     assert len(names) == len(set(names))
     for row in table:
         assert row.baseline is None or row.baseline in names
-    scenarios = list(tmp_path.glob("*.toml"))
-    assert scenarios
-    for path in scenarios:
-        assert tomllib.loads(path.read_text())["flow"]
+    scenarios = {path.stem: tomllib.loads(path.read_text()) for path in tmp_path.glob("*.toml")}
+    assert len(scenarios["flows"]["flow"]) == 100
+    assert scenarios["geo"]["link"][0]["queue"]["packets"] == 417
+    assert len(scenarios["chain"]["link"]) == 10
+    for scenario in scenarios.values():
+        assert scenario["duration"].endswith(" s")
+        for network in scenario.get("network", {}).values():
+            rate, _ = network["return"]["rate"].split(" kbit/s")
+            # A slot of the frame of 23.5 ms carries one MPEG packet whatever the number of terminals.
+            assert int(rate) * 23.5 / 8 / network["return"]["slots_per_frame"] == 188
+            assert network["return"]["slots_per_frame"] >= network["terminals"][0]["count"]
 
 
 def test_absent_programs_are_skipped_with_the_reason(
@@ -109,10 +116,8 @@ def test_memory_is_judged_against_the_shortest_run(bench: ModuleType, tmp_path: 
         ("import time; time.sleep(60)", "took longer than 0.2 s"),
     ],
 )
-def test_what_does_not_keep_the_protocol_is_a_failure(
-    bench: ModuleType, source: str, fault: str
-) -> None:
-    with pytest.raises(bench.Failed, match=fault):
+def test_what_does_not_keep_the_protocol_is_a_failure(bench: ModuleType, source: str, fault: str) -> None:
+    with pytest.raises(bench.ProtocolError, match=fault):
         bench.run_once(command(source), 0.2 if "sleep" in source else 60.0)
 
 
