@@ -1,0 +1,144 @@
+/*
+ * The connection as a congestion control sees it: the one header of every variant in this folder.
+ *
+ * A variant is one C file with two homes. The C compiler builds it into the engine, where it drives simulated
+ * connections (home/engine.h); clang -target bpf builds the same file into a BPF struct_ops object, which runs in
+ * a stock Linux kernel under the name bp_NAME (home/kernel.h). A file has this shape:
+ *
+ *     #define BP_PARAMETERS(PARAMETER)                                        // before the include; may be absent
+ *         PARAMETER(alpha, 2, 1, 1000, "segments: ...")                       // name, default, least, most, about
+ *     #include "bentpipe.h"
+ *
+ *     struct vegas { u32 base_rtt; };                                         // may be absent
+ *     BP_PRIVATE(struct vegas)                                                // at most 104 bytes, cleared first
+ *
+ *     BP_OP(u32, ssthresh, struct bp_tcp *tp) { return ...; }
+ *
+ *     BP_VARIANT(vegas, "what it is, in a line", "where it was published", ssthresh, cong_avoid, undo_cwnd)
+ *
+ * The operations are those of Linux' tcp_congestion_ops, called when Linux calls them (the trait Congestion in
+ * crates/models/src/transport/tcp/congestion.rs says when):
+ *
+ *     void init(struct bp_tcp *tp)
+ *     u32  ssthresh(struct bp_tcp *tp)                                        needed
+ *     void cong_avoid(struct bp_tcp *tp, u32 ack, u32 acked)                  this one
+ *     void cong_control(struct bp_tcp *tp, const struct rate_sample *sample)  or this one
+ *     void set_state(struct bp_tcp *tp, u8 new_state)
+ *     void cwnd_event(struct bp_tcp *tp, enum tcp_ca_event event)
+ *     void pkts_acked(struct bp_tcp *tp, const struct ack_sample *sample)
+ *     u32  undo_cwnd(struct bp_tcp *tp)                                       needed
+ *
+ * In both homes a variant may read tp->snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd,
+ * prior_ssthresh, snd_una, snd_nxt, mss_cache, packets_out, sacked_out, lost_out, retrans_out, max_packets_out,
+ * delivered, delivered_ce, srtt_us, mdev_us, app_limited and tcp_mstamp, and write snd_cwnd, snd_cwnd_cnt,
+ * snd_ssthresh and app_limited; what else it may touch has a function below. A parameter is a function of the
+ * connection too: alpha(tp).
+ *
+ * What the kernel's verifier accepts: integers, unsigned division by what is not zero, no branch inside a long
+ * loop, no global that is written.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+
+/* Linux' icsk_ca_state (enum tcp_ca_state). */
+enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
+
+/* Linux' enum tcp_ca_event. */
+enum tcp_ca_event {
+	CA_EVENT_TX_START,     /* first transmission when nothing was in flight */
+	CA_EVENT_CWND_RESTART, /* window restart after idle */
+	CA_EVENT_COMPLETE_CWR, /* end of a window reduction */
+	CA_EVENT_LOSS,         /* loss time-out */
+	CA_EVENT_ECN_NO_CE,    /* data arrived without a congestion mark */
+	CA_EVENT_ECN_IS_CE,    /* data arrived with a congestion mark */
+};
+
+/* snd_ssthresh before any loss (Linux' TCP_INFINITE_SSTHRESH). */
+#define BP_INFINITE_SSTHRESH 0x7fffffffu
+
+/* Bytes of private state that Linux gives a congestion control (icsk_ca_priv). */
+#define BP_PRIVATE_SIZE 104
+
+/* Most parameters that a variant can have; MAX_PARAMETERS in Rust. */
+#define BP_MAX_PARAMETERS 32
+
+/* BP_EACH(M, a, b, ...) is M(a) M(b) ... for up to nine. */
+#define BP_EACH(M, ...) BP_EACH_(__VA_ARGS__, 9, 8, 7, 6, 5, 4, 3, 2, 1)(M, __VA_ARGS__)
+#define BP_EACH_(a, b, c, d, e, f, g, h, i, count, ...) BP_EACH_##count
+#define BP_EACH_1(M, a) M(a)
+#define BP_EACH_2(M, a, ...) M(a) BP_EACH_1(M, __VA_ARGS__)
+#define BP_EACH_3(M, a, ...) M(a) BP_EACH_2(M, __VA_ARGS__)
+#define BP_EACH_4(M, a, ...) M(a) BP_EACH_3(M, __VA_ARGS__)
+#define BP_EACH_5(M, a, ...) M(a) BP_EACH_4(M, __VA_ARGS__)
+#define BP_EACH_6(M, a, ...) M(a) BP_EACH_5(M, __VA_ARGS__)
+#define BP_EACH_7(M, a, ...) M(a) BP_EACH_6(M, __VA_ARGS__)
+#define BP_EACH_8(M, a, ...) M(a) BP_EACH_7(M, __VA_ARGS__)
+#define BP_EACH_9(M, a, ...) M(a) BP_EACH_8(M, __VA_ARGS__)
+
+#ifdef __bpf__
+#include "home/kernel.h"
+#else
+#include "home/engine.h"
+#endif
+
+static inline u32 bp_min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u32 bp_max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+/* a / b; 0 when b is 0, as a BPF division is. */
+static inline u64 bp_divide(u64 a, u64 b)
+{
+	return b ? a / b : 0;
+}
+
+/* Whether sequence number a comes after b, modulo 2^32 (RFC 9293, section 3.4). */
+static inline bool bp_after(u32 a, u32 b)
+{
+	return (s32)(a - b) > 0;
+}
+
+/* RFC 5681, section 3.1: slow start is used while cwnd < ssthresh. */
+static inline bool bp_in_slow_start(const struct bp_tcp *tp)
+{
+	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+/* The window in segments that cwnd allows and the network holds (RFC 6675's pipe, as Linux counts it). */
+static inline u32 bp_packets_in_flight(const struct bp_tcp *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/*
+ * Whether cwnd, not the application or the receiver, limits sending: only then may it grow (RFC 7661, section 4.3,
+ * as Linux has it). In slow start it is so while cwnd is below twice what was in flight, which lets an application
+ * that sends in bursts still double its window in a round trip.
+ */
+static inline bool bp_is_cwnd_limited(const struct bp_tcp *tp)
+{
+	if (bp_is_cwnd_limited_flag(tp))
+		return true;
+	return bp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* Sets cwnd, within the bounds every variant keeps: at least `least`, at most the connection's clamp. */
+static inline void bp_set_cwnd(struct bp_tcp *tp, u32 cwnd, u32 least)
+{
+	tp->snd_cwnd = bp_min(bp_max(cwnd, least), tp->snd_cwnd_clamp);
+}

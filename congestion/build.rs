@@ -1,0 +1,70 @@
+//! Compiles every `*.c` file of this folder, one congestion control each, and lists them for Rust: to add a
+//! variant is to add a file.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let names = variants(&folder);
+
+    let mut build = cc::Build::new();
+    build
+        .std("c11")
+        .opt_level(2)
+        .include(&folder)
+        .flag("-fno-strict-aliasing")
+        .flag("-fno-builtin")
+        .flag("-Wall")
+        .flag("-Wextra")
+        .flag("-Wno-unused-parameter");
+    for name in &names {
+        build.file(folder.join(format!("{name}.c")));
+    }
+    build.file(folder.join("src/layout.c")).file(folder.join("tests/probe.c"));
+    build.compile("bentpipe_congestion");
+
+    fs::write(out.join("variants.rs"), list(&names)).expect("cargo's folder can be written");
+    println!("cargo::rerun-if-changed={}", folder.display());
+}
+
+/// The names of the C files, in alphabetical order, each checked to register itself under its own name.
+fn variants(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .expect("this folder can be read")
+        .map(|entry| entry.expect("its entries too").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .map(|path| {
+            let name = path.file_stem().expect("it has an extension").to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).expect("a C file is UTF-8 text");
+            assert!(
+                text.contains(&format!("BP_VARIANT({name},")),
+                "congestion/{name}.c must end with BP_VARIANT({name}, ...): a variant has its file's name"
+            );
+            name
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Rust that names the C tables.
+fn list(names: &[String]) -> String {
+    let mut text = String::from("unsafe extern \"C\" {\n");
+    for name in names {
+        writeln!(text, "    static bp_variant_{name}: RawVariant;").expect("a String takes all");
+    }
+    writeln!(text, "}}\n\nfn raw_variants() -> [&'static RawVariant; {}] {{", names.len())
+        .expect("a String takes all");
+    text.push_str(
+        "    // SAFETY: each is a constant of the C file of that name, of the type that layout.c shows.\n",
+    );
+    text.push_str("    unsafe { [");
+    for name in names {
+        write!(text, "&bp_variant_{name}, ").expect("a String takes all");
+    }
+    text.push_str("] }\n}\n");
+    text
+}

@@ -1,0 +1,225 @@
+/*
+ * The kernel's home of a variant: a BPF struct_ops object for tcp_congestion_ops, registered as bp_NAME.
+ *
+ * struct bp_tcp is the kernel's own tcp_sock. The structures below name only the members that variants use;
+ * preserve_access_index makes the loader find each by name in the running kernel's types (CO-RE), so order,
+ * neighbours and kernel version do not matter, and no vmlinux.h is needed.
+ */
+#pragma once
+
+#pragma clang diagnostic ignored "-Wunused-parameter"
+
+/* What libbpf's headers expect from vmlinux.h. */
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s8 __s8;
+typedef s16 __s16;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+enum bpf_map_type { BPF_MAP_TYPE_UNSPEC };
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define bp_tcp tcp_sock
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sock {
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	u32 sk_pacing_status;
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
+	u64 icsk_ca_priv[BP_PRIVATE_SIZE / sizeof(u64)];
+};
+
+struct minmax_sample {
+	u32 t;
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 snd_cwnd;
+	u32 snd_cwnd_cnt;
+	u32 snd_cwnd_clamp;
+	u32 snd_ssthresh;
+	u32 prior_cwnd;
+	u32 prior_ssthresh;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 mss_cache;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 max_packets_out;
+	u32 delivered;
+	u32 delivered_ce;
+	u32 srtt_us;
+	u32 mdev_us;
+	u32 app_limited;
+	u64 tcp_mstamp;
+	struct minmax rtt_min;
+	u8 is_cwnd_limited : 1;
+};
+
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us;
+	u32 in_flight;
+};
+
+struct rate_sample {
+	u64 prior_mstamp;
+	u32 prior_delivered;
+	s32 delivered;
+	long interval_us;
+	long rtt_us;
+	int losses;
+	u32 acked_sacked;
+	u32 prior_in_flight;
+	bool is_app_limited;
+	bool is_retrans;
+	bool is_ack_delayed;
+};
+
+#pragma clang attribute pop
+
+/* Members are matched with the kernel's by name when the object is loaded. */
+struct tcp_congestion_ops {
+	u32 flags;
+	void (*init)(struct sock *sk);
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	char name[16];
+};
+
+/* TCP_CONG_NON_RESTRICTED: a process needs no privilege to select the variant. */
+#define BP_NON_RESTRICTED 1
+
+static inline u8 bp_ca_state(const struct bp_tcp *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+static inline bool bp_is_cwnd_limited_flag(const struct bp_tcp *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+}
+
+static inline u32 bp_rtt_min_us(const struct bp_tcp *tp)
+{
+	return tp->rtt_min.s[0].v;
+}
+
+static inline u64 bp_pacing_rate(const struct bp_tcp *tp)
+{
+	return tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
+}
+
+static inline u64 bp_max_pacing_rate(const struct bp_tcp *tp)
+{
+	return tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+}
+
+/* SK_PACING_NEEDED, unless the fq queue paces already. */
+static inline void bp_need_pacing(struct bp_tcp *tp)
+{
+	if (tp->inet_conn.icsk_inet.sk.sk_pacing_status == 0)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
+}
+
+static inline void bp_set_pacing_rate(struct bp_tcp *tp, u64 bytes_per_second)
+{
+	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+
+	tp->inet_conn.icsk_inet.sk.sk_pacing_rate = bytes_per_second < most ? bytes_per_second : most;
+}
+
+static inline u32 bp_random(const struct bp_tcp *tp)
+{
+	return bpf_get_prandom_u32();
+}
+
+#define BP_PRIVATE(type)                                                                                       \
+	_Static_assert(sizeof(type) <= BP_PRIVATE_SIZE, "private state is larger than Linux gives");           \
+	static inline type *bp_private(struct bp_tcp *tp)                                                      \
+	{                                                                                                      \
+		return (type *)(void *)tp->inet_conn.icsk_ca_priv;                                             \
+	}
+
+/* The loader may change these before it loads the object; after that they are constants to the verifier. */
+#ifdef BP_PARAMETERS
+#define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
+	const volatile u32 parameter_##name = initial;                                                         \
+	static inline u32 name(const struct bp_tcp *tp)                                                        \
+	{                                                                                                      \
+		return parameter_##name;                                                                       \
+	}
+BP_PARAMETERS(BP_PARAMETER_VALUE)
+#endif
+
+#define BP_OP(type, operation, ...) BP_OP_##operation(type, operation, __VA_ARGS__)
+#define BP_OP_PLAIN(type, operation, ...) SEC("struct_ops/" #operation) type BPF_PROG(op_##operation, __VA_ARGS__)
+#define BP_OP_init BP_OP_PLAIN
+#define BP_OP_ssthresh BP_OP_PLAIN
+#define BP_OP_cong_avoid BP_OP_PLAIN
+#define BP_OP_set_state BP_OP_PLAIN
+#define BP_OP_cwnd_event BP_OP_PLAIN
+#define BP_OP_pkts_acked BP_OP_PLAIN
+#define BP_OP_undo_cwnd BP_OP_PLAIN
+
+/*
+ * Linux 6.10 gave cong_control two more arguments before the sample. The version is a constant to the verifier, so
+ * only the branch of the running kernel is checked; each load is written in assembly because the compiler would
+ * otherwise merge the two into one load at a variable offset, which the verifier refuses.
+ */
+extern int LINUX_KERNEL_VERSION __kconfig;
+#define BP_OP_cong_control(type, operation, tp_declaration, sample_declaration)                                \
+	static __always_inline type bp_cong_control(tp_declaration, sample_declaration);                       \
+	SEC("struct_ops/cong_control") type op_cong_control(u64 *ctx)                                          \
+	{                                                                                                      \
+		const struct rate_sample *sample;                                                              \
+                                                                                                               \
+		if (LINUX_KERNEL_VERSION >= KERNEL_VERSION(6, 10, 0))                                          \
+			asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(sample) : "r"(ctx));                      \
+		else                                                                                           \
+			asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(sample) : "r"(ctx));                       \
+		bp_cong_control((struct bp_tcp *)ctx[0], sample);                                              \
+	}                                                                                                      \
+	static __always_inline type bp_cong_control(tp_declaration, sample_declaration)
+
+/*
+ * Section .struct_ops.link ties the registration to the loader, so a variant is gone when its loader ends, however
+ * it ends.
+ */
+#define BP_OPERATION(operation) .operation = (void *)op_##operation,
+#define BP_VARIANT(NAME, ABOUT, SOURCE, ...)                                                                   \
+	char _license[] SEC("license") = "Dual MIT/GPL";                                                       \
+	SEC(".struct_ops.link")                                                                                \
+	struct tcp_congestion_ops bp_##NAME = {                                                                \
+		BP_EACH(BP_OPERATION, __VA_ARGS__).flags = BP_NON_RESTRICTED, .name = "bp_" #NAME};

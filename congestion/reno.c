@@ -1,0 +1,31 @@
+/*
+ * Reno: slow start, additive increase, halving on loss.
+ *
+ * Source:     RFC 5681, TCP Congestion Control (equation numbers in reno.h); increase counted by acknowledged data,
+ *             RFC 3465. Whether loss repair is Reno's, NewReno's (RFC 6582) or SACK's (RFC 6675) is the endpoint's
+ *             choice, as it is in Linux.
+ * Constants:  ssthresh at least 2 segments (RFC 5681, equation 4).
+ * Deviations: those of Linux. Windows count segments, not bytes; an ACK may open slow start by all it acknowledges
+ *             (RFC 3465 with no limit L); halving starts from cwnd, not from FlightSize; cwnd grows only while it is
+ *             what limits sending (RFC 7661).
+ * Licence:    Dual MIT/GPL
+ */
+#include "reno.h"
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	return bp_reno_ssthresh(tp);
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	bp_reno_cong_avoid(tp, acked);
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(reno, "Slow start, one segment more per round trip, half the window on loss",
+	   "RFC 5681, TCP Congestion Control, 2009", ssthresh, cong_avoid, undo_cwnd)

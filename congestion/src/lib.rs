@@ -1,0 +1,181 @@
+//! bentpipe's congestion controls. Each is one C file of this folder with two homes: compiled into the engine, which
+//! this crate is the face of, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
+//! (`scripts/bpf`). `bentpipe.h` says how a file is written; [`variants`] lists the files found when this crate was
+//! built.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use bentpipe_models::transport::tcp::congestion::State;
+//!
+//! let mut vegas = bentpipe_congestion::create("vegas", &BTreeMap::from([("alpha".to_owned(), 1)])).unwrap();
+//! let mut state = State { snd_cwnd: 10, snd_cwnd_clamp: 1000, ..State::default() };
+//! vegas.init(&mut state);
+//! assert_eq!(vegas.ssthresh(&mut state), 5);
+//!
+//! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap();
+//! assert_eq!(error.to_string(), "there is no congestion control \"vega\" (is \"vegas\" meant?); there are reno, vegas");
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bentpipe_models::transport::tcp::congestion::{Congestion, MAX_PARAMETERS};
+
+mod raw;
+#[cfg(test)]
+mod tests;
+
+use raw::{Control, RawVariant};
+
+/// A congestion control: one C file.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name, which is its file's; in the kernel with `bp_` before it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// Its parameters, in the order in which the file declares them.
+    pub parameters: Vec<Parameter>,
+    raw: &'static RawVariant,
+}
+
+/// A parameter of a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value when none is given.
+    pub default: i64,
+    /// Its smallest value.
+    pub min: i64,
+    /// Its largest value.
+    pub max: i64,
+    /// Its unit and what it does.
+    pub about: &'static str,
+}
+
+/// What can be wrong with the choice of a congestion control.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CongestionError {
+    /// No file has this name.
+    #[error("there is no congestion control {name:?}{}; there are {}", meant(.nearest), .known.join(", "))]
+    UnknownVariant {
+        /// The name asked for.
+        name: String,
+        /// The most similar name there is, if one is similar.
+        nearest: Option<&'static str>,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// The variant has no such parameter.
+    #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
+    UnknownParameter {
+        /// The variant.
+        variant: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The most similar name there is, if one is similar.
+        nearest: Option<&'static str>,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// The value is not one the parameter can have.
+    #[error("{variant}'s parameter {parameter} is {value}; allowed is {min} to {max}")]
+    OutOfRange {
+        /// The variant.
+        variant: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The value given.
+        value: i64,
+        /// The smallest value allowed.
+        min: i64,
+        /// The largest value allowed.
+        max: i64,
+    },
+}
+
+/// All variants, in alphabetical order.
+pub fn variants() -> &'static [Variant] {
+    static VARIANTS: LazyLock<Vec<Variant>> =
+        LazyLock::new(|| raw::variants().into_iter().map(Variant::new).collect());
+    &VARIANTS
+}
+
+/// A congestion control for one connection: the variant called `name`, with `parameters` in the place of its
+/// defaults.
+pub fn create(
+    name: &str,
+    parameters: &BTreeMap<String, i64>,
+) -> Result<Box<dyn Congestion>, CongestionError> {
+    let variant = variants().iter().find(|variant| variant.name == name).ok_or_else(|| {
+        let known: Vec<_> = variants().iter().map(|variant| variant.name).collect();
+        CongestionError::UnknownVariant { name: name.to_owned(), nearest: nearest(name, &known), known }
+    })?;
+    variant.create(parameters)
+}
+
+impl Variant {
+    fn new(raw: &'static RawVariant) -> Variant {
+        let (name, about, source) = raw.description();
+        let parameters = raw.parameters();
+        assert!(parameters.len() <= MAX_PARAMETERS, "bentpipe.h holds variants to MAX_PARAMETERS");
+        Variant { name, about, source, parameters, raw }
+    }
+
+    /// This variant for one connection, with `parameters` in the place of its defaults.
+    pub fn create(
+        &'static self,
+        parameters: &BTreeMap<String, i64>,
+    ) -> Result<Box<dyn Congestion>, CongestionError> {
+        Ok(Box::new(Control::new(self.name, self.raw, self.values(parameters)?)))
+    }
+
+    /// The values of all parameters, in the order of their declaration.
+    fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<[u32; MAX_PARAMETERS], CongestionError> {
+        if let Some(name) = parameters.keys().find(|name| self.parameters.iter().all(|p| p.name != *name)) {
+            let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
+            let nearest = nearest(name, &known);
+            return Err(CongestionError::UnknownParameter {
+                variant: self.name,
+                name: name.clone(),
+                nearest,
+                known,
+            });
+        }
+        let mut values = [0; MAX_PARAMETERS];
+        for (value, parameter) in values.iter_mut().zip(&self.parameters) {
+            let given = parameters.get(parameter.name).copied().unwrap_or(parameter.default);
+            let &Parameter { name, min, max, .. } = parameter;
+            *value = u32::try_from(given).ok().filter(|_| (min..=max).contains(&given)).ok_or(
+                CongestionError::OutOfRange { variant: self.name, parameter: name, value: given, min, max },
+            )?;
+        }
+        Ok(values)
+    }
+}
+
+/// The name most like `name`, if any is like it at all.
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    const ALIKE: f64 = 0.5;
+    known
+        .iter()
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), *candidate))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+fn meant(nearest: &Option<&str>) -> String {
+    nearest.map(|name| format!(" (is {name:?} meant?)")).unwrap_or_default()
+}
+
+fn list(known: &[&str]) -> String {
+    if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    }
+}

@@ -1,0 +1,175 @@
+//! The C side: the tables that the variants' files define, and the calls through them. All unsafe code is here.
+
+use std::ffi::{c_char, CStr};
+
+use bentpipe_models::transport::tcp::congestion::{
+    AckSample, Congestion, Event, RateSample, State, MAX_PARAMETERS,
+};
+
+use crate::Parameter;
+
+include!(concat!(env!("OUT_DIR"), "/variants.rs"));
+
+/// `struct bp_parameter` of home/engine.h.
+#[repr(C)]
+pub struct RawParameter {
+    pub name: *const c_char,
+    pub about: *const c_char,
+    pub initial: u32,
+    pub least: u32,
+    pub most: u32,
+}
+
+/// `struct bp_variant` of home/engine.h. An operation that the variant does not have is null.
+#[repr(C)]
+#[derive(Debug)]
+pub struct RawVariant {
+    pub name: *const c_char,
+    pub about: *const c_char,
+    pub source: *const c_char,
+    pub parameters: *const RawParameter,
+    pub parameter_count: u64,
+    pub init: Option<unsafe extern "C" fn(*mut State)>,
+    pub ssthresh: Option<unsafe extern "C" fn(*mut State) -> u32>,
+    pub cong_avoid: Option<unsafe extern "C" fn(*mut State, u32, u32)>,
+    pub cong_control: Option<unsafe extern "C" fn(*mut State, *const RateSample)>,
+    pub set_state: Option<unsafe extern "C" fn(*mut State, u8)>,
+    pub cwnd_event: Option<unsafe extern "C" fn(*mut State, u32)>,
+    pub pkts_acked: Option<unsafe extern "C" fn(*mut State, *const AckSample)>,
+    pub undo_cwnd: Option<unsafe extern "C" fn(*mut State) -> u32>,
+}
+
+// SAFETY: a variant's table is a C constant; nothing writes to it or to what it points to.
+unsafe impl Sync for RawVariant {}
+
+// SAFETY: as above; a reference to a constant may go to any thread.
+unsafe impl Send for RawVariant {}
+
+/// The tables of all C files, in alphabetical order.
+pub fn variants() -> Vec<&'static RawVariant> {
+    raw_variants().to_vec()
+}
+
+impl RawVariant {
+    /// Name, description and source.
+    pub fn description(&'static self) -> (&'static str, &'static str, &'static str) {
+        // SAFETY: the three are string literals of the C file.
+        unsafe { (text(self.name), text(self.about), text(self.source)) }
+    }
+
+    /// The parameters, in the order of their declaration.
+    pub fn parameters(&'static self) -> Vec<Parameter> {
+        let Ok(count @ 1..) = usize::try_from(self.parameter_count) else { return Vec::new() };
+        // SAFETY: the C file counts its own constant array, and its strings are literals.
+        let entries = unsafe { std::slice::from_raw_parts(self.parameters, count) };
+        entries
+            .iter()
+            .map(|entry| Parameter {
+                // SAFETY: as above.
+                name: unsafe { text(entry.name) },
+                default: entry.initial.into(),
+                min: entry.least.into(),
+                max: entry.most.into(),
+                // SAFETY: as above.
+                about: unsafe { text(entry.about) },
+            })
+            .collect()
+    }
+}
+
+/// The text of a C string literal.
+///
+/// # Safety
+///
+/// `literal` points to a constant string that ends with a zero byte.
+unsafe fn text(literal: *const c_char) -> &'static str {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(literal) }.to_str().expect("the C files are UTF-8")
+}
+
+/// A variant at work on one connection. What it remembers is in the connection's [`State`].
+pub struct Control {
+    name: &'static str,
+    raw: &'static RawVariant,
+    ssthresh: unsafe extern "C" fn(*mut State) -> u32,
+    undo_cwnd: unsafe extern "C" fn(*mut State) -> u32,
+    parameters: [u32; MAX_PARAMETERS],
+}
+
+impl Control {
+    pub fn new(name: &'static str, raw: &'static RawVariant, parameters: [u32; MAX_PARAMETERS]) -> Control {
+        let ssthresh = raw.ssthresh.expect("every variant has ssthresh, as Linux demands");
+        let undo_cwnd = raw.undo_cwnd.expect("every variant has undo_cwnd, as Linux demands");
+        Control { name, raw, ssthresh, undo_cwnd, parameters }
+    }
+}
+
+// In each call below the pointers come from references that live through it, to structures whose layout C shares
+// (the test of layout.c), and the C files write nowhere but to the connection (BPF's verifier holds them to that).
+impl Congestion for Control {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn init(&mut self, state: &mut State) {
+        state.icsk_ca_priv = Default::default();
+        state.parameters = self.parameters;
+        if let Some(init) = self.raw.init {
+            // SAFETY: see above this impl.
+            unsafe { init(state) }
+        }
+    }
+
+    fn ssthresh(&mut self, state: &mut State) -> u32 {
+        // SAFETY: see above this impl.
+        unsafe { (self.ssthresh)(state) }
+    }
+
+    fn cong_avoid(&mut self, state: &mut State, ack: u32, acked: u32) {
+        if let Some(cong_avoid) = self.raw.cong_avoid {
+            // SAFETY: see above this impl.
+            unsafe { cong_avoid(state, ack, acked) }
+        }
+    }
+
+    fn has_cong_control(&self) -> bool {
+        self.raw.cong_control.is_some()
+    }
+
+    fn cong_control(&mut self, state: &mut State, sample: &RateSample) {
+        if let Some(cong_control) = self.raw.cong_control {
+            // SAFETY: see above this impl.
+            unsafe { cong_control(state, sample) }
+        }
+    }
+
+    fn set_state(&mut self, state: &mut State, new_state: u32) {
+        if let Some(set_state) = self.raw.set_state {
+            // SAFETY: see above this impl.
+            unsafe { set_state(state, new_state as u8) }
+        }
+    }
+
+    fn cwnd_event(&mut self, state: &mut State, event: Event) {
+        if let Some(cwnd_event) = self.raw.cwnd_event {
+            // SAFETY: see above this impl.
+            unsafe { cwnd_event(state, event as u32) }
+        }
+    }
+
+    fn has_pkts_acked(&self) -> bool {
+        self.raw.pkts_acked.is_some()
+    }
+
+    fn pkts_acked(&mut self, state: &mut State, sample: &AckSample) {
+        if let Some(pkts_acked) = self.raw.pkts_acked {
+            // SAFETY: see above this impl.
+            unsafe { pkts_acked(state, sample) }
+        }
+    }
+
+    fn undo_cwnd(&mut self, state: &mut State) -> u32 {
+        // SAFETY: see above this impl.
+        unsafe { (self.undo_cwnd)(state) }
+    }
+}
