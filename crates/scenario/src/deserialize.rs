@@ -1,0 +1,328 @@
+//! The tree to a typed value.
+//!
+//! A deserializer hands each node to serde together with its key path, so that a fault raised by any
+//! `Deserialize` implementation gets the place of the node that raised it. serde stops at the first fault; to find
+//! more, the node that failed is taken out and the whole is tried again, as long as what then goes wrong is not
+//! just that the node is missing.
+
+use crate::error::Problem;
+use crate::fault::{Fault, Place};
+use crate::merge::KIND;
+use crate::nearest::nearest;
+use crate::value::{address, path_text, Entry, Node, Table, Value};
+use crate::variant;
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+
+/// Unknown keys beyond this many are not looked for.
+const PROBLEM_LIMIT: usize = 100;
+
+/// How often the tree is read to find more faults.
+const TRIES: usize = 20;
+
+/// A typed value, with remarks about keys that fell away with the `kind` they belonged to.
+pub(crate) struct Typed<T> {
+    pub(crate) value: T,
+    pub(crate) notes: Vec<Problem>,
+}
+
+/// Makes a `T` of the tree, or finds what is wrong with it. With unknown keys alone there is a value as well, so
+/// that its own checks can be run.
+pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>>, Vec<Problem>) {
+    let mut context = Context::default();
+    for _ in 0..TRIES {
+        let cursor = Cursor { value: root, trail: None, context: &context };
+        match cursor.seed(PhantomData::<T>) {
+            Ok(value) => {
+                let found = context.found.into_inner();
+                let complete = context.out.is_empty();
+                return (complete.then_some(Typed { value, notes: found.notes }), found.problems);
+            }
+            Err(fault) => {
+                let missing = fault.missing();
+                let (node, problem) = fault.into_problem();
+                let found = context.found.get_mut();
+                let follows = match missing {
+                    Some(key) => found.explained.contains(&(node, key.to_owned())),
+                    None => found.incomplete.contains(&node),
+                };
+                if !follows {
+                    found.problems.push(problem);
+                }
+                if node == identity(root) || !context.out.insert(node) {
+                    break;
+                }
+            }
+        }
+    }
+    (None, context.found.into_inner().problems)
+}
+
+/// What is known across the nodes and the repeated tries.
+#[derive(Default)]
+pub(crate) struct Context {
+    /// Nodes that failed and are passed over.
+    out: BTreeSet<usize>,
+    found: RefCell<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    problems: Vec<Problem>,
+    notes: Vec<Problem>,
+    /// Keys that were reported, so that they are reported once.
+    seen: BTreeSet<usize>,
+    /// Nodes with a part, however deep, that was passed over: what is wrong with them may follow from that.
+    incomplete: BTreeSet<usize>,
+    /// Keys of a node whose absence is explained: passed over, or probably meant by an unknown key.
+    explained: BTreeSet<(usize, String)>,
+}
+
+/// The tree does not change while it is read, so a node's address tells it from all others.
+fn identity(value: &Value) -> usize {
+    std::ptr::from_ref(value) as usize
+}
+
+/// A node, the way to it, and the context.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) trail: Option<&'a Trail<'a>>,
+    pub(crate) context: &'a Context,
+}
+
+/// The last step of the way to a node.
+pub(crate) struct Trail<'a> {
+    pub(crate) before: Option<&'a Trail<'a>>,
+    pub(crate) of: &'a Value,
+    pub(crate) step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Step<'a> {
+    Key(&'a str),
+    Element(&'a [Value], usize),
+}
+
+impl<'a> Cursor<'a> {
+    fn path(&self, last: Option<&str>) -> String {
+        let mut keys: Vec<String> = last.map(str::to_owned).into_iter().collect();
+        let mut trail = self.trail;
+        while let Some(Trail { before, step, .. }) = trail {
+            keys.push(match step {
+                Step::Key(key) => (*key).to_owned(),
+                Step::Element(elements, index) => address(elements, *index),
+            });
+            trail = *before;
+        }
+        keys.reverse();
+        path_text(&keys)
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        let problem = Problem::at(&self.value.origin, self.path(None), "").with_value(self.value.written());
+        Place { node: identity(self.value), problem }
+    }
+
+    /// Hands the node to whoever makes a value of it. Some look at the value after the deserializer is done with it
+    /// (`try_from`, `deserialize_with`), and what they find wrong belongs here too.
+    fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
+    }
+
+    /// Whether a part of this node failed in an earlier try.
+    pub(crate) fn is_out(&self, key: Option<&str>, part: &Value) -> bool {
+        let out = self.context.out.contains(&identity(part));
+        if out {
+            let mut found = self.context.found.borrow_mut();
+            found.incomplete.insert(identity(self.value));
+            let mut trail = self.trail;
+            while let Some(Trail { before, of, .. }) = trail {
+                found.incomplete.insert(identity(of));
+                trail = *before;
+            }
+            found.explained.extend(key.map(|key| (identity(self.value), key.to_owned())));
+        }
+        out
+    }
+
+    /// The entries in the order in which they were written, for a struct without those that it does not know.
+    pub(crate) fn entries(
+        &self,
+        table: &'a Table,
+        fields: Option<&'static [&'static str]>,
+        without_kind: bool,
+    ) -> Entries<'a> {
+        let mut entries: Vec<_> = table
+            .iter()
+            .filter(|(key, entry)| {
+                (!without_kind || key.as_str() != KIND) && !self.is_out(Some(key), &entry.value)
+            })
+            .filter(|(key, entry)| fields.is_none_or(|fields| self.knows(key, entry, fields)))
+            .map(|(key, entry)| (key.as_str(), entry))
+            .collect();
+        entries.sort_by_key(|(_, entry)| entry.key.start());
+        Entries { of: *self, entries: entries.into_iter(), next: None }
+    }
+
+    /// Whether `key` is one of `fields`; if not, that is noted.
+    fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str]) -> bool {
+        if fields.contains(&key) {
+            return true;
+        }
+        let mut found = self.context.found.borrow_mut();
+        if found.problems.len() < PROBLEM_LIMIT && found.seen.insert(identity(&entry.value)) {
+            let path = self.path(Some(key));
+            if entry.superseded {
+                let message = "not used: it belongs to the kind that was replaced by another";
+                found.notes.push(Problem::at(&entry.key, path, message).with_value(entry.value.written()));
+            } else {
+                let problem = Problem::at(&entry.key, path, "unknown key").with_allowed(key, fields);
+                if let Some(meant) = nearest(key, fields) {
+                    found.explained.insert((identity(self.value), meant));
+                }
+                found.problems.push(problem);
+            }
+        }
+        false
+    }
+
+    pub(crate) fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let result = match &self.value.node {
+            Node::String(text) => visitor.visit_str(text),
+            Node::Integer(number) => visitor.visit_i64(*number),
+            Node::Float(number) => visitor.visit_f64(*number),
+            Node::Boolean(truth) => visitor.visit_bool(*truth),
+            Node::Array(elements) => self.list(elements, visitor),
+            Node::Table(table) => visitor.visit_map(self.entries(table, None, false)),
+        };
+        result.map_err(|fault| fault.at(|| self.place()))
+    }
+
+    fn list<'de, V: Visitor<'de>>(self, elements: &'a [Value], visitor: V) -> Result<V::Value, Fault> {
+        let mut list = Elements { of: self, elements, next: 0 };
+        let value = visitor.visit_seq(&mut list)?;
+        // A list of fixed length takes its elements and does not look whether there are more.
+        if list.next < elements.len() {
+            let message = format!("expected a list of {} elements, found {}", list.next, elements.len());
+            return Err(de::Error::custom(message));
+        }
+        Ok(value)
+    }
+}
+
+impl<'de> Deserializer<'de> for Cursor<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self).map_err(|fault| fault.at(|| self.place()))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self).map_err(|fault| fault.at(|| self.place()))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match &self.value.node {
+            Node::Table(table) => visitor
+                .visit_map(self.entries(table, Some(fields), false))
+                .map_err(|fault| fault.at(|| self.place())),
+            _ => self.any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        variant::visit(self, variants, visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map identifier
+    }
+}
+
+/// The elements of a list.
+struct Elements<'a> {
+    of: Cursor<'a>,
+    elements: &'a [Value],
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_> {
+    type Error = Fault;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+        while let Some(value) = self.elements.get(self.next) {
+            let step = Step::Element(self.elements, self.next);
+            self.next += 1;
+            if !self.of.is_out(None, value) {
+                let trail = Trail { before: self.of.trail, of: self.of.value, step };
+                return Cursor { value, trail: Some(&trail), ..self.of }.seed(seed).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.elements.len() - self.next)
+    }
+}
+
+/// The entries of a table.
+pub(crate) struct Entries<'a> {
+    of: Cursor<'a>,
+    entries: std::vec::IntoIter<(&'a str, &'a Entry)>,
+    next: Option<(&'a str, &'a Entry)>,
+}
+
+impl<'de> MapAccess<'de> for Entries<'_> {
+    type Error = Fault;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+        self.next = self.entries.next();
+        let Some((key, entry)) = self.next else { return Ok(None) };
+        let place = || Place {
+            node: identity(&entry.value),
+            problem: Problem::at(&entry.key, self.of.path(Some(key)), ""),
+        };
+        let deserializer: StrDeserializer<'_, Fault> = key.into_deserializer();
+        seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(place))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
+        let (key, entry) = self.next.take().expect("serde asks for a value after its key");
+        let trail = Trail { before: self.of.trail, of: self.of.value, step: Step::Key(key) };
+        Cursor { value: &entry.value, trail: Some(&trail), ..self.of }.seed(seed)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}

@@ -1,0 +1,160 @@
+//! What is wrong with a scenario, for people and as JSON.
+
+use crate::value::Origin;
+use serde::Serialize;
+use std::fmt;
+
+/// One thing that is wrong, with where, what is allowed, and what was probably meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The name of the file, or `preset NAME`, or `--set N` for the N-th override from 1.
+    pub file: String,
+    /// Line from 1; none for an override or when the file as a whole is meant.
+    pub line: Option<usize>,
+    /// Column in characters from 1.
+    pub column: Option<usize>,
+    /// Key path such as `flow.upload.transport.congestion`; the elements of a list by name, or by position from 0.
+    pub path: String,
+    /// The value as written, where there is one.
+    pub value: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right: the names to choose from, or a description of the range.
+    pub allowed: Vec<String>,
+    /// The allowed name that was probably meant.
+    pub nearest: Option<String>,
+}
+
+impl Problem {
+    /// A problem with a file as a whole.
+    pub(crate) fn of_file(file: &str, message: String) -> Problem {
+        let file = file.to_owned();
+        let (line, column, path, value) = (None, None, String::new(), None);
+        Problem { file, line, column, path, value, message, allowed: Vec::new(), nearest: None }.split()
+    }
+
+    /// A problem at `origin`, with the key path as text.
+    pub(crate) fn at(origin: &Origin, path: String, message: impl Into<String>) -> Problem {
+        let position = origin.position();
+        Problem {
+            file: origin.file().to_owned(),
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
+            path,
+            value: None,
+            message: message.into(),
+            allowed: Vec::new(),
+            nearest: None,
+        }
+        .split()
+    }
+
+    /// The same with the value as written; what the message says of the value need not name it again.
+    pub(crate) fn with_value(mut self, value: Option<String>) -> Problem {
+        if let Some(value) = &value {
+            let quoted = format!("\"{value}\"");
+            let message = &self.message;
+            let rest = message.strip_prefix(value.as_str()).or_else(|| message.strip_prefix(&quoted));
+            if let Some(rest) = rest.and_then(|rest| rest.strip_prefix(' ')) {
+                self.message = rest.to_owned();
+            }
+        }
+        self.value = value;
+        self
+    }
+
+    /// The same with the names that are allowed and the one that `word` was probably meant to be.
+    pub(crate) fn with_allowed<W: AsRef<str>>(mut self, word: &str, allowed: &[W]) -> Problem {
+        self.allowed = allowed.iter().map(|name| name.as_ref().to_owned()).collect();
+        self.with_nearest(word)
+    }
+
+    /// The same with the allowed name that `word` was probably meant to be.
+    pub(crate) fn with_nearest(mut self, word: &str) -> Problem {
+        self.nearest = crate::nearest::nearest(word, &self.allowed);
+        self
+    }
+
+    /// Quantities and checks end their message with what is allowed; it belongs in its own field. Single words are
+    /// names to choose from, anything else is a description.
+    fn split(mut self) -> Problem {
+        if let Some((fault, allowed)) = self.message.split_once("; allowed: ") {
+            let names = allowed.split(", ");
+            self.allowed = match allowed {
+                "" => Vec::new(),
+                _ if names.clone().any(|name| name.contains(' ')) => vec![allowed.to_owned()],
+                _ => names.map(str::to_owned).collect(),
+            };
+            self.message = fault.to_owned();
+        }
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let (Some(line), Some(column)) = (self.line, self.column) {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
+            if let Some(value) = &self.value {
+                write!(f, " = {value}")?;
+            }
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(nearest) = &self.nearest {
+            write!(f, ", did you mean \"{nearest}\"?")?;
+        }
+        if !self.allowed.is_empty() {
+            let separator = if self.nearest.is_some() { "" } else { ";" };
+            write!(f, "{separator} allowed: {}", self.allowed.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a scenario was refused: everything that was found wrong, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+pub struct ScenarioError {
+    /// What is wrong; at least one.
+    pub problems: Vec<Problem>,
+}
+
+/// How many problems are shown to a person; beyond that the first ones usually explain the rest.
+const SHOWN: usize = 20;
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().take(SHOWN).enumerate() {
+            write!(f, "{}{problem}", if index == 0 { "" } else { "\n" })?;
+        }
+        match self.problems.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
+    }
+}
+
+impl ScenarioError {
+    /// As JSON: `{"problems": [{"file": ..., "line": ..., ...}]}`.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "problems": self.problems })
+    }
+}
+
+impl From<Problem> for ScenarioError {
+    fn from(problem: Problem) -> ScenarioError {
+        ScenarioError { problems: vec![problem] }
+    }
+}
+
+impl From<Vec<Problem>> for ScenarioError {
+    /// `problems` in the order of the file, those without a line first.
+    fn from(mut problems: Vec<Problem>) -> ScenarioError {
+        assert!(!problems.is_empty(), "a scenario is refused for a reason");
+        problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+        ScenarioError { problems }
+    }
+}

@@ -1,0 +1,55 @@
+//! Strict loading of scenarios.
+//!
+//! A scenario is TOML, in layers: presets below the file, overrides from the command line above it. Every value
+//! remembers where it was written, so that whatever is wrong with it, and whoever notices (the syntax, a
+//! quantity's own parser, a check across keys), is reported with file, line, key path, the value as written, what
+//! is allowed, and the nearest valid word when it looks like a typo:
+//!
+//! ```text
+//! examples/a.toml:12:14: flow.upload.transport.congestion = "veggas": unknown variant, did you mean "vegas"? allowed: reno, vegas
+//! ```
+//!
+//! The crate knows no model: [`load`] fills any type that implements [`serde::Deserialize`] and [`Check`].
+//!
+//! ```
+//! use bentpipe_core::{Problems, Rate};
+//! use bentpipe_scenario::{load, Check, Presets, Source};
+//!
+//! #[derive(Debug, serde::Serialize, serde::Deserialize)]
+//! struct Link { rate: Rate }
+//! impl Check for Link { fn check(&self, _: &mut Problems) {} }
+//!
+//! let text = Source::Text { name: "link.toml", text: "rate = \"2048 kbit/s\"" };
+//! let link = load::<Link>(text, &Presets::new(), &["rate=64 kbit/s".to_owned()]).unwrap();
+//! assert_eq!(link.to_toml(), "rate = \"64 kbit/s\"\n");
+//!
+//! let text = Source::Text { name: "link.toml", text: "rate = 2048" };
+//! assert_eq!(
+//!     load::<Link>(text, &Presets::new(), &[]).unwrap_err().to_string(),
+//!     "link.toml:1:8: rate = 2048: expected a rate with its unit as text (1 bit/s to 100 Tbit/s), \
+//!      for example \"2048 kbit/s\", found a whole number",
+//! );
+//! ```
+//!
+//! Limits: a file of 4 MiB, 32 levels of nesting, whole numbers of 64 bits with sign (as TOML has it), no dates.
+
+mod deserialize;
+mod error;
+mod fault;
+mod merge;
+mod nearest;
+mod overrides;
+mod parse;
+mod print;
+mod read;
+mod resolve;
+mod value;
+mod variant;
+
+pub use error::{Problem, ScenarioError};
+pub use merge::Presets;
+pub use parse::parse_bytes;
+pub use print::to_toml;
+pub use read::SIZE_LIMIT;
+pub use resolve::{load, Check, Loaded, Source};
+pub use value::{Entry, Node, Origin, Table, Text, Value};

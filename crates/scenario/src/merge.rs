@@ -1,0 +1,148 @@
+//! Layers: presets below the file, each in its own right an ordinary scenario fragment.
+//!
+//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name, new names following
+//! the old. Everything else is replaced. Where the layer above changes a table's `kind`, keys below that the new
+//! kind knows stay, and keys that only the old kind knew fall away.
+
+use crate::error::{Problem, ScenarioError};
+use crate::parse;
+use crate::value::{Entry, Node, Table, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Texts of presets by name.
+pub type Presets = BTreeMap<String, String>;
+
+/// The key that names presets.
+pub(crate) const PRESET: &str = "preset";
+
+/// The key that says which variant a table is.
+pub(crate) const KIND: &str = "kind";
+
+/// Puts the presets that `upper` names, and those that they name, below it; later ones over earlier ones.
+pub(crate) fn over_presets(upper: Value, presets: &Presets) -> Result<Value, ScenarioError> {
+    layered(upper, presets, &mut Vec::new())
+}
+
+fn layered(mut upper: Value, presets: &Presets, open: &mut Vec<String>) -> Result<Value, ScenarioError> {
+    let Node::Table(table) = &mut upper.node else { return Ok(upper) };
+    let Some(named) = table.remove(PRESET) else { return Ok(upper) };
+    let mut below: Option<Value> = None;
+    for name in names(&named.value)? {
+        let word = name.text().unwrap_or_default();
+        let Some(text) = presets.get(word) else {
+            let known: Vec<_> = presets.keys().collect();
+            return Err(at(name, "there is no such preset").with_allowed(word, &known).into());
+        };
+        if open.iter().any(|outer| outer == word) {
+            let message = format!(
+                "the preset includes itself: {}",
+                [open.as_slice(), &[word.to_owned()]].concat().join(", ")
+            );
+            return Err(at(name, &message).into());
+        }
+        let fragment = parse::from_bytes(&format!("preset {word}"), text.as_bytes())?;
+        open.push(word.to_owned());
+        let fragment = layered(fragment, presets, open)?;
+        open.pop();
+        below = Some(match below {
+            None => fragment,
+            Some(lower) => merge(lower, fragment),
+        });
+    }
+    Ok(match below {
+        None => upper,
+        Some(lower) => merge(lower, upper),
+    })
+}
+
+/// The texts of a single name or a list of names.
+fn names(value: &Value) -> Result<Vec<&Value>, ScenarioError> {
+    let wrong = |value: &Value| at(value, "expected the name of a preset, or a list of names").into();
+    match &value.node {
+        Node::String(_) => Ok(vec![value]),
+        Node::Array(names) => match names.iter().find(|name| name.text().is_none()) {
+            None => Ok(names.iter().collect()),
+            Some(other) => Err(wrong(other)),
+        },
+        _ => Err(wrong(value)),
+    }
+}
+
+fn at(value: &Value, message: &str) -> Problem {
+    Problem::at(&value.origin, PRESET.to_owned(), message).with_value(value.written())
+}
+
+/// `upper` over `lower`.
+pub(crate) fn merge(lower: Value, upper: Value) -> Value {
+    let node = match (lower.node, upper.node) {
+        (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
+        // A variant given by its name alone is a table with only the key `kind`.
+        (Node::String(kind), Node::Table(upper)) if !upper.contains_key(KIND) => {
+            let value = Value { origin: lower.origin.clone(), node: Node::String(kind) };
+            Node::Table(tables(Table::from([(KIND.to_owned(), entry(value))]), upper))
+        }
+        (Node::Table(mut lower), Node::String(kind)) if lower.contains_key(KIND) => {
+            let value = Value { origin: upper.origin.clone(), node: Node::String(kind) };
+            change_kind(&mut lower, entry(value));
+            Node::Table(lower)
+        }
+        (Node::Array(lower), Node::Array(upper)) if all_named(&lower) && all_named(&upper) => {
+            Node::Array(lists(lower, upper))
+        }
+        (_, upper) => upper,
+    };
+    Value { origin: upper.origin, node }
+}
+
+/// An entry whose key was not written apart from its value.
+pub(crate) fn entry(value: Value) -> Entry {
+    Entry { key: value.origin.clone(), value, superseded: false }
+}
+
+fn tables(mut lower: Table, mut upper: Table) -> Table {
+    if let Some(kind) = upper.remove(KIND) {
+        change_kind(&mut lower, kind);
+    }
+    for (name, over) in upper {
+        let merged = match lower.remove(&name) {
+            None => over,
+            Some(under) => Entry { key: over.key, value: merge(under.value, over.value), superseded: false },
+        };
+        lower.insert(name, merged);
+    }
+    lower
+}
+
+/// Gives a table its `kind`; where that is another one than before, the keys there may not apply to it. Overrides
+/// are one layer, whatever their order, and what the user just typed never falls away unnoticed.
+fn change_kind(table: &mut Table, kind: Entry) {
+    if let Some(before) = table.get(KIND) {
+        if before.value.node != kind.value.node {
+            table.values_mut().for_each(|entry| entry.superseded |= !entry.key.is_override());
+        }
+    }
+    table.insert(KIND.to_owned(), kind);
+}
+
+fn all_named(elements: &[Value]) -> bool {
+    !elements.is_empty() && elements.iter().all(|element| element.name().is_some())
+}
+
+fn lists(lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
+    let mut merged: Vec<Option<Value>> = lower.into_iter().map(Some).collect();
+    let mut by_name = BTreeMap::new();
+    for (index, element) in merged.iter().flatten().enumerate() {
+        by_name.entry(element.name().unwrap_or_default().to_owned()).or_insert(index);
+    }
+    // A name that one layer gives twice is a mistake of that layer, and stays visible as two elements.
+    let mut taken = BTreeSet::new();
+    for element in upper {
+        let name = element.name().unwrap_or_default().to_owned();
+        let below = by_name.get(&name).filter(|index| taken.insert(**index));
+        match below.and_then(|index| merged[*index].take().map(|lower| (*index, lower))) {
+            Some((index, lower)) => merged[index] = Some(merge(lower, element)),
+            None => merged.push(Some(element)),
+        }
+    }
+    merged.into_iter().flatten().collect()
+}

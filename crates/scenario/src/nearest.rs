@@ -1,0 +1,52 @@
+//! The word that was probably meant.
+
+/// The one of `allowed` that is nearest to `word`, if any is near enough to be a typo of it.
+///
+/// Case, `-` and `_` do not count. A beginning of at least three letters stands for the whole word, otherwise a
+/// third of the letters may differ (optimal string alignment distance, so two letters exchanged are one mistake).
+pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String> {
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+    };
+    // Longer words are no typos, and the distance costs the product of the lengths.
+    if word.len() > 64 || word.is_empty() {
+        return None;
+    }
+    let word = plain(word);
+    let letters = word.chars().count();
+    let near = allowed.iter().map(AsRef::as_ref).filter_map(|candidate| {
+        let plain_candidate = plain(candidate);
+        let distance = strsim::osa_distance(&word, &plain_candidate);
+        let begins = letters >= 3 && plain_candidate.starts_with(&word);
+        let tolerated = letters.max(plain_candidate.chars().count()) / 3;
+        match () {
+            () if distance <= tolerated => Some((distance, candidate)),
+            () if begins => Some((tolerated + 1, candidate)),
+            () => None,
+        }
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn typos_find_their_word_and_other_words_find_nothing() {
+        let allowed = ["initial_ssthresh", "congestion", "cra", "rbdc", "vbdc", "rate"];
+        for (word, meant) in [
+            ("initial-ssthresh", Some("initial_ssthresh")),
+            ("congestoin", Some("congestion")),
+            ("cong", Some("congestion")),
+            ("rbcd", Some("rbdc")),
+            ("RATE", Some("rate")),
+            ("crb", Some("cra")),
+            ("cwnd", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, &allowed).as_deref(), meant, "{word}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Overrides from the command line, `KEY.PATH=VALUE`: the topmost layer.
+//!
+//! The right side is a value of TOML, or text when it is none, so that `congestion=vegas` needs no quotes that the
+//! shell would eat. The elements of a list are addressed by name, or by position from 0. Tables that do not exist
+//! are made; elements of lists are not.
+
+use crate::error::{Problem, ScenarioError};
+use crate::merge::{entry, merge, KIND, PRESET};
+use crate::nearest;
+use crate::parse;
+use crate::value::{self, path_text, Node, Origin, Table, Text, Value};
+use std::sync::Arc;
+
+/// One override, split and parsed.
+#[derive(Debug)]
+pub(crate) struct Override {
+    path: Vec<String>,
+    value: Value,
+}
+
+impl Override {
+    /// Whether it chooses the presets rather than a value.
+    pub(crate) fn is_preset(&self) -> bool {
+        self.path.first().is_some_and(|key| key == PRESET)
+    }
+}
+
+/// Parses all overrides.
+pub(crate) fn parse(overrides: &[String]) -> Result<Vec<Override>, ScenarioError> {
+    let mut parsed = Vec::new();
+    let mut problems = Vec::new();
+    for (index, text) in overrides.iter().enumerate() {
+        match single(&format!("--set {}", index + 1), text) {
+            Ok(one) => parsed.push(one),
+            Err(error) => problems.extend(error.problems),
+        }
+    }
+    if problems.is_empty() {
+        Ok(parsed)
+    } else {
+        Err(problems.into())
+    }
+}
+
+fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
+    let problem = |message: &str| {
+        let mut problem = Problem::of_file(name, message.to_owned());
+        problem.path = format!("{text:?}");
+        ScenarioError::from(problem)
+    };
+    let (path, right) = split(text).map_err(&problem)?;
+    if right.is_empty() {
+        return Err(problem("there is no value after the equals sign; write \"\" for empty text"));
+    }
+    let text = Arc::new(Text { name: name.to_owned(), content: right.to_owned(), has_lines: false });
+    // What begins like TOML's brackets and quotes is meant as TOML, and a fault in it is a fault.
+    let as_text = !right.starts_with(['[', '{', '"', '\'']);
+    let value = if as_text && toml::de::DeValue::parse(right).is_err() {
+        Value { origin: Origin::new(&text, 0..right.len()), node: Node::String(right.to_owned()) }
+    } else {
+        parse::single_value(&text, &path)?
+    };
+    Ok(Override { path, value })
+}
+
+/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs stand in quotes.
+fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
+    let mut path = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let (key, after) = match rest.chars().next() {
+            Some(quote @ ('"' | '\'')) => rest[1..]
+                .split_once(quote)
+                .map(|(key, after)| (key, after.trim_start()))
+                .ok_or("a quote is not closed")?,
+            _ => {
+                let end = rest.find(['.', '=']).unwrap_or(rest.len());
+                (rest[..end].trim(), &rest[end..])
+            }
+        };
+        if key.is_empty() {
+            return Err("a key is missing; an override is KEY.PATH=VALUE");
+        }
+        path.push(key.to_owned());
+        match after.chars().next() {
+            Some('.') => rest = &after[1..],
+            Some('=') => return Ok((path, after[1..].trim())),
+            Some(_) => return Err("a quoted key is followed by a dot or an equals sign"),
+            None => return Err("the equals sign is missing; an override is KEY.PATH=VALUE"),
+        }
+    }
+}
+
+/// Applies an override to the tree.
+pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioError> {
+    let origin = over.value.origin.clone();
+    let Some((last, parents)) = over.path.split_last() else { return Ok(()) };
+    let mut target = root;
+    for (depth, key) in parents.iter().enumerate() {
+        target = step(target, key, &origin).map_err(|fault| fault.at(&origin, &over.path[..=depth]))?;
+    }
+    // The last step is a merge like that of any layer, so that setting `kind` does what it does in a file.
+    if let Node::Array(elements) = &mut target.node {
+        let index = element(elements, last).map_err(|fault| fault.at(&origin, &over.path))?;
+        put(&mut elements[index], over.value);
+        return Ok(());
+    }
+    let node = Node::Table(Table::from([(last.clone(), entry(over.value))]));
+    if matches!(target.node, Node::Table(_) | Node::String(_)) {
+        // The table stays where it was written: it is what misses a key, not the override.
+        let written = target.origin.clone();
+        put(target, Value { origin: written, node });
+        Ok(())
+    } else {
+        Err(Fault::not_a_table(target).at(&origin, parents))
+    }
+}
+
+fn put(target: &mut Value, upper: Value) {
+    let lower = std::mem::replace(target, Value { origin: upper.origin.clone(), node: Node::Boolean(false) });
+    *target = merge(lower, upper);
+}
+
+/// The node under `key`, made if `target` is a table without it.
+fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
+    // A variant given by its name alone is a table with only the key `kind`.
+    if let Node::String(kind) = &target.node {
+        let value = Value { origin: target.origin.clone(), node: Node::String(kind.clone()) };
+        target.node = Node::Table(Table::from([(KIND.to_owned(), entry(value))]));
+    }
+    if !matches!(target.node, Node::Table(_) | Node::Array(_)) {
+        return Err(Fault::not_a_table(target));
+    }
+    match &mut target.node {
+        Node::Array(elements) => {
+            let index = element(elements, key)?;
+            Ok(&mut elements[index])
+        }
+        Node::Table(table) => {
+            let made = || entry(Value { origin: origin.clone(), node: Node::Table(Table::new()) });
+            Ok(&mut table.entry(key.to_owned()).or_insert_with(made).value)
+        }
+        _ => unreachable!("only tables and lists have parts"),
+    }
+}
+
+/// The position of the element that `key` addresses.
+fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
+    value::position(elements, key).ok_or_else(|| {
+        let allowed: Vec<_> = (0..elements.len()).map(|index| value::address(elements, index)).collect();
+        Fault {
+            message: "there is no such element".to_owned(),
+            nearest: nearest::nearest(key, &allowed),
+            allowed,
+        }
+    })
+}
+
+/// Why a path does not lead anywhere.
+struct Fault {
+    message: String,
+    allowed: Vec<String>,
+    nearest: Option<String>,
+}
+
+impl Fault {
+    fn not_a_table(target: &Value) -> Fault {
+        let message = format!("is {}, which has no keys", target.what());
+        Fault { message, allowed: Vec::new(), nearest: None }
+    }
+
+    fn at(self, origin: &Origin, path: &[String]) -> ScenarioError {
+        let problem = Problem::at(origin, path_text(path), self.message);
+        Problem { allowed: self.allowed, nearest: self.nearest, ..problem }.into()
+    }
+}

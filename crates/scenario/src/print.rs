@@ -1,0 +1,129 @@
+//! A typed scenario as TOML that a person would have written: scalars first, `[a.b]` for what is large,
+//! `{ ... }` on one line for what is small, `[[a]]` for lists of tables.
+
+use crate::value::is_bare;
+use serde::Serialize;
+use std::fmt::Write;
+use toml::{Table, Value};
+
+/// The longest line where there is a choice.
+const WIDTH: usize = 100;
+
+/// Writes `value` as TOML, with every key that its `Serialize` gives.
+///
+/// # Errors
+/// When TOML cannot hold the value: a whole number beyond 64 bits with sign, a key that is not text, or at the top
+/// something other than keys and values. A scenario that was loaded from TOML can be written again.
+pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
+    let table = Table::try_from(value)?;
+    let mut out = String::new();
+    body(&mut out, &mut Vec::new(), &table);
+    Ok(out)
+}
+
+/// Writes the keys of the table at `path`: those that fit on lines, then those that need headers.
+fn body(out: &mut String, path: &mut Vec<String>, table: &Table) {
+    let depth = path.len();
+    for (name, value) in table.iter().filter(|(name, value)| !needs_header(depth, name, value)) {
+        line(out, name, value);
+    }
+    for (name, value) in table.iter().filter(|(name, value)| needs_header(depth, name, value)) {
+        path.push(key(name));
+        match value {
+            Value::Table(part) => {
+                // A table that holds nothing but tables is named by their headers.
+                let implied =
+                    !part.is_empty() && part.iter().all(|(name, value)| needs_header(depth + 1, name, value));
+                if !implied {
+                    header(out, "[", path, "]");
+                }
+                body(out, path, part);
+            }
+            Value::Array(elements) => {
+                for part in elements.iter().filter_map(Value::as_table) {
+                    header(out, "[[", path, "]]");
+                    body(out, path, part);
+                }
+            }
+            _ => unreachable!("only tables and lists of tables have headers"),
+        }
+        path.pop();
+    }
+}
+
+fn header(out: &mut String, open: &str, path: &[String], close: &str) {
+    let gap = if out.is_empty() { "" } else { "\n" };
+    writeln!(out, "{gap}{open}{}{close}", path.join(".")).expect("writing to a string does not fail");
+}
+
+fn line(out: &mut String, name: &str, value: &Value) {
+    let start = out.len();
+    write!(out, "{} = {}", key(name), inline(value)).expect("writing to a string does not fail");
+    if let (Value::Array(elements), true) = (value, out.len() - start > WIDTH) {
+        out.truncate(start);
+        write!(out, "{} = [", key(name)).expect("writing to a string does not fail");
+        let mut column = WIDTH;
+        for element in elements {
+            let text = inline(element) + ",";
+            if column + 1 + text.len() > WIDTH {
+                out.push_str("\n   ");
+                column = 3;
+            }
+            column += 1 + text.len();
+            out.push(' ');
+            out.push_str(&text);
+        }
+        out.push_str("\n]");
+    }
+    out.push('\n');
+}
+
+/// Whether a value stands below a header of its own. Sections of the scenario always do; deeper tables, such as a
+/// flow's application, when they do not fit on a line.
+fn needs_header(depth: usize, name: &str, value: &Value) -> bool {
+    let fits = || depth > 0 && key(name).len() + 3 + inline(value).len() <= WIDTH;
+    match value {
+        Value::Table(_) => !fits(),
+        Value::Array(elements) => !elements.is_empty() && elements.iter().all(Value::is_table) && !fits(),
+        _ => false,
+    }
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        Value::Table(table) => {
+            let parts: Vec<_> =
+                table.iter().map(|(name, value)| format!("{} = {}", key(name), inline(value))).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        Value::Array(elements) => format!("[{}]", elements.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+fn key(name: &str) -> String {
+    if is_bare(name) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
+/// A basic string on one line: whatever the text, it can stand in an inline table and as a key.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            control if control.is_control() => {
+                write!(out, "\\u{:04X}", control as u32).expect("writing to a string does not fail");
+            }
+            other => out.push(other),
+        }
+    }
+    out + "\""
+}

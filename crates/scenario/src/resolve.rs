@@ -1,0 +1,131 @@
+//! Loading: read, layer, make typed, check.
+
+use crate::deserialize::{deserialize, Typed};
+use crate::error::{Problem, ScenarioError};
+use crate::merge::{self, Presets};
+use crate::value::{path_text, Value};
+use crate::{overrides, parse, print, read};
+use bentpipe_core::Problems;
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use std::path::Path;
+
+/// Where a scenario comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file.
+    File(&'a Path),
+    /// A text, and what to call it in messages.
+    Text {
+        /// Its name in messages.
+        name: &'a str,
+        /// All of it.
+        text: &'a str,
+    },
+}
+
+/// What a scenario checks of itself beyond the types of its keys.
+pub trait Check {
+    /// Adds what is wrong to `problems`, by key path; the elements of a list by name, or by position from 0 where
+    /// the name does not tell them apart.
+    fn check(&self, problems: &mut Problems);
+}
+
+/// A scenario that was found right.
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    /// The scenario.
+    pub value: T,
+    /// Remarks: keys of a lower layer that are not used because a layer above chose another `kind`.
+    pub notes: Vec<Problem>,
+    tree: Value,
+}
+
+/// Loads a scenario: the file over the presets that its key `preset` names, and `overrides` (`KEY.PATH=VALUE`)
+/// over the file.
+///
+/// # Errors
+/// As many problems as can be found at once, each with its place.
+pub fn load<T: DeserializeOwned + Check>(
+    source: Source<'_>,
+    presets: &Presets,
+    overrides: &[String],
+) -> Result<Loaded<T>, ScenarioError> {
+    let tree = layered(source, presets, overrides)?;
+    let (typed, found) = deserialize::<T>(&tree);
+    let Some(Typed { value, notes }) = typed else { return Err(found.into()) };
+    let mut problems = Problems::default();
+    value.check(&mut problems);
+    let loaded = Loaded { value, notes, tree };
+    let checked = problems.into_vec();
+    if found.is_empty() && checked.is_empty() {
+        return Ok(loaded);
+    }
+    Err(found
+        .into_iter()
+        .chain(checked.iter().map(|problem| loaded.place(problem)))
+        .collect::<Vec<_>>()
+        .into())
+}
+
+/// The tree with all its layers, before it is given a type.
+fn layered(source: Source<'_>, presets: &Presets, overrides: &[String]) -> Result<Value, ScenarioError> {
+    let mut tree = match source {
+        Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
+        Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,
+    };
+    // Which presets lie below can be overridden too, so that comes before they are laid.
+    let (below, above): (Vec<_>, Vec<_>) =
+        overrides::parse(overrides)?.into_iter().partition(|over| over.is_preset());
+    for over in below {
+        overrides::apply(&mut tree, over)?;
+    }
+    let mut tree = merge::over_presets(tree, presets)?;
+    let refused = above.into_iter().filter_map(|over| overrides::apply(&mut tree, over).err());
+    let problems: Vec<Problem> = refused.flat_map(|error| error.problems).collect();
+    if problems.is_empty() {
+        Ok(tree)
+    } else {
+        Err(problems.into())
+    }
+}
+
+impl<T> Loaded<T> {
+    /// Gives what a later check found, such as a route that does not exist, its place in the scenario.
+    ///
+    /// # Errors
+    /// The problems, if there are any.
+    pub fn refuse(&self, problems: Problems) -> Result<(), ScenarioError> {
+        let problems = problems.into_vec();
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(problems.iter().map(|problem| self.place(problem)).collect::<Vec<Problem>>().into())
+    }
+
+    /// The tree with all its layers, in which every value knows where it was written.
+    pub fn tree(&self) -> &Value {
+        &self.tree
+    }
+
+    fn place(&self, problem: &bentpipe_core::Problem) -> Problem {
+        let (depth, value) = self.tree.follow(&problem.path);
+        // What was not written is found at the table where it would stand.
+        let found = (depth == problem.path.len()).then_some(value);
+        Problem::at(&value.origin, path_text(&problem.path), problem.message.as_str())
+            .with_value(found.and_then(Value::written))
+            .with_nearest(found.and_then(Value::text).unwrap_or_default())
+    }
+}
+
+impl<T: Serialize> Loaded<T> {
+    /// The resolved scenario: every default explicit, no presets, loading to the same value.
+    pub fn to_toml(&self) -> String {
+        print::to_toml(&self.value).expect("what was loaded from TOML can be written as TOML")
+    }
+
+    /// The resolved scenario as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(&self.value).expect("what was loaded from TOML can be written as JSON")
+    }
+}

@@ -1,0 +1,226 @@
+//! The tree of a scenario, in which every node knows where it was written.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A text that values come from, and what to call it in messages.
+#[derive(PartialEq, Eq)]
+pub struct Text {
+    /// The file's name, or `preset NAME`, or `--set N`.
+    pub name: String,
+    /// All of it.
+    pub content: String,
+    /// Whether line and column mean something to the reader: not for an override on the command line.
+    pub has_lines: bool,
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Text({}, {} bytes)", self.name, self.content.len())
+    }
+}
+
+/// Where a node was written: a stretch of a [`Text`]. Lines are counted only when somebody asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    text: Arc<Text>,
+    // 32 bits are enough for the size limit and keep the tree of a long list small.
+    start: u32,
+    end: u32,
+}
+
+impl Origin {
+    /// The bytes from `start` to `end` of `text`; cut to the text where they pass its end.
+    pub(crate) fn new(text: &Arc<Text>, span: std::ops::Range<usize>) -> Origin {
+        let length = text.content.len();
+        let start = span.start.min(length);
+        let end = span.end.clamp(start, length);
+        Origin { text: Arc::clone(text), start: start as u32, end: end as u32 }
+    }
+
+    /// The name of the file, or `preset NAME`, or `--set N`.
+    pub fn file(&self) -> &str {
+        &self.text.name
+    }
+
+    /// Line and column in characters, both from 1; `None` for an override.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        if !self.text.has_lines {
+            return None;
+        }
+        let before = &self.text.content.as_bytes()[..self.start as usize];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let in_line = String::from_utf8_lossy(&before[line_start..]);
+        // A byte order mark is not a character that an editor counts.
+        Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
+    }
+
+    /// What stands there, on one line and cut when long.
+    pub fn written(&self) -> String {
+        const LONGEST: usize = 60;
+        let content = self.text.content.as_bytes();
+        let bytes = &content[self.start as usize..self.end as usize];
+        // Four bytes are the longest character of UTF-8.
+        let cut = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]).into_owned();
+        // Spaces inside a single line are part of what was written.
+        let line =
+            if cut.contains('\n') { cut.split_whitespace().collect::<Vec<_>>().join(" ") } else { cut };
+        let mut written = String::new();
+        for (index, character) in line.chars().enumerate() {
+            if index == LONGEST {
+                return written + "...";
+            }
+            if character.is_control() {
+                written.extend(character.escape_default());
+            } else {
+                written.push(character);
+            }
+        }
+        written
+    }
+
+    /// Whether it comes from the command line.
+    pub(crate) fn is_override(&self) -> bool {
+        !self.text.has_lines
+    }
+
+    /// Order of appearance within one text.
+    pub(crate) fn start(&self) -> u32 {
+        self.start
+    }
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// Where it was written; for a table its header.
+    pub origin: Origin,
+    /// What it is.
+    pub node: Node,
+}
+
+/// What a node is: the types of TOML without dates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// Text.
+    String(String),
+    /// A whole number.
+    Integer(i64),
+    /// A finite number.
+    Float(f64),
+    /// True or false.
+    Boolean(bool),
+    /// A list.
+    Array(Vec<Value>),
+    /// Keys and their values.
+    Table(Table),
+}
+
+/// Keys and their values.
+pub type Table = BTreeMap<String, Entry>;
+
+/// A key's place and value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Where the key was written.
+    pub key: Origin,
+    /// Its value.
+    pub value: Value,
+    /// Written for another `kind` than the one that a layer above chose: not an error where it is unknown.
+    pub superseded: bool,
+}
+
+impl Value {
+    /// The table, if it is one.
+    pub fn table(&self) -> Option<&Table> {
+        match &self.node {
+            Node::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match &self.node {
+            Node::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of the key `name` of a table that has it as text: how the elements of a list are addressed.
+    pub fn name(&self) -> Option<&str> {
+        self.table()?.get("name")?.value.text()
+    }
+
+    /// What it is, for messages.
+    pub(crate) fn what(&self) -> &'static str {
+        match &self.node {
+            Node::String(_) => "text",
+            Node::Integer(_) => "a whole number",
+            Node::Float(_) => "a number",
+            Node::Boolean(_) => "true or false",
+            Node::Array(_) => "a list",
+            Node::Table(_) => "a table",
+        }
+    }
+
+    /// The value as written, where that helps: not for a table, whose origin is its header.
+    pub(crate) fn written(&self) -> Option<String> {
+        match &self.node {
+            Node::Table(_) => None,
+            Node::Array(elements) if elements.iter().any(|element| element.table().is_some()) => None,
+            _ => Some(self.origin.written()),
+        }
+    }
+
+    /// Follows a key path as far as it leads; says how many of its keys were found, with the deepest node. The
+    /// elements of a list are found by name, else by position from 0.
+    pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
+        let mut value = self;
+        for (depth, key) in path.iter().enumerate() {
+            let next = match &value.node {
+                Node::Table(table) => table.get(key).map(|entry| &entry.value),
+                Node::Array(elements) => position(elements, key).map(|index| &elements[index]),
+                _ => None,
+            };
+            match next {
+                Some(next) => value = next,
+                None => return (depth, value),
+            }
+        }
+        (path.len(), value)
+    }
+}
+
+/// Where the element addressed by `key` stands in a list: by name, else by position from 0.
+pub(crate) fn position(elements: &[Value], key: &str) -> Option<usize> {
+    let named = elements.iter().position(|element| element.name() == Some(key));
+    named.or_else(|| key.parse().ok().filter(|index| *index < elements.len()))
+}
+
+/// How an element of a list is addressed: by its name where no other element has it, else by its position.
+pub(crate) fn address(elements: &[Value], index: usize) -> String {
+    let name = elements.get(index).and_then(Value::name);
+    let unique = |name: &&str| elements.iter().filter(|element| element.name() == Some(name)).count() == 1;
+    name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
+}
+
+/// A key path as it is written; keys that are not plain words are quoted.
+pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
+    let quoted = path.iter().map(|key| {
+        let key = key.as_ref();
+        if is_bare(key) {
+            key.to_owned()
+        } else {
+            format!("{key:?}")
+        }
+    });
+    quoted.collect::<Vec<_>>().join(".")
+}
+
+/// Whether TOML lets `key` stand without quotes.
+pub(crate) fn is_bare(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
