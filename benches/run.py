@@ -57,7 +57,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import ProtocolError, Figure, Row, Summary, judge, ratio, run_once, short
+from measure import Figure, ProtocolError, Row, Summary, judge, ratio, run_once, short
 
 ROOT = Path(__file__).resolve().parent.parent
 BENTPIPE = ROOT / "target/release/examples/bench_run"
