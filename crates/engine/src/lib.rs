@@ -1,10 +1,16 @@
 //! bentpipe's engine: the graph of stages and the one event loop.
 
 mod builder;
+mod instantiate;
 mod network;
+pub mod presets;
 mod routes;
+pub mod scenario;
+pub mod schema;
+pub mod tables;
 mod wakes;
 
 pub use builder::{Builder, Wanted};
+pub use instantiate::instantiate;
 pub use network::{Graph, Network, StageId};
 pub use wakes::Wakes;

@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Actions, App, End, Event};
-use bentpipe_core::{Size, Stream, Time};
+use bentpipe_core::{Problems, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,18 @@ pub struct Config {
     /// How much to send; endless when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        if self.size.is_some_and(|size| size.bytes() == 0) {
+            problems.add(
+                "size",
+                "0 B is nothing to send; allowed: 1 B or more, or no size for an endless transfer",
+            );
+        }
+    }
 }
 
 struct Sender {

@@ -8,7 +8,8 @@
 //! ```
 
 use super::{Actions, App, End, Event};
-use bentpipe_core::{Rate, Size, Span, Stream, Time};
+use crate::transport::udp;
+use bentpipe_core::{Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,29 @@ pub enum Distribution {
 
 fn datagram() -> Size {
     Size::from_bytes(1000)
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        let bytes = self.datagram.bytes();
+        if !(1..=udp::LARGEST).contains(&bytes) {
+            problems
+                .add("datagram", format!("{bytes} B is out of range; allowed: 1 B to {} B", udp::LARGEST));
+        }
+        match (self.on, self.off) {
+            (Some(_), None) => {
+                problems.add("on", "a burst needs the length of the silence after it; allowed: off as well")
+            }
+            (None, Some(_)) => {
+                problems.add("off", "silence needs the length of the burst before it; allowed: on as well")
+            }
+            (Some(on), _) if on == Span::ZERO => {
+                problems.add("on", "0 s is no burst; allowed: more than 0 s")
+            }
+            _ => {}
+        }
+    }
 }
 
 struct Source {

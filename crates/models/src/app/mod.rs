@@ -5,7 +5,7 @@
 pub mod bulk;
 pub mod cbr;
 
-use bentpipe_core::{kinds, Stream, Time};
+use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
     /// What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
@@ -66,6 +66,14 @@ pub trait App: Send {
 }
 
 impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        match self {
+            Config::Bulk(config) => config.check(problems),
+            Config::Cbr(config) => config.check(problems),
+        }
+    }
+
     /// The application at one end of a flow.
     pub fn build(&self, end: End) -> Box<dyn App> {
         match self {

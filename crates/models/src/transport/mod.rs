@@ -4,3 +4,34 @@ pub mod flow;
 pub mod hosting;
 pub mod tcp;
 pub mod udp;
+
+use crate::app;
+use bentpipe_core::{kinds, Problems};
+
+kinds! {
+    /// What carries a flow.
+    pub enum Config {
+        "tcp" => Tcp(tcp::Config),
+        "udp" => Udp(udp::Config),
+    }
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        match self {
+            Config::Tcp(config) => config.check(problems),
+            Config::Udp(_) => {}
+        }
+    }
+}
+
+/// Why an application cannot run over a transport, if so.
+pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
+    match (app, transport) {
+        (app::Config::Bulk(_), Config::Udp(_)) => Some(
+            "\"bulk\" needs a transport that says how fast it may send; allowed over udp: cbr".to_owned(),
+        ),
+        _ => None,
+    }
+}

@@ -17,7 +17,7 @@ pub struct Config {
     pub congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameters: BTreeMap<String, u32>,
+    pub parameters: BTreeMap<String, i64>,
     /// Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with timestamps.
     pub segment_size: Count<1, 65_000>,
     /// Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001.

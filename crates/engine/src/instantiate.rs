@@ -1,0 +1,121 @@
+//! From a scenario to the network that runs it.
+
+use crate::builder::Builder;
+use crate::network::Network;
+use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
+use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
+use bentpipe_models::app::End;
+use bentpipe_models::link::{self, Link};
+use bentpipe_models::mac::dama;
+use bentpipe_models::transport::hosting::Site;
+use bentpipe_models::transport::{self, tcp, udp};
+
+/// The network of `scenario` for replication number `run`, with traces to `recorder`.
+///
+/// # Panics
+/// When the scenario's check has something to say.
+pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
+    let mut builder = Builder::new(Streams::new(seed, run), recorder, &scenario.record);
+    for link in &scenario.link {
+        add_link(&mut builder, link);
+    }
+    for (name, network) in &scenario.network {
+        match network {
+            NetworkKind::DvbRcs(config) => add_star(&mut builder, name, config),
+        }
+    }
+    for (index, flow) in scenario.flow.iter().enumerate() {
+        add_flow(&mut builder, FlowId(index as u32), flow);
+    }
+    builder.finish()
+}
+
+fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {
+    let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
+    let back = format!("{}.return", pair.name);
+    for (name, from, to, config) in [(&pair.name, a, b, pair.forward()), (&back, b, a, pair.back())] {
+        let (stream, probe) = (builder.stream(name), builder.probe(&link::TRACE, name));
+        let stage = builder.stage(name, Link::new(name, &config, stream, probe));
+        builder.edge(from, to, (stage, Port(0)), config.delay);
+        builder.into_node((stage, Port(0)), to);
+    }
+}
+
+impl dama::Supply for Builder<'_> {
+    fn stream(&mut self, name: &str) -> Stream {
+        Builder::stream(self, name)
+    }
+
+    fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
+        Builder::probe(self, table, entity)
+    }
+}
+
+/// Wires a star as [`dama::Star`] says.
+fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config) {
+    let gateway = builder.node(&config.gateway);
+    let members = config.members();
+    let nodes: Vec<NodeId> = members.iter().map(|member| builder.node(&member.name)).collect();
+    let star = dama::build(name, config, gateway, &nodes, builder);
+    let forward = builder.stage(&format!("{name}.forward"), star.forward);
+    let ncc = builder.stage(&format!("{name}.ncc"), star.ncc);
+    builder.into_node((ncc, Port(0)), gateway);
+    builder.wire((ncc, Port(1)), (forward, Port(members.len() as u16)));
+    for (index, ((terminal, member), &node)) in
+        star.terminals.into_iter().zip(&members).zip(&nodes).enumerate()
+    {
+        let index = Port(index as u16);
+        let delay: Span = member.timing.one_way;
+        let stage = builder.stage(&format!("{name}.{}", member.name), terminal);
+        builder.edge(gateway, node, (forward, index), delay);
+        builder.wire((forward, index), (stage, Port(1)));
+        builder.into_node((stage, Port(0)), node);
+        builder.edge(node, gateway, (stage, Port(0)), delay);
+        builder.wire((stage, Port(1)), (ncc, Port(0)));
+    }
+}
+
+fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
+    let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
+    for (end, name, node, peer) in
+        [(End::Source, "source", from, to), (End::Destination, "destination", to, from)]
+    {
+        let stage_name = format!("{}.{name}", flow.name);
+        let site = Site {
+            flow: id,
+            name: flow.name.clone(),
+            node,
+            peer,
+            end,
+            start: Time::ZERO + flow.start,
+            dscp: flow.dscp.value() as u8,
+            capture: None,
+        };
+        let app = flow.app.build(end);
+        let stream = builder.stream(&stage_name);
+        let stage = match &flow.transport {
+            transport::Config::Tcp(config) => {
+                let congestion = bentpipe_congestion::create(&config.congestion, &config.parameters)
+                    .expect("the scenario has been checked");
+                let (sender, receiver) = match end {
+                    End::Source => (flow.name.clone(), format!("{}.reverse", flow.name)),
+                    End::Destination => (format!("{}.reverse", flow.name), flow.name.clone()),
+                };
+                let probes = tcp::endpoint::Probes {
+                    sender: builder.probe(&tcp::endpoint::TRACE, &sender),
+                    delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
+                };
+                builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, probes))
+            }
+            transport::Config::Udp(_) => {
+                let probe = match end {
+                    End::Source => None,
+                    End::Destination => builder.probe(&udp::TRACE, &flow.name),
+                };
+                builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probe))
+            }
+        };
+        builder.endpoint(node, id, (stage, Port(0)));
+        builder.into_node((stage, Port(0)), node);
+    }
+}

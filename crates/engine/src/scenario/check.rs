@@ -1,0 +1,183 @@
+//! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
+
+use super::{NetworkKind, Scenario};
+use bentpipe_congestion::CongestionError;
+use bentpipe_core::{Problems, Span};
+use bentpipe_models::transport;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Most nodes in a network: their numbers are 16 bits wide in every packet.
+const NODES: usize = 65_535;
+
+impl bentpipe_scenario::Check for Scenario {
+    fn check(&self, problems: &mut Problems) {
+        if self.name.is_empty() || self.name.contains(['/', '\\', '\0']) {
+            problems.add(
+                "name",
+                format!("\"{}\" cannot name a folder; allowed: text without slashes", self.name),
+            );
+        }
+        if self.duration == Span::ZERO {
+            problems.add("duration", "0 s is no time; allowed: more than 0 s");
+        }
+        problems.within("record", |problems| self.record.check(problems));
+        problems.within("link", |problems| {
+            for link in &self.link {
+                problems.within(&link.name, |problems| link.check(problems));
+            }
+        });
+        problems.within("network", |problems| {
+            for (name, network) in &self.network {
+                problems.within(name, |problems| match network {
+                    NetworkKind::DvbRcs(config) => config.check(problems),
+                });
+            }
+        });
+        unique("link", self.link.iter().map(|link| &link.name), problems);
+        unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
+        let islands = Islands::of(self);
+        if islands.names.len() > NODES {
+            problems.add("", format!("{} nodes; allowed: at most {NODES}", islands.names.len()));
+        }
+        for node in &self.record.capture {
+            if !islands.names.contains_key(node.as_str()) {
+                problems.within("record", |problems| problems.add("capture", islands.unknown(node)));
+            }
+        }
+        problems.within("flow", |problems| self.check_flows(&islands, problems));
+        if self.flow.is_empty() {
+            problems.add("flow", "no flow; allowed: at least one [[flow]]");
+        }
+    }
+}
+
+impl Scenario {
+    fn check_flows(&self, islands: &Islands, problems: &mut Problems) {
+        for flow in &self.flow {
+            problems.within(&flow.name, |problems| {
+                for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
+                    if !islands.names.contains_key(node.as_str()) {
+                        problems.add(key, islands.unknown(node));
+                    }
+                }
+                if flow.from == flow.to {
+                    problems.add(
+                        "to",
+                        format!("\"{}\" is where the flow begins; allowed: another node", flow.to),
+                    );
+                } else if islands.apart(&flow.from, &flow.to) {
+                    let (from, to) = (&flow.from, &flow.to);
+                    problems.add(
+                        "to",
+                        format!("\"{to}\" cannot be reached from \"{from}\": no links or networks join them"),
+                    );
+                }
+                problems.within("transport", |problems| {
+                    flow.transport.check(problems);
+                    check_congestion(&flow.transport, problems);
+                });
+                problems.within("app", |problems| flow.app.check(problems));
+                if let Some(message) = transport::mismatch(&flow.app, &flow.transport) {
+                    problems.add("app", message);
+                }
+            });
+        }
+    }
+}
+
+/// The congestion controls are C files that the models do not know.
+fn check_congestion(transport: &transport::Config, problems: &mut Problems) {
+    let transport::Config::Tcp(config) = transport else { return };
+    match bentpipe_congestion::create(&config.congestion, &config.parameters) {
+        Ok(_) => {}
+        Err(error @ CongestionError::UnknownVariant { .. }) => problems.add("congestion", error.to_string()),
+        Err(error) => problems.add("parameters", error.to_string()),
+    }
+}
+
+fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mut Problems) {
+    let mut seen = BTreeMap::new();
+    for (index, name) in names.enumerate() {
+        if let Some(first) = seen.insert(name, index + 1) {
+            problems.within(list, |problems| {
+                problems.within(name.as_str(), |problems| {
+                    let message = format!(
+                        "\"{name}\" is the name of number {first} and of number {}; allowed: a name once",
+                        index + 1
+                    );
+                    problems.add("name", message);
+                });
+            });
+        }
+    }
+}
+
+/// Which nodes there are, and which of them are joined: every link and network works both ways, so what is joined
+/// is reachable.
+pub(super) struct Islands<'a> {
+    names: BTreeMap<Cow<'a, str>, usize>,
+    parent: Vec<usize>,
+}
+
+impl<'a> Islands<'a> {
+    pub(super) fn of(scenario: &'a Scenario) -> Islands<'a> {
+        let mut islands = Islands { names: BTreeMap::new(), parent: Vec::new() };
+        for link in &scenario.link {
+            islands.join(link.from.as_str(), link.to.as_str());
+        }
+        for network in scenario.network.values() {
+            match network {
+                NetworkKind::DvbRcs(config) => {
+                    for terminal in config.terminal_names() {
+                        islands.join(terminal, config.gateway.as_str());
+                    }
+                }
+            }
+        }
+        islands
+    }
+
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.names.into_keys().map(Cow::into_owned).collect()
+    }
+
+    fn index(&mut self, name: Cow<'a, str>) -> usize {
+        let next = self.parent.len();
+        let index = *self.names.entry(name).or_insert(next);
+        if index == next {
+            self.parent.push(next);
+        }
+        index
+    }
+
+    fn root(&self, mut index: usize) -> usize {
+        while self.parent[index] != index {
+            index = self.parent[index];
+        }
+        index
+    }
+
+    fn join(&mut self, a: impl Into<Cow<'a, str>>, b: impl Into<Cow<'a, str>>) {
+        let (a, b) = (self.index(a.into()), self.index(b.into()));
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a] = b;
+    }
+
+    fn apart(&self, a: &str, b: &str) -> bool {
+        match (self.names.get(a), self.names.get(b)) {
+            (Some(&a), Some(&b)) => self.root(a) != self.root(b),
+            _ => false,
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names: Vec<_> = self.names.keys().map(|name| name.as_ref()).collect();
+        let shown = if names.len() > 12 {
+            format!("{}, ... ({} nodes)", names[..12].join(", "), names.len())
+        } else {
+            names.join(", ")
+        };
+        format!("\"{name}\" is not a node of any link or network; allowed: {shown}")
+    }
+}

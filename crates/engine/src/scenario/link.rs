@@ -1,0 +1,69 @@
+//! A link between two nodes: two directions, alike unless the return direction is given.
+
+use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_models::{channel, link, queue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A link between two nodes, in both directions.
+///
+/// ```toml
+/// [[link]]
+/// name = "satellite"
+/// from = "a"
+/// to = "b"
+/// rate = "10 Mbit/s"
+/// delay = "250 ms"
+/// queue = { kind = "drop-tail", packets = 417 }
+/// return = { rate = "1 Mbit/s", delay = "250 ms" }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkPair {
+    /// Its name, in results.
+    pub name: String,
+    /// One end.
+    pub from: String,
+    /// The other end.
+    pub to: String,
+    /// Rate at the network layer.
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    pub delay: Span,
+    /// The queue in front of the link.
+    #[serde(default)]
+    pub queue: queue::Config,
+    /// What the channel spoils.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// The direction from `to` to `from`; like the other one when not given.
+    #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
+    pub back: Option<link::Config>,
+}
+
+impl LinkPair {
+    /// The direction from `from` to `to`.
+    pub fn forward(&self) -> link::Config {
+        link::Config {
+            rate: self.rate,
+            delay: self.delay,
+            queue: self.queue.clone(),
+            error: self.error.clone(),
+        }
+    }
+
+    /// The direction from `to` to `from`.
+    pub fn back(&self) -> link::Config {
+        self.back.clone().unwrap_or_else(|| self.forward())
+    }
+
+    pub(super) fn check(&self, problems: &mut Problems) {
+        if self.from == self.to {
+            problems.add("to", format!("\"{}\" is the link's other end too; allowed: another node", self.to));
+        }
+        self.forward().check(problems);
+        if let Some(back) = &self.back {
+            problems.within("return", |problems| back.check(problems));
+        }
+    }
+}

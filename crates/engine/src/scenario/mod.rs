@@ -1,0 +1,86 @@
+//! What a scenario file says: the root of the configuration whose parts stand beside the models.
+
+mod check;
+mod link;
+mod record;
+
+pub use link::LinkPair;
+pub use record::Record;
+
+use bentpipe_core::{Count, Span};
+use bentpipe_models::{app, mac::dama, transport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A network, what flows through it, what to record, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is called, in results and as the name of the run's folder.
+    pub name: String,
+    /// What it is about, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Simulated time.
+    pub duration: Span,
+    /// Seed of all random streams.
+    #[serde(default = "seed")]
+    pub seed: Count<0, 9_007_199_254_740_991>,
+    /// What to record.
+    #[serde(default)]
+    pub record: Record,
+    /// Links between two nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<LinkPair>,
+    /// Access networks, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub network: BTreeMap<String, NetworkKind>,
+    /// What flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flow: Vec<Flow>,
+}
+
+impl Scenario {
+    /// Names of all nodes, in alphabetical order.
+    pub fn nodes(&self) -> Vec<String> {
+        check::Islands::of(self).into_names()
+    }
+}
+
+fn seed() -> Count<0, 9_007_199_254_740_991> {
+    Count::new(1)
+}
+
+bentpipe_core::kinds! {
+    /// An access network.
+    pub enum NetworkKind {
+        "dvb-rcs" => DvbRcs(dama::Config),
+    }
+}
+
+/// Data from one node to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name, in results.
+    pub name: String,
+    /// Node whose application starts.
+    pub from: String,
+    /// Node whose application answers.
+    pub to: String,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Span,
+    /// Differentiated services code point of its packets.
+    #[serde(default = "best_effort")]
+    pub dscp: Count<0, 63>,
+    /// What talks.
+    pub app: app::Config,
+    /// What carries it.
+    pub transport: transport::Config,
+}
+
+fn best_effort() -> Count<0, 63> {
+    Count::new(0)
+}

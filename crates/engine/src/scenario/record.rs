@@ -1,0 +1,50 @@
+//! What a run records besides its summary.
+
+use crate::builder::Wanted;
+use crate::tables::TRACES;
+use bentpipe_core::{Count, Problems, Table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What to record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Record {
+    /// Traces to write; none when empty, all by default.
+    pub traces: Vec<String>,
+    /// Nodes at which packets are captured into `packets.pcapng`.
+    pub capture: Vec<String>,
+    /// Bytes of each captured packet that are kept.
+    pub capture_bytes: Count<60, 65_535>,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        Record {
+            traces: TRACES.iter().map(|table| table.name.to_owned()).collect(),
+            capture: Vec::new(),
+            capture_bytes: Count::new(128),
+        }
+    }
+}
+
+impl Record {
+    pub(super) fn check(&self, problems: &mut Problems) {
+        for name in &self.traces {
+            if !TRACES.iter().any(|table| table.name == name) {
+                let names: Vec<_> = TRACES.iter().map(|table| table.name).collect();
+                problems.add("traces", format!("\"{name}\" is not a trace; allowed: {}", names.join(", ")));
+            }
+        }
+    }
+}
+
+impl Wanted for Record {
+    fn traces(&self, table: &Table) -> bool {
+        self.traces.iter().any(|name| name == table.name)
+    }
+
+    fn interface(&self, node: &str) -> Option<u32> {
+        self.capture.iter().position(|name| name == node).map(|index| index as u32)
+    }
+}

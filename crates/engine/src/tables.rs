@@ -1,0 +1,26 @@
+//! All tables that runs write: the list from which reference pages and the names allowed in `record.traces` come.
+
+use bentpipe_core::Table;
+use bentpipe_models::link;
+use bentpipe_models::mac::dama::{ncc, terminal};
+use bentpipe_models::transport::{flow, tcp, udp};
+
+/// Traces, written as a run goes on.
+pub static TRACES: &[&Table] = &[
+    &tcp::endpoint::TRACE,
+    &tcp::endpoint::DELIVERY,
+    &udp::TRACE,
+    &link::TRACE,
+    &terminal::TRACE,
+    &ncc::TRACE,
+];
+
+/// Reports, written at the end.
+pub static REPORTS: &[&Table] = &[
+    &flow::SOURCE,
+    &flow::DESTINATION,
+    &tcp::endpoint::CONNECTION,
+    &link::REPORT,
+    &terminal::REPORT,
+    &ncc::REPORT,
+];
