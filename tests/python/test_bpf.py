@@ -65,9 +65,7 @@ def test_parameters_are_constants_that_a_loader_can_set(objects: dict[str, bytes
         assert b"\0parameter_" + parameter + b"\0" in vegas[".BTF"]
 
 
-def test_objects_do_not_depend_on_where_they_are_built(
-    objects: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_objects_do_not_depend_on_where_they_are_built(objects: dict[str, bytes], tmp_path: Path) -> None:
     for name, elf in objects.items():
         assert str(ROOT).encode() not in elf, name
     copy = tmp_path / "elsewhere"
@@ -81,13 +79,11 @@ def test_objects_do_not_depend_on_where_they_are_built(
 def test_without_clang_the_script_says_so(tmp_path: Path) -> None:
     command = [ROOT / "scripts" / "bpf"]
     environment = {"PATH": "/usr/bin:/bin", "CLANG": "a-clang-that-is-not-there"}
-    done = subprocess.run(
-        [*command, tmp_path], capture_output=True, text=True, check=False, env=environment
-    )
+    done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0
     assert "a-clang-that-is-not-there is not installed; no BPF objects built" in done.stderr
     done = subprocess.run(
-        [*command, "--require", tmp_path], capture_output=True, check=False, env=environment
+        [*command, "--require", tmp_path], capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 1
     assert not list(tmp_path.iterdir())
