@@ -6,3 +6,5 @@ mod bulk;
 mod path;
 #[path = "tcp/reno.rs"]
 mod reno;
+#[path = "tcp/transcript.rs"]
+mod transcript;

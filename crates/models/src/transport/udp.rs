@@ -188,7 +188,7 @@ mod tests {
         for _ in 0..5 {
             let now = source.next_wake().unwrap();
             source.wake(now, &mut out);
-            sent.extend(out.drain().map(|(_, packet)| (now, packet)));
+            sent.extend(std::iter::from_fn(|| out.next_sent()).map(|sent| (now, sent.packet)));
         }
         let births: Vec<_> = sent.iter().map(|(now, _)| now.as_nanos() / 1_000_000).collect();
         assert_eq!(births, [0, 100, 200, 300, 400]);

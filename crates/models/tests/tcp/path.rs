@@ -80,8 +80,8 @@ impl Path {
                 }
                 if self.links[index].next_wake().is_some_and(|wake| wake <= now) {
                     self.links[index].wake(now, &mut self.out);
-                    let arrived: Vec<Packet> = self.out.drain().map(|(_, packet)| packet).collect();
-                    for packet in arrived {
+                    let mut arrived = self.sent();
+                    for packet in arrived.drain(..) {
                         self.ends[1 - index].receive(now, Port(0), packet, &mut self.out);
                         self.carry(1 - index);
                     }
@@ -109,9 +109,12 @@ impl Path {
     }
 
     fn carry(&mut self, from: usize) {
-        let sent: Vec<Packet> = self.out.drain().map(|(_, packet)| packet).collect();
-        for packet in sent {
+        for packet in self.sent() {
             self.links[from].receive(self.now, Port(0), packet, &mut self.out);
         }
+    }
+
+    fn sent(&mut self) -> Vec<Packet> {
+        std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect()
     }
 }

@@ -323,6 +323,16 @@ impl Connection {
         let fin = flags.contains(SegmentFlags::FIN);
         let payload = u64::from(segment.payload);
         let occupies = payload + u64::from(fin);
+        if self.phase == Phase::TimeWait {
+            if now >= self.time_wait_end {
+                self.phase = Phase::Closed;
+                self.reset_in_answer(segment);
+                return;
+            }
+            if fin {
+                self.time_wait_end = now + TIME_WAIT;
+            }
+        }
         let Some(start) = self.theirs.position(segment.sequence, self.receiver.next()) else { return };
         let old = match segment.timestamps {
             Some((value, _)) if self.timestamps => self.receiver.is_old(value, start, occupies > 0),
@@ -347,11 +357,6 @@ impl Connection {
             return;
         }
         if !flags.contains(SegmentFlags::ACK) {
-            return;
-        }
-        if self.phase == Phase::TimeWait && now >= self.time_wait_end {
-            self.phase = Phase::Closed;
-            self.reset_in_answer(segment);
             return;
         }
         if self.phase == Phase::SynReceived {

@@ -15,6 +15,9 @@ use super::congestion::State;
 use super::Config;
 use bentpipe_core::Span;
 
+/// Time-out for data after a handshake without a sample (5.7).
+const FALLBACK: Span = Span::from_secs(3);
+
 /// Estimates of one connection.
 #[derive(Clone, Debug)]
 pub struct Estimator {
@@ -63,6 +66,11 @@ impl Estimator {
         state.srtt_us = fit(self.srtt);
         state.mdev_us = fit(self.rttvar);
         state.rtt_min_us = state.rtt_min_us.min(fit(sample));
+    }
+
+    /// The handshake gave no sample, as its SYN was sent more than once: data begins with 3 s (5.7).
+    pub fn fall_back(&mut self) {
+        self.rto = self.rto.max(FALLBACK).min(self.max);
     }
 
     /// Doubles the time-out.

@@ -166,8 +166,9 @@ impl Sender {
         self.state.mss_cache = self.segment_size;
         self.recovery = Recovery::new(sack && self.recovery.uses_sack());
         self.stamp(now);
-        if let Some(rtt) = rtt {
-            self.take_rtt(rtt);
+        match rtt {
+            Some(rtt) => self.take_rtt(rtt),
+            None => self.estimator.fall_back(),
         }
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.initial_window };
         self.congestion.init(&mut self.state);
