@@ -56,6 +56,14 @@ pub trait Sink: Send {
     /// Takes rows of `table`, and their values row by row (`table.columns.len()` each).
     /// `entities` are the names that the rows' indices stand for.
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
+
+    /// The first probe on `table` was opened, so that a table without rows is known too.
+    fn open(&mut self, _table: &'static Table) {}
+
+    /// Buffers of an earlier batch, emptied, to be filled again: a fresh megabyte costs a page fault every 4 KiB.
+    fn recycled(&mut self) -> Option<(Vec<Row>, Vec<f64>)> {
+        None
+    }
 }
 
 /// What every row of a trace begins with.
@@ -95,6 +103,9 @@ impl Recorder {
         let index = match self.buffers.iter().position(|buffer| std::ptr::eq(buffer.table, table)) {
             Some(index) => index,
             None => {
+                if let Some(sink) = &mut self.sink {
+                    sink.open(table);
+                }
                 self.buffers.push(Buffer { table, rows: Vec::new(), values: Vec::new() });
                 self.buffers.len() - 1
             }
@@ -147,12 +158,18 @@ impl Recorder {
     }
 
     fn hand_over(buffer: &mut Buffer, entities: &[String], sink: &mut Option<Box<dyn Sink>>) {
+        let Some(sink) = sink else {
+            buffer.rows.clear();
+            buffer.values.clear();
+            return;
+        };
         let columns = buffer.table.columns.len();
-        let rows = std::mem::replace(&mut buffer.rows, Vec::with_capacity(BATCH));
-        let values = std::mem::replace(&mut buffer.values, Vec::with_capacity(BATCH * columns));
-        if let Some(sink) = sink {
-            sink.rows(buffer.table, entities, rows, values);
-        }
+        let (empty_rows, empty_values) = sink
+            .recycled()
+            .unwrap_or_else(|| (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH * columns)));
+        let rows = std::mem::replace(&mut buffer.rows, empty_rows);
+        let values = std::mem::replace(&mut buffer.values, empty_values);
+        sink.rows(buffer.table, entities, rows, values);
     }
 }
 
