@@ -1,0 +1,261 @@
+//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and tcptrace.
+//!
+//! One interface per capture point, of link type raw IP, with time stamps in nanoseconds. Model packets get real
+//! headers (`headers.rs`) and zeros for a payload; real frames are kept as they are.
+//!
+//! Programs that read with libpcap (tcpdump, tcptrace) take a pcapng file with one raw IP interface; one with several
+//! they refuse up to at least libpcap 1.10.3, which compares the later interfaces' LINKTYPE_RAW (101) with the first
+//! one's after mapping it to DLT_RAW (12). They would count a packet once per capture point that it passes anyhow:
+//! `tshark -r packets.pcapng -Y 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` takes out one.
+
+use crate::{headers, pcapng, ResultsError};
+use bentpipe_core::{Body, Capture, FlowId, Packet, Segment, SegmentFlags, Time};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Name of the file.
+pub(crate) const FILE: &str = "packets.pcapng";
+
+/// Bytes collected for one write.
+const BUFFER: usize = 256 * 1024;
+
+/// Bytes kept of the comment on a control message.
+const COMMENT: usize = 2000;
+
+/// How packets are captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CaptureOptions {
+    /// The largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so 120 bytes keep
+    /// everything that is worth reading; checksums can then not be verified.
+    pub snap: Option<u32>,
+    /// What time 0 of the run is, in nanoseconds since 1970-01-01 UTC; 0 for a simulation.
+    pub epoch: u64,
+}
+
+/// What stages show packets to; give it to
+/// [`Outbox::set_capture`](bentpipe_core::Outbox::set_capture).
+pub struct PacketCapture {
+    shared: Arc<Shared>,
+}
+
+/// The file, to close it in the end.
+pub struct CaptureFile {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    failed: AtomicBool,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    file: File,
+    options: CaptureOptions,
+    /// What is not in the file yet.
+    buffer: Vec<u8>,
+    /// How much of `buffer` is whole blocks: all of it, unless a panic came between.
+    whole: usize,
+    /// Bytes in the file, always whole blocks.
+    length: u64,
+    scales: Scales,
+    problem: Option<ResultsError>,
+}
+
+/// Creates the file below `root`.
+pub(crate) fn create(
+    root: &Path,
+    interfaces: &[String],
+    options: CaptureOptions,
+) -> Result<(PacketCapture, CaptureFile), ResultsError> {
+    let path = root.join(FILE);
+    let file = File::create(&path).map_err(|error| ResultsError::write(FILE, error))?;
+    let mut buffer = Vec::with_capacity(BUFFER);
+    pcapng::section_header(&mut buffer);
+    for name in interfaces {
+        pcapng::interface_description(&mut buffer, name, options.snap.unwrap_or(0));
+    }
+    let mut writer = Writer {
+        file,
+        options,
+        whole: buffer.len(),
+        buffer,
+        length: 0,
+        scales: Scales::default(),
+        problem: None,
+    };
+    // Written at once, so that also the capture of a killed run can be read.
+    writer.flush();
+    if let Some(problem) = writer.problem {
+        let _ = fs::remove_file(&path);
+        return Err(problem);
+    }
+    let shared = Arc::new(Shared { failed: AtomicBool::new(false), writer: Mutex::new(writer) });
+    Ok((PacketCapture { shared: Arc::clone(&shared) }, CaptureFile { shared }))
+}
+
+impl Capture for PacketCapture {
+    fn packet(&mut self, interface: u32, now: Time, packet: &Packet) {
+        let mut writer = self.shared.writer();
+        if writer.problem.is_some() {
+            return;
+        }
+        writer.packet(interface, now, packet);
+        if writer.problem.is_some() {
+            self.shared.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl CaptureFile {
+    /// Whether writing has failed; [`CaptureFile::finish`] says why.
+    pub fn failed(&self) -> bool {
+        self.shared.failed.load(Ordering::Relaxed)
+    }
+
+    /// Writes what is left. Packets that come later are lost when nothing follows that fills the buffer.
+    pub fn finish(self) -> Result<(), ResultsError> {
+        let mut writer = self.shared.writer();
+        if writer.problem.is_none() {
+            writer.flush();
+        }
+        match writer.problem.as_ref() {
+            Some(problem) => Err(problem.again()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Shared {
+    /// The poison of a panic says nothing here: `whole` tells what is good.
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Writer {
+    fn packet(&mut self, interface: u32, now: Time, packet: &Packet) {
+        let snap = self.options.snap.map_or(usize::MAX, |snap| snap as usize);
+        let time = self.options.epoch + now.as_nanos();
+        let comment = match &packet.body {
+            Body::Control(message) => Some(shortened(format!("{message:?}"))),
+            _ => None,
+        };
+        let scales = &mut self.scales;
+        pcapng::enhanced_packet(&mut self.buffer, interface, time, comment.as_deref(), |out| {
+            let begin = out.len();
+            let original = match &packet.body {
+                Body::Frame(bytes) => {
+                    out.extend_from_slice(bytes);
+                    bytes.len() as u32
+                }
+                Body::Segment(segment) => headers::write(packet, scales.shift(packet, segment), out),
+                Body::Datagram | Body::Control(_) => headers::write(packet, 0, out),
+            };
+            out.resize(begin + (original as usize).min(snap), 0);
+            original
+        });
+        self.whole = self.buffer.len();
+        if self.whole >= BUFFER - 4096 {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let whole = &self.buffer[..self.whole];
+        let written = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(whole));
+        match written {
+            Ok(()) => self.length += whole.len() as u64,
+            Err(error) => {
+                // Half a block would make readers complain about the whole file.
+                let _ = self.file.set_len(self.length);
+                self.problem = Some(ResultsError::write(FILE, error));
+            }
+        }
+        self.buffer.clear();
+        self.whole = 0;
+    }
+}
+
+/// The window scale that each end of each flow announced.
+#[derive(Debug, Default)]
+struct Scales {
+    /// By flow; the direction from the lower to the higher node number first. The outer option says whether a SYN
+    /// was seen, the inner one whether it had a scale.
+    announced: BTreeMap<FlowId, [Option<Option<u8>>; 2]>,
+}
+
+impl Scales {
+    /// The scale in use for the window of this segment. Both ends must have announced one (RFC 7323, section 2.2);
+    /// an end whose SYN passed no capture point is taken to have done so.
+    fn shift(&mut self, packet: &Packet, segment: &Segment) -> u8 {
+        let ends = self.announced.entry(packet.flow).or_default();
+        let direction = usize::from(packet.source > packet.destination);
+        if segment.flags.contains(SegmentFlags::SYN) {
+            ends[direction] = Some(segment.options.as_deref().and_then(|options| options.window_scale));
+            return 0;
+        }
+        match (ends[direction], ends[1 - direction]) {
+            (_, Some(None)) => 0,
+            (own, _) => own.flatten().unwrap_or(0),
+        }
+    }
+}
+
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().find(|(index, _)| *index >= COMMENT) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{Ecn, NodeId, SegmentOptions};
+
+    fn segment(from: u16, flags: SegmentFlags, window_scale: Option<u8>) -> (Packet, Segment) {
+        let options = SegmentOptions { window_scale, ..SegmentOptions::default() };
+        let segment = Segment { flags, options: Some(Box::new(options)), ..Segment::default() };
+        let packet = Packet {
+            birth: Time::ZERO,
+            number: 0,
+            size: 40,
+            flow: FlowId(1),
+            source: NodeId(from),
+            destination: NodeId(1 - from),
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            body: Body::Datagram,
+        };
+        (packet, segment)
+    }
+
+    #[test]
+    fn a_window_is_scaled_when_both_ends_announced_it() {
+        let mut scales = Scales::default();
+        let mut shift = |from, flags, scale| {
+            let (packet, segment) = segment(from, flags, scale);
+            scales.shift(&packet, &segment)
+        };
+        assert_eq!(shift(0, SegmentFlags::ACK, None), 0);
+        assert_eq!(shift(0, SegmentFlags::SYN, Some(7)), 0);
+        assert_eq!(shift(0, SegmentFlags::ACK, None), 7);
+        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), Some(3)), 0);
+        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (7, 3));
+        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), None), 0);
+        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (0, 0));
+    }
+
+    #[test]
+    fn comments_are_cut_between_characters() {
+        assert_eq!(shortened("short".to_owned()), "short");
+        assert!(shortened("ä".repeat(COMMENT)).len() <= COMMENT + 4);
+    }
+}

@@ -1,0 +1,174 @@
+//! Columns on their way to a Parquet file: what they are, and their values for the next row group.
+
+use bentpipe_core::Column;
+use parquet::data_type::ByteArray;
+
+/// What is written about a file and its columns besides the values.
+pub(crate) struct Schema {
+    pub table: String,
+    pub about: String,
+    pub fields: Vec<Field>,
+}
+
+/// One column.
+pub(crate) struct Field {
+    pub name: String,
+    pub unit: String,
+    pub about: String,
+    pub kind: Kind,
+}
+
+/// How a column is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Nanoseconds since the start of the run; never null, and close to the row before.
+    Time,
+    /// The name of what the row is about; never null, one of few.
+    Entity,
+    /// Text or null.
+    Text,
+    /// A 64-bit integer or null.
+    Whole,
+    /// A 64-bit float or null.
+    Real,
+}
+
+impl Field {
+    pub fn time() -> Field {
+        let about = "when, since the start of the run".to_owned();
+        Field { name: "time".to_owned(), unit: "ns".to_owned(), about, kind: Kind::Time }
+    }
+
+    pub fn entity(entity: &str) -> Field {
+        let about = format!("name of the {entity}");
+        Field { name: entity.to_owned(), unit: "1".to_owned(), about, kind: Kind::Entity }
+    }
+
+    pub fn of(column: &Column) -> Field {
+        Field {
+            name: column.name.to_owned(),
+            unit: column.unit.to_owned(),
+            about: column.about.to_owned(),
+            kind: if column.whole { Kind::Whole } else { Kind::Real },
+        }
+    }
+
+    /// Room for the values of this column.
+    pub fn values(&self) -> Values {
+        match self.kind {
+            Kind::Time | Kind::Whole => Values::Whole(Nullable::default()),
+            Kind::Entity | Kind::Text => Values::Text(Nullable::default()),
+            Kind::Real => Values::Real(Nullable::default()),
+        }
+    }
+}
+
+/// The values of one column.
+pub(crate) enum Values {
+    Whole(Nullable<i64>),
+    Text(Nullable<ByteArray>),
+    Real(Nullable<f64>),
+}
+
+impl Values {
+    pub fn clear(&mut self) {
+        match self {
+            Values::Whole(values) => values.clear(),
+            Values::Text(values) => values.clear(),
+            Values::Real(values) => values.clear(),
+        }
+    }
+
+    /// Adds a model's value: NaN stands for "no value".
+    pub fn push_number(&mut self, value: f64) {
+        self.extend_numbers(std::iter::once(value));
+    }
+
+    /// Adds a model's values.
+    pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64>) {
+        match self {
+            Values::Whole(values) => {
+                numbers.for_each(|number| values.push((!number.is_nan()).then_some(number as i64)))
+            }
+            Values::Real(values) => {
+                numbers.for_each(|number| values.push((!number.is_nan()).then_some(number)))
+            }
+            Values::Text(_) => unreachable!("numbers for a column of text"),
+        }
+    }
+}
+
+/// Values of which some may be missing, as Parquet wants them: those that are there, and a definition level per
+/// row. The levels are only kept from the first missing value on, since most columns have none.
+pub(crate) struct Nullable<T> {
+    values: Vec<T>,
+    levels: Vec<i16>,
+}
+
+impl<T> Default for Nullable<T> {
+    fn default() -> Nullable<T> {
+        Nullable { values: Vec::new(), levels: Vec::new() }
+    }
+}
+
+impl<T> Nullable<T> {
+    #[inline]
+    pub fn push(&mut self, value: Option<T>) {
+        match value {
+            Some(value) => {
+                self.values.push(value);
+                if !self.levels.is_empty() {
+                    self.levels.push(1);
+                }
+            }
+            None => self.push_null(),
+        }
+    }
+
+    #[cold]
+    fn push_null(&mut self) {
+        if self.levels.is_empty() {
+            self.levels.resize(self.values.len(), 1);
+        }
+        self.levels.push(0);
+    }
+
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The definition levels, from `ones` when nothing is missing.
+    pub fn levels<'a>(&'a self, ones: &'a [i16]) -> &'a [i16] {
+        if self.levels.is_empty() {
+            &ones[..self.values.len()]
+        } else {
+            &self.levels
+        }
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.levels.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_begin_with_the_first_missing_value() {
+        let mut column = Nullable::default();
+        let ones = [1; 4];
+        assert_eq!(column.levels(&ones), [0i16; 0]);
+        column.push(Some(5));
+        column.push(Some(6));
+        assert_eq!(column.levels(&ones), [1, 1]);
+        column.push(None);
+        column.push(Some(7));
+        assert_eq!((column.values(), column.levels(&ones)), (&[5, 6, 7][..], &[1, 1, 0, 1][..]));
+        column.clear();
+        column.push(None);
+        assert_eq!((column.values(), column.levels(&ones)), (&[][..], &[0][..]));
+    }
+}

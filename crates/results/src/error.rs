@@ -1,0 +1,88 @@
+//! What can go wrong with a run folder, in words for its user.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A run folder that cannot be made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The folder holds an earlier run and may not be replaced.
+    #[error("{} already holds a run: choose another folder, or ask for it to be replaced", .0.display())]
+    Exists(PathBuf),
+    /// The folder holds something else than a run; it is never replaced.
+    #[error("{} is not empty and not a bentpipe run: nothing was written", .0.display())]
+    NotARun(PathBuf),
+    /// The path is that of a file.
+    #[error("{} is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The file system refused.
+    #[error("{} while writing {file}: {source}", problem(.source))]
+    Write {
+        /// The file, relative to the run folder, or the folder itself.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A table outgrew its file format.
+    #[error("{file} cannot take more rows: {problem}")]
+    Format {
+        /// The file, relative to the run folder.
+        file: String,
+        /// What the format's library said.
+        problem: String,
+    },
+}
+
+impl ResultsError {
+    pub(crate) fn write(file: impl Into<String>, source: io::Error) -> ResultsError {
+        ResultsError::Write { file: file.into(), source }
+    }
+
+    /// Whether the file system has no room left, or none for this user.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, ResultsError::Write { source, .. } if is_full(source))
+    }
+
+    /// The same error again, to report it in a second place.
+    pub(crate) fn again(&self) -> ResultsError {
+        match self {
+            ResultsError::Exists(path) => ResultsError::Exists(path.clone()),
+            ResultsError::NotARun(path) => ResultsError::NotARun(path.clone()),
+            ResultsError::NotAFolder(path) => ResultsError::NotAFolder(path.clone()),
+            ResultsError::Write { file, source } => {
+                let source = match source.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(source.kind(), source.to_string()),
+                };
+                ResultsError::Write { file: file.clone(), source }
+            }
+            ResultsError::Format { file, problem } => {
+                ResultsError::Format { file: file.clone(), problem: problem.clone() }
+            }
+        }
+    }
+}
+
+fn problem(source: &io::Error) -> &'static str {
+    if is_full(source) {
+        "disk full"
+    } else {
+        "failure"
+    }
+}
+
+fn is_full(source: &io::Error) -> bool {
+    matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_called_so() {
+        let error = ResultsError::write("traces/tcp.parquet", io::ErrorKind::StorageFull.into());
+        assert!(error.is_disk_full() && error.again().is_disk_full());
+        assert!(error.to_string().starts_with("disk full while writing traces/tcp.parquet: "), "{error}");
+    }
+}

@@ -1,0 +1,248 @@
+//! Real headers for model packets: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768), with valid checksums over
+//! a payload of zeros.
+//!
+//! | field | value |
+//! | --- | --- |
+//! | addresses | 10.0.0.1 for node 0, and so on upwards ([`address`]) |
+//! | ports | from 49152 upwards by flow ([`ports`]), in the dynamic range so that no dissector claims them |
+//! | identification | the packet's number, modulo 65536; "don't fragment" is set |
+//! | time to live | 64: models do not count it down |
+//! | TCP options | in the order in which Linux writes them, padded with NOP to the packet's header size |
+//! | TCP window | divided by the scale that this direction announced on its SYN |
+//! | urgent pointer | 0 |
+//!
+//! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload and their
+//! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
+
+use bentpipe_core::{Body, FlowId, NodeId, Packet, Segment, SegmentFlags, SegmentOptions};
+use std::net::Ipv4Addr;
+
+/// UDP port of control messages, at both ends.
+pub const CONTROL_PORT: u16 = 65535;
+
+const FIRST_PORT: u32 = 49152;
+/// Ports for flows: the dynamic ports (RFC 6335, section 6) but the last, which is [`CONTROL_PORT`].
+const PORTS: u32 = 65535 - FIRST_PORT;
+
+const IP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+/// The largest TCP header: its length is a count of 32-bit words in four bits.
+const TCP_HEADER_MAX: usize = 60;
+
+/// IPv4 address of a node.
+pub fn address(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0001 + u32::from(node.0))
+}
+
+/// Ports of a flow at its end with the lower node number and at the other, in this order: 49152 plus the number
+/// of the flow at both, and from flow 16383 on a pair that is as unique.
+pub fn ports(flow: FlowId) -> (u16, u16) {
+    let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
+    let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
+    (port(position + turn), port(position))
+}
+
+/// Appends the headers of a packet that is not a frame, for a payload of zeros, and returns the bytes of the whole
+/// packet. `shift` is the window scale that is in use in this direction.
+pub(crate) fn write(packet: &Packet, shift: u8, out: &mut Vec<u8>) -> u32 {
+    let begin = out.len();
+    out.resize(begin + IP_HEADER, 0);
+    let protocol = match &packet.body {
+        Body::Segment(segment) => {
+            tcp(packet, segment, shift, out);
+            6
+        }
+        Body::Datagram | Body::Control(_) => {
+            out.resize(begin + IP_HEADER + UDP_HEADER, 0);
+            17
+        }
+        Body::Frame(_) => unreachable!("a frame has its own headers"),
+    };
+    let headers = out.len() - begin;
+    // The length field of IPv4 has 16 bits.
+    let length = match &packet.body {
+        Body::Segment(segment) => headers + usize::from(segment.payload),
+        _ => headers.max(packet.size as usize),
+    }
+    .min(usize::from(u16::MAX)) as u16;
+
+    let (source, destination) = (address(packet.source).octets(), address(packet.destination).octets());
+    let (source_port, destination_port) = ports_of(packet);
+    let (ip, transport) = out[begin..].split_at_mut(IP_HEADER);
+    ip[0] = 0x45;
+    ip[1] = packet.dscp << 2 | packet.ecn as u8;
+    ip[2..4].copy_from_slice(&length.to_be_bytes());
+    ip[4..6].copy_from_slice(&(packet.number as u16).to_be_bytes());
+    ip[6] = 0x40;
+    ip[8] = 64;
+    ip[9] = protocol;
+    ip[12..16].copy_from_slice(&source);
+    ip[16..20].copy_from_slice(&destination);
+    let checksum = !fold(sum(ip));
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+    transport[0..2].copy_from_slice(&source_port.to_be_bytes());
+    transport[2..4].copy_from_slice(&destination_port.to_be_bytes());
+    let transport_length = length - IP_HEADER as u16;
+    if protocol == 17 {
+        transport[4..6].copy_from_slice(&transport_length.to_be_bytes());
+    }
+    let pseudo_header = sum(&ip[12..20]) + u32::from(protocol) + u32::from(transport_length);
+    let checksum = !fold(pseudo_header + sum(transport));
+    if protocol == 17 {
+        // An UDP checksum of zero would mean that there is none (RFC 768).
+        let checksum = if checksum == 0 { 0xffff } else { checksum };
+        transport[6..8].copy_from_slice(&checksum.to_be_bytes());
+    } else {
+        transport[16..18].copy_from_slice(&checksum.to_be_bytes());
+    }
+    u32::from(length)
+}
+
+fn ports_of(packet: &Packet) -> (u16, u16) {
+    if matches!(packet.body, Body::Control(_)) {
+        return (CONTROL_PORT, CONTROL_PORT);
+    }
+    let (low, high) = ports(packet.flow);
+    if packet.source <= packet.destination {
+        (low, high)
+    } else {
+        (high, low)
+    }
+}
+
+/// Appends a TCP header without ports and checksum.
+fn tcp(packet: &Packet, segment: &Segment, shift: u8, out: &mut Vec<u8>) {
+    let begin = out.len();
+    let is_syn = segment.flags.contains(SegmentFlags::SYN);
+    let acknowledgment = if segment.flags.contains(SegmentFlags::ACK) { segment.acknowledgment } else { 0 };
+    let window = if is_syn { segment.window } else { segment.window >> shift };
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&segment.sequence.to_be_bytes());
+    out.extend_from_slice(&acknowledgment.to_be_bytes());
+    out.extend_from_slice(&[0, segment.flags.0]);
+    out.extend_from_slice(&(window.min(u32::from(u16::MAX)) as u16).to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+
+    let room = packet.size as usize - IP_HEADER.min(packet.size as usize);
+    let room = room.saturating_sub(usize::from(segment.payload));
+    options(segment, out, begin);
+    debug_assert!(
+        out.len() - begin <= room && room <= TCP_HEADER_MAX && room % 4 == 0,
+        "{room} bytes for a TCP header of {} in {packet:?}",
+        out.len() - begin
+    );
+    let padded = room.clamp(out.len() - begin, TCP_HEADER_MAX) & !3;
+    out.resize(begin + padded, NOP);
+    out[begin + 12] = (padded as u8 / 4) << 4;
+}
+
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// Appends the options in Linux' order (tcp_options_write): MSS, SACK permitted, timestamps, window scale, SACK;
+/// each padded at its front to 32 bits, and SACK permitted in the place of the timestamps' padding.
+fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
+    let none = SegmentOptions::default();
+    let options = segment.options.as_deref().unwrap_or(&none);
+    if let Some(mss) = options.mss {
+        out.extend_from_slice(&[MSS, 4]);
+        out.extend_from_slice(&mss.to_be_bytes());
+    }
+    if options.sack_permitted {
+        if segment.timestamps.is_none() {
+            out.extend_from_slice(&[NOP, NOP]);
+        }
+        out.extend_from_slice(&[SACK_PERMITTED, 2]);
+    }
+    if let Some((value, echo)) = segment.timestamps {
+        if !options.sack_permitted {
+            out.extend_from_slice(&[NOP, NOP]);
+        }
+        out.extend_from_slice(&[TIMESTAMPS, 10]);
+        out.extend_from_slice(&value.to_be_bytes());
+        out.extend_from_slice(&echo.to_be_bytes());
+    }
+    if let Some(scale) = options.window_scale {
+        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, scale]);
+    }
+    // Three blocks fit beside timestamps, four without (RFC 2018, section 3).
+    let room = (TCP_HEADER_MAX - (out.len() - begin)).saturating_sub(4) / 8;
+    let blocks = options.sack.as_slice();
+    let blocks = &blocks[..blocks.len().min(room)];
+    if !blocks.is_empty() {
+        out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        for (left, right) in blocks {
+            out.extend_from_slice(&left.to_be_bytes());
+            out.extend_from_slice(&right.to_be_bytes());
+        }
+    }
+}
+
+/// Sum of 16-bit words (RFC 1071); all headers have an even length.
+fn sum(bytes: &[u8]) -> u32 {
+    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
+}
+
+fn fold(sum: u32) -> u16 {
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{Ecn, Time};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ports_tell_flows_apart() {
+        let flows = [0, 1, PORTS - 1, PORTS, PORTS + 1, 2 * PORTS, 3 * PORTS + 7, 100_000, 1_000_000];
+        let pairs: BTreeSet<_> = flows.iter().map(|flow| ports(FlowId(*flow))).collect();
+        assert_eq!(pairs.len(), flows.len());
+        assert_eq!(ports(FlowId(3)), (49155, 49155));
+        assert!(pairs.iter().all(|(low, high)| *low >= 49152 && *high < CONTROL_PORT));
+    }
+
+    #[test]
+    fn checksums_over_header_and_zeros_verify() {
+        let options = SegmentOptions {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            ..SegmentOptions::default()
+        };
+        let segment = Segment {
+            sequence: 0xffff_fff0,
+            window: 65_535,
+            flags: SegmentFlags::SYN,
+            timestamps: Some((1, 0)),
+            options: Some(Box::new(options)),
+            ..Segment::default()
+        };
+        for (body, size) in [(Body::Segment(segment), 60), (Body::Datagram, 1500), (Body::Datagram, 28)] {
+            let packet = Packet {
+                birth: Time::ZERO,
+                number: 70_000,
+                size,
+                flow: FlowId(9),
+                source: NodeId(4),
+                destination: NodeId(1),
+                dscp: 46,
+                ecn: Ecn::Ect0,
+                body,
+            };
+            let mut bytes = Vec::new();
+            assert_eq!(write(&packet, 0, &mut bytes), size);
+            bytes.resize(size as usize, 0);
+            assert_eq!(fold(sum(&bytes[..20])), 0xffff);
+            let pseudo_header = sum(&bytes[12..20]) + u32::from(bytes[9]) + (size - 20);
+            assert_eq!(fold(pseudo_header + sum(&bytes[20..])), 0xffff);
+            assert_eq!((bytes[1], &bytes[12..20]), (46 << 2 | 2, &[10, 0, 0, 5, 10, 0, 0, 2][..]));
+        }
+    }
+}

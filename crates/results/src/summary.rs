@@ -1,0 +1,96 @@
+//! `summary.json`: what a run came to, small enough to read whole.
+
+use bentpipe_core::{Held, Report, Span, Totals};
+use serde_json::{json, Map, Value};
+
+/// What is known at the end of a run.
+#[derive(Clone, Copy)]
+pub struct Outcome<'a> {
+    /// How much network time passed.
+    pub duration: Span,
+    /// What the stages reported.
+    pub report: &'a Report,
+    /// Packets created, consumed and dropped.
+    pub totals: &'a Totals,
+    /// Packets still inside.
+    pub held: Held,
+    /// Names of the stages, by the index that `totals` uses.
+    pub stages: &'a [String],
+    /// What is known of each flow besides the report tables.
+    pub flows: &'a crate::FlowColumns,
+}
+
+impl Outcome<'_> {
+    /// Whether each packet and byte that was created is consumed, dropped or held.
+    pub fn is_conserved(&self) -> bool {
+        let dropped = self.dropped();
+        self.totals.created.packets == self.totals.consumed.packets + dropped.packets + self.held.packets
+            && self.totals.created.bytes == self.totals.consumed.bytes + dropped.bytes + self.held.bytes
+    }
+
+    fn dropped(&self) -> Held {
+        self.totals.dropped.values().fold(Held::default(), |sum, dropped| Held {
+            packets: sum.packets + dropped.packets,
+            bytes: sum.bytes + dropped.bytes,
+        })
+    }
+
+    /// The content of `summary.json`. Values that are not finite are null.
+    pub(crate) fn summary(&self) -> Value {
+        let drops: Vec<Value> = self
+            .totals
+            .dropped
+            .iter()
+            .map(|((stage, reason), held)| {
+                let stage = self.stages.get(*stage as usize).map_or("?", String::as_str);
+                json!({ "stage": stage, "reason": reason.words(), "packets": held.packets, "bytes": held.bytes })
+            })
+            .collect();
+        json!({
+            "duration_seconds": self.duration.as_secs_f64(),
+            "packets": {
+                "created": count(self.totals.created),
+                "consumed": count(self.totals.consumed),
+                "dropped": count(self.dropped()),
+                "held": count(self.held),
+                "conserved": self.is_conserved(),
+            },
+            "drops": drops,
+            "units": self.units(),
+            "tables": self.tables(),
+        })
+    }
+
+    fn units(&self) -> Value {
+        let mut units = Map::new();
+        for (table, _, _) in self.report.rows() {
+            if !units.contains_key(table.name) {
+                let columns = table.columns.iter().map(|column| (column.name.to_owned(), json!(column.unit)));
+                units.insert(table.name.to_owned(), Value::Object(columns.collect()));
+            }
+        }
+        Value::Object(units)
+    }
+
+    fn tables(&self) -> Value {
+        let mut tables = Map::new();
+        for (table, entity, values) in self.report.rows() {
+            let mut row = Map::new();
+            row.insert(table.entity.to_owned(), json!(entity));
+            for (column, value) in table.columns.iter().zip(values) {
+                let value = match column.whole && value.is_finite() {
+                    true => json!(*value as i64),
+                    false => json!(value),
+                };
+                row.insert(column.name.to_owned(), value);
+            }
+            let rows = tables.entry(table.name).or_insert_with(|| json!([]));
+            rows.as_array_mut().expect("every table is a list").push(Value::Object(row));
+        }
+        Value::Object(tables)
+    }
+}
+
+fn count(held: Held) -> Value {
+    json!({ "packets": held.packets, "bytes": held.bytes })
+}

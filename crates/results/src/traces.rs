@@ -1,0 +1,246 @@
+//! Traces: rows come in batches from the thread that runs the models, and go through a bounded channel to one
+//! thread that turns them into columns and writes them.
+//!
+//! Memory is bounded by [`QUEUE`] batches in the channel and one row group per table. A thread that runs the
+//! models faster than the disk takes rows waits. After a failure rows are dropped, [`Traces::failed`] says so, and
+//! the files keep what they had.
+
+use crate::columns::{Field, Schema, Values};
+use crate::table_file::{TableFile, ROW_GROUP};
+use crate::ResultsError;
+use bentpipe_core::{Row, Sink, Table};
+use parquet::data_type::ByteArray;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+/// Batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
+const QUEUE: usize = 16;
+
+/// Rows that are turned into columns at a time, so that they stay in the first-level cache.
+const BLOCK: usize = 128;
+
+type Batch = (Vec<Row>, Vec<f64>);
+
+enum Message {
+    Open(&'static Table),
+    Rows { table: &'static Table, new_entities: Vec<String>, batch: Batch },
+    Close,
+}
+
+/// The end of the channel that a [`Recorder`](bentpipe_core::Recorder) writes to.
+pub struct TraceSink {
+    messages: SyncSender<Message>,
+    emptied: Receiver<Batch>,
+    known_entities: usize,
+}
+
+impl Sink for TraceSink {
+    fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
+        let new_entities = entities[self.known_entities..].to_vec();
+        self.known_entities = entities.len();
+        // The receiver is gone only after `finish`: whoever records then has been told.
+        let _ = self.messages.send(Message::Rows { table, new_entities, batch: (rows, values) });
+    }
+
+    fn open(&mut self, table: &'static Table) {
+        let _ = self.messages.send(Message::Open(table));
+    }
+
+    fn recycled(&mut self) -> Option<Batch> {
+        self.emptied.try_recv().ok()
+    }
+}
+
+/// The thread that writes traces.
+pub struct Traces {
+    messages: SyncSender<Message>,
+    thread: Option<JoinHandle<Result<Vec<Written>, ResultsError>>>,
+    failed: Arc<AtomicBool>,
+}
+
+/// One trace as it was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// Name of the table.
+    pub table: &'static str,
+    /// Rows in its file.
+    pub rows: u64,
+}
+
+impl Traces {
+    /// Starts the thread; files are written to `root/traces`, which must exist.
+    pub fn start(root: &Path) -> Result<(TraceSink, Traces), ResultsError> {
+        let (messages, receiver) = sync_channel(QUEUE);
+        let (recycle, emptied) = channel();
+        let failed = Arc::new(AtomicBool::new(false));
+        let writer = Writer {
+            root: root.to_owned(),
+            recycle,
+            failed: Arc::clone(&failed),
+            problem: None,
+            names: Vec::new(),
+            tables: Vec::new(),
+        };
+        let thread = Builder::new()
+            .name("traces".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|error| ResultsError::write("traces", error))?;
+        let sink = TraceSink { messages: messages.clone(), emptied, known_entities: 0 };
+        Ok((sink, Traces { messages, thread: Some(thread), failed }))
+    }
+
+    /// Whether writing has failed: the run may stop, as its traces are no longer kept. [`Traces::finish`] says why.
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Writes what was sent so far, closes the files and returns what is in them.
+    /// Call it after [`Recorder::finish`](bentpipe_core::Recorder::finish): rows that come later are lost.
+    pub fn finish(mut self) -> Result<Vec<Written>, ResultsError> {
+        let ended = self.join().expect("only finish and drop join, and both are the last");
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn join(&mut self) -> Option<std::thread::Result<Result<Vec<Written>, ResultsError>>> {
+        let thread = self.thread.take()?;
+        let _ = self.messages.send(Message::Close);
+        Some(thread.join())
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        let _ = self.join();
+    }
+}
+
+struct Writer {
+    root: PathBuf,
+    recycle: Sender<Batch>,
+    failed: Arc<AtomicBool>,
+    problem: Option<ResultsError>,
+    names: Vec<ByteArray>,
+    tables: Vec<TraceTable>,
+}
+
+struct TraceTable {
+    table: &'static Table,
+    /// None once it could not be created or written.
+    file: Option<TableFile>,
+    /// Time, entity, and the table's columns.
+    columns: Vec<Values>,
+    pending: usize,
+    written: u64,
+}
+
+impl Writer {
+    fn run(mut self, messages: Receiver<Message>) -> Result<Vec<Written>, ResultsError> {
+        for message in messages {
+            match message {
+                Message::Open(table) => {
+                    self.table(table);
+                }
+                Message::Rows { table, new_entities, batch } => {
+                    self.names
+                        .extend(new_entities.into_iter().map(|name| ByteArray::from(name.into_bytes())));
+                    self.rows(table, batch);
+                }
+                Message::Close => break,
+            }
+        }
+        for index in 0..self.tables.len() {
+            self.write(index);
+        }
+        match self.problem {
+            Some(problem) => Err(problem),
+            None => Ok(self
+                .tables
+                .iter()
+                .map(|table| Written { table: table.table.name, rows: table.written })
+                .collect()),
+        }
+    }
+
+    fn table(&mut self, table: &'static Table) -> usize {
+        if let Some(index) = self.tables.iter().position(|known| known.table.name == table.name) {
+            assert!(self.tables[index].table == table, "two tables are called {}", table.name);
+            return index;
+        }
+        let fields = [Field::time(), Field::entity(table.entity)];
+        let fields: Vec<Field> = fields.into_iter().chain(table.columns.iter().map(Field::of)).collect();
+        let columns = fields.iter().map(Field::values).collect();
+        let schema = Schema { table: table.name.to_owned(), about: table.about.to_owned(), fields };
+        let label = format!("traces/{}.parquet", table.name);
+        let file = match TableFile::create(&self.root, &label, &schema) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        };
+        self.tables.push(TraceTable { table, file, columns, pending: 0, written: 0 });
+        self.tables.len() - 1
+    }
+
+    fn rows(&mut self, table: &'static Table, (mut rows, mut values): Batch) {
+        let index = self.table(table);
+        if self.problem.is_none() {
+            self.tables[index].append(&rows, &values, &self.names);
+            if self.tables[index].pending >= ROW_GROUP {
+                self.write(index);
+            }
+        }
+        rows.clear();
+        values.clear();
+        // The sink may be gone already; then nobody needs the buffers.
+        let _ = self.recycle.send((rows, values));
+    }
+
+    fn write(&mut self, index: usize) {
+        let table = &mut self.tables[index];
+        let Some(file) = &mut table.file else { return };
+        if table.pending == 0 {
+            return;
+        }
+        let result = file.row_group(&table.columns);
+        table.written = file.rows();
+        table.pending = 0;
+        table.columns.iter_mut().for_each(Values::clear);
+        if let Err(error) = result {
+            table.file = None;
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: ResultsError) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.problem.get_or_insert(error);
+    }
+}
+
+impl TraceTable {
+    fn append(&mut self, rows: &[Row], values: &[f64], names: &[ByteArray]) {
+        let width = self.table.columns.len();
+        let [time, entity, columns @ ..] = &mut self.columns[..] else {
+            unreachable!("a trace has a time and an entity")
+        };
+        let (Values::Whole(time), Values::Text(entity)) = (time, entity) else {
+            unreachable!("a trace begins with a time and an entity")
+        };
+        for row in rows {
+            time.push(Some(row.time as i64));
+            entity.push(Some(names[row.entity as usize].clone()));
+        }
+        if width > 0 {
+            for block in values.chunks(BLOCK * width) {
+                for (index, column) in columns.iter_mut().enumerate() {
+                    column.extend_numbers(block[index..].iter().step_by(width).copied());
+                }
+            }
+        }
+        self.pending += rows.len();
+    }
+}
