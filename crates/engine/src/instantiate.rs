@@ -115,7 +115,6 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
                 builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probe))
             }
         };
-        builder.endpoint(node, id, (stage, Port(0)));
-        builder.into_node((stage, Port(0)), node);
+        builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
