@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ._native import ScenarioError
+    from .comparison import Comparison, compare
     from .errors import InputError
     from .prediction import predict_scenario
     from .runs import Run, open_run
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from .simulation import simulate
 
 __all__ = [
+    "Comparison",
     "InputError",
     "Run",
     "Scenario",
     "ScenarioError",
     "check",
+    "compare",
     "load",
     "open_run",
     "predict_scenario",
@@ -39,11 +42,13 @@ __all__ = [
 
 # Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
 _HOME: Final = {
+    "Comparison": "comparison",
     "InputError": "errors",
     "Run": "runs",
     "Scenario": "scenarios",
     "ScenarioError": "_native",
     "check": "scenarios",
+    "compare": "comparison",
     "load": "scenarios",
     "open_run": "runs",
     "predict_scenario": "prediction",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .quantities import base_value
 
@@ -70,27 +71,32 @@ class Path:
 
 
 def path_of(scenario: Mapping[str, Any], origin: str, destination: str) -> Path:
-    """The way with the fewest hops, as the engine's static routes have it. Raises :class:`NoPath`."""
+    """The way with the least propagation delay, which is the one that the engine routes over. Raises
+    :class:`NoPath`."""
     graph: dict[str, list[tuple[str, Hop]]] = {}
     for one, other, hop in _hops(scenario):
         graph.setdefault(one, []).append((other, hop))
-    waiting: deque[tuple[str, tuple[Hop, ...]]] = deque([(origin, ())])
+    order = itertools.count()
+    waiting: list[tuple[float, int, str, tuple[Hop, ...]]] = [(0.0, next(order), origin, ())]
     seen: set[str] = set()
     while waiting:
-        node, hops = waiting.popleft()
+        delay_s, _, node, hops = heapq.heappop(waiting)
         if node == destination:
-            if not hops:
-                raise NoPath(f"{origin} talks to itself")
             return Path(hops)
         if node in seen:
             continue
         seen.add(node)
-        waiting.extend((neighbour, (*hops, hop)) for neighbour, hop in graph.get(node, []))
-    raise NoPath(f"there is no way from {origin} to {destination} that the equations know")
+        for neighbour, hop in graph.get(node, []):
+            heapq.heappush(waiting, (delay_s + hop.delay_s, next(order), neighbour, (*hops, hop)))
+    raise NoPath(f"the equations know no way from {origin} to {destination}")
 
 
 def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
-    """Every hop of the scenario's networks as (from, to, hop)."""
+    """Every hop of the scenario's links and networks as (from, to, hop)."""
+    for link in scenario.get("link", []):
+        there, back = _link(link), _link(link.get("return", link))
+        yield link["from"], link["to"], there
+        yield link["to"], link["from"], back
     for network in scenario.get("network", {}).values():
         if network["kind"] == "dvb-rcs":
             yield from _dvb_rcs(network)
@@ -98,13 +104,90 @@ def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
 
 def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
     """A star of terminals around a gateway: everything between two terminals goes over it."""
-    delay_s = base_value(network["delay"])
-    back = network["return"]
-    scheme = back["dama"]["scheme"]
-    kind = scheme if isinstance(scheme, str) else scheme["kind"]
-    dama = Dama(kind, base_value(back["superframe"]), int(back["dama"]["latency"]))
-    outbound = Hop(base_value(network["forward"]["rate"]), delay_s)
-    inbound = Hop(base_value(back["rate"]), delay_s, dama=dama)
-    for terminal in network["terminals"]:
-        yield network["gateway"], terminal, outbound
-        yield terminal, network["gateway"], inbound
+    forward, back = network["forward"], network["return"]
+    for name, site in _terminals(network["terminals"]):
+        delay_s = _propagation(network["propagation"], site)
+        yield network["gateway"], name, Hop(base_value(forward["rate"]), delay_s, *_errors(forward))
+        dama = _dama(back, delay_s)
+        yield name, network["gateway"], Hop(base_value(back["rate"]), delay_s, *_errors(back), dama)
+
+
+def _link(link: Mapping[str, Any]) -> Hop:
+    return Hop(base_value(link["rate"]), base_value(link["delay"]), *_errors(link))
+
+
+def _terminals(entries: Sequence[str | Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    for entry in entries:
+        if isinstance(entry, str):
+            yield entry, None
+        elif "name" in entry:
+            yield entry["name"], entry.get("site")
+        else:
+            for number in range(1, 1 + entry["count"]):
+                yield f"{entry['prefix']}{number}", entry.get("site")
+
+
+def _dama(link: Mapping[str, Any], delay_s: float) -> Dama:
+    dama = link["dama"]
+    superframe_s = base_value(link["frame"]) * link["frames_per_superframe"]
+    response = dama.get("response")
+    if response is None:
+        # The request waits for the next boundary of the control centre, its plan for the terminal's.
+        waits = delay_s + base_value(dama["processing"]), delay_s
+        response = sum(math.floor(wait / superframe_s) + 1 for wait in waits)
+    return Dama(kind_of(dama["scheme"]), superframe_s, response)
+
+
+def _errors(link: Mapping[str, Any]) -> tuple[float, float]:
+    """Packet and bit error probability of a link; a process with memory has none that the equations could take."""
+    error = link.get("error", "none")
+    kind = kind_of(error)
+    if kind == "none":
+        return 0.0, 0.0
+    if kind == "packet":
+        return float(error["probability"]), 0.0
+    if kind == "bit":
+        return 0.0, float(error["rate"])
+    raise NoPath(f"the equations know independent errors only, and this link has {kind} errors")
+
+
+def kind_of(variant: str | Mapping[str, Any]) -> str:
+    """The name of a variant, which is written as a table with the key ``kind`` or as its name alone."""
+    return variant if isinstance(variant, str) else str(variant["kind"])
+
+
+def _propagation(propagation: str | Mapping[str, Any], site: Mapping[str, Any] | None) -> float:
+    """One-way delay between a terminal and the gateway."""
+    if isinstance(propagation, str):
+        return base_value(propagation)
+    satellite_deg = base_value(propagation["satellite"])
+    ends = (site or propagation["terminals"], propagation["gateway"])
+    return sum(slant_range_m(satellite_deg, end) / SPEED_OF_LIGHT for end in ends)
+
+
+def slant_range_m(satellite_deg: float, site: Mapping[str, Any]) -> float:
+    """Straight line from a geostationary satellite at a longitude to a site on the WGS84 ellipsoid, in metres.
+
+    >>> round(slant_range_m(13.0, {"latitude": "0 deg", "longitude": "13 deg", "altitude": "0 m"}) / 1e3)
+    35786
+    """
+    latitude, longitude = (math.radians(base_value(site[key])) for key in ("latitude", "longitude"))
+    altitude_m = base_value(site.get("altitude", "0 m"))
+    squared = FLATTENING * (2 - FLATTENING)
+    normal_m = EQUATORIAL_RADIUS_M / math.sqrt(1 - squared * math.sin(latitude) ** 2)
+    place = (
+        (normal_m + altitude_m) * math.cos(latitude) * math.cos(longitude),
+        (normal_m + altitude_m) * math.cos(latitude) * math.sin(longitude),
+        (normal_m * (1 - squared) + altitude_m) * math.sin(latitude),
+    )
+    turn = math.radians(satellite_deg)
+    return math.dist(place, (ORBIT_RADIUS_M * math.cos(turn), ORBIT_RADIUS_M * math.sin(turn), 0.0))
+
+
+#: Metres per second, by the definition of the metre.
+SPEED_OF_LIGHT: Final = 299_792_458.0
+#: WGS84.
+EQUATORIAL_RADIUS_M: Final = 6_378_137.0
+FLATTENING: Final = 1 / 298.257223563
+#: Where one sidereal day is one revolution.
+ORBIT_RADIUS_M: Final = 42_164_173.0

@@ -9,26 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from .path import NoPath, Path, path_of
+from .path import NoPath, Path, kind_of, path_of
 from .quantities import base_value
 
 if TYPE_CHECKING:
     from .predict import Prediction, Scheme
 
-#: Header of a TCP segment without options over IPv4 (RFC 9293, RFC 791).
-HEADER_BYTES = 40
+#: Header of a TCP segment without options over IPv4 (RFC 9293, RFC 791), and the option for timestamps (RFC 7323).
+HEADER_BYTES: Final = 40
+TIMESTAMP_BYTES: Final = 12
+#: Congestion controls whose growth or response function the equations describe.
+COVERED: Final = ("reno", "cubic")
 
 
 @dataclass(frozen=True)
 class FlowPrediction:
-    """What the equations say about one flow: ``prediction``, or None and the ``reason``; ``arguments`` are those of
-    :func:`bentpipe.predict.predict_flow`, so that a prediction can be repeated and varied by hand."""
+    """What the equations say about one flow: ``prediction``, or None where they have nothing to say. ``note`` is why,
+    or what to bear in mind. ``arguments`` are those of :func:`bentpipe.predict.predict_flow`, so that a prediction can
+    be repeated and varied by hand."""
 
     flow: str
     prediction: Prediction | None
-    reason: str
+    note: str
     arguments: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
@@ -39,7 +43,7 @@ class FlowPrediction:
             for key, value in self.arguments.items()
         }
         prediction = None if self.prediction is None else self.prediction.as_dict()
-        return {"flow": self.flow, "arguments": arguments, "prediction": prediction, "reason": self.reason}
+        return {"flow": self.flow, "note": self.note, "arguments": arguments, "prediction": prediction}
 
 
 def predict_scenario(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
@@ -56,9 +60,11 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPredic
     name = str(flow["name"])
     try:
         arguments = flow_arguments(scenario, flow)
-        return FlowPrediction(name, predict_flow(**arguments), "", arguments)
     except (NoPath, NotPredicted) as reason:
         return FlowPrediction(name, None, str(reason), {})
+    congestion = flow["transport"]["congestion"]
+    note = "" if congestion in COVERED else f"{congestion} is not predicted: this is what Reno would do"
+    return FlowPrediction(name, predict_flow(**arguments), note, arguments)
 
 
 class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
@@ -68,14 +74,19 @@ class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do no
 def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason where the
     equations have nothing to say, and :class:`bentpipe.path.NoPath` where the way of the flow is not clear."""
-    transport = flow["transport"]
-    if transport["kind"] != "tcp":
-        raise NotPredicted(f"the equations are about TCP, and this flow uses {transport['kind']}")
-    if flow["app"]["kind"] != "bulk":
-        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {flow['app']['kind']}")
+    transport, app = flow["transport"], flow["app"]
+    if kind_of(transport) != "tcp":
+        raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(transport)}")
+    if kind_of(app) != "bulk":
+        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {kind_of(app)}")
     there, back = path_of(scenario, flow["from"], flow["to"]), path_of(scenario, flow["to"], flow["from"])
-    segment = int(_bytes(transport, "mss", 1460))
-    start = base_value(flow["start"]) if "start" in flow else 0.0
+    segment = int(transport["segment_size"])
+    header = HEADER_BYTES + (TIMESTAMP_BYTES if transport["timestamps"] else 0)
+    start_s = base_value(flow["start"]) if "start" in flow else 0.0
+    duration_s = base_value(scenario["duration"]) - start_s
+    if duration_s <= 0:
+        raise NotPredicted("it does not start within the run")
+    window = transport.get("receive_window")
     demand = _demand(there, back)
     return {
         "rate_bit_s": there.rate_bit_s,
@@ -84,15 +95,15 @@ def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict
         "superframe_s": demand.superframe_s,
         "response_superframes": demand.response_superframes,
         "segment_bytes": segment,
-        "header_bytes": HEADER_BYTES,
-        "initial_window": float(transport.get("initial_window", 10)),
+        "header_bytes": header,
+        "initial_window": float(transport["initial_window"]),
         "ssthresh": float(transport.get("initial_ssthresh", math.inf)),
-        "size_bytes": round(base_value(flow["app"]["size"])) if "size" in flow["app"] else None,
-        "duration_s": base_value(scenario["duration"]) - start,
-        "loss_probability": there.loss_probability(segment + HEADER_BYTES),
-        "window_bytes": _bytes(transport, "receive_window", None),
-        "segments_per_ack": 2 if transport.get("delayed_ack") else 1,
-        "response": "cubic" if transport.get("congestion") == "cubic" else "padhye",
+        "size_bytes": round(base_value(app["size"])) if isinstance(app, Mapping) and "size" in app else None,
+        "duration_s": duration_s,
+        "loss_probability": there.loss_probability(segment + header),
+        "window_bytes": None if window is None else base_value(window),
+        "segments_per_ack": 2 if transport["delayed_ack"] else 1,
+        "response": "cubic" if transport["congestion"] == "cubic" else "padhye",
     }
 
 
@@ -109,8 +120,3 @@ def _demand(there: Path, back: Path) -> _Demand:
     if dama is None:
         return _Demand()
     return _Demand(cast("Scheme", dama.scheme), dama.superframe_s, dama.response_superframes)
-
-
-def _bytes(table: Mapping[str, Any], key: str, otherwise: float | None) -> Any:
-    value = table.get(key, otherwise)
-    return base_value(value) if isinstance(value, str) else value

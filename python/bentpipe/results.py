@@ -72,7 +72,7 @@ def terminal_efficiency(run: Run) -> dict[str, float]:
         return {}
     rows = run.table("terminal").iter_rows(named=True)
     return {
-        row["terminal"]: row["used_bytes"] / row["assigned_bytes"] for row in rows if row["assigned_bytes"]
+        row["terminal"]: row["used_bytes"] / row["capacity_bytes"] for row in rows if row["capacity_bytes"]
     }
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from . import _native
 from .errors import InputError
@@ -28,7 +29,7 @@ def simulate(
     out: str | Path | None = None,
     progress: Progress | None = None,
     run: int = 0,
-    options: dict[str, Any] | None = None,
+    command: Sequence[str] = (),
 ) -> Run:
     """Simulate a scenario and return its results.
 
@@ -36,20 +37,34 @@ def simulate(
     ``overrides`` are ``"key.path=value"``. The results go to the folder ``out``, or to a new one below ``runs/``; a
     folder that holds an earlier run is written again, one that holds anything else is refused. ``progress`` is told
     the fraction done and stops the run by returning False: the folder is then readable and marked incomplete.
+    ``command`` is the command line to note in the provenance, if there was one.
 
     The engine works without the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
     :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for trouble with the disk.
     """
     source, text = source_and_text(scenario)
-    folder = run_folder(out, source, lambda: load(scenario, overrides).name)
-    report = None if progress is None else _answering(progress)
-    _native.simulate(source, text, list(overrides), seed, run, str(folder), json.dumps(options or {}), report)
+    folder = run_folder(out, lambda: load(scenario, overrides).name)
+    raised: BaseException | None = None
+
+    def tell(fraction: float) -> bool:
+        # An exception, Ctrl-C's too, must not pass through the engine: it closes the folder first.
+        nonlocal raised
+        try:
+            return progress is None or progress(fraction) is not False
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised = error
+            return False
+
+    options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    _native.simulate(source, text, list(overrides), seed, run, str(folder), json.dumps(options), tell)
+    if raised is not None:
+        raise raised
     return Run(folder)
 
 
-def run_folder(out: str | Path | None, source: str | None, name: Callable[[], str]) -> Path:
+def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
     """The folder to write to: ``out`` if it may be used, or the first free one of ``runs/NAME``, ``runs/NAME-2``, ...
-    where NAME is the scenario file's, or the scenario's own."""
+    where NAME is the scenario's."""
     if out is not None:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
@@ -59,7 +74,7 @@ def run_folder(out: str | Path | None, source: str | None, name: Callable[[], st
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file: results go to a folder")
         return folder
-    stem = Path(source).stem if source is not None else slug(name())
+    stem = slug(name())
     count = 1
     while (folder := RUNS / (stem if count == 1 else f"{stem}-{count}")).exists():
         count += 1
@@ -73,7 +88,3 @@ def slug(text: str) -> str:
     'upload-over-a-dvb-rcs-return-link'
     """
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "run"
-
-
-def _answering(progress: Progress) -> Callable[[float], bool]:
-    return lambda fraction: progress(fraction) is not False

@@ -78,6 +78,7 @@ def simulate_all(
     overrides: Sequence[str] = (),
     jobs: int = 2,
     progress: Callable[[float], bool | None] | None = None,
+    command: Sequence[str] = (),
 ) -> list[Run]:
     """Simulate each variation into a folder of its own below ``out``; the runs are in the order of the variations.
 
@@ -107,6 +108,7 @@ def simulate_all(
             overrides=[*overrides, *variation.overrides],
             out=out / folder_name(variation),
             progress=tell,
+            command=command,
         )
 
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:

@@ -11,8 +11,12 @@ import typer
 
 from .check import check
 from .common import guarded
+from .compare import compare
 from .new import new
+from .plot import plot
 from .predict import predict
+from .report import report
+from .reproduce import reproduce
 from .schema import schema
 from .show import show
 from .simulate import simulate
@@ -27,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for command in (simulate, check, show, predict, new, schema):
+for command in (simulate, check, show, predict, reproduce, plot, report, compare, new, schema):
     app.command()(guarded(command))
 
 

@@ -49,9 +49,17 @@ def print_table(
         pad_edge=False,
         padding=(0, 1),
     )
+    rows = list(rows)
     for index, column in enumerate(columns):
         words = index < text_columns
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+        longest = max((len(row[index]) for row in rows), default=0)
+        table.add_column(
+            column,
+            justify="left" if words else "right",
+            no_wrap=not words,
+            overflow="fold",
+            min_width=min(longest, 10) if words else None,
+        )
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, markup=False).print(table)

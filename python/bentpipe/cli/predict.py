@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "flow",
     "goodput\nkbit/s",
-    "from - to\nkbit/s",
+    "range\nkbit/s",
     "limited\nby",
-    "RTT mean\nms",
-    "from - to\nms",
+    "RTT\nms",
+    "range\nms",
     "link full\nafter",
     "transfer\ntime",
 )
@@ -40,18 +40,18 @@ def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fa
     if known:
         print_table(_COLUMNS, [[flow, *_numbers(prediction)] for flow, prediction in known])
     for one in predictions.values():
-        if one.prediction is None:
-            typer.echo(f"{one.flow}: no prediction, because {one.reason}")
+        if one.note:
+            typer.echo(f"{one.flow}: {one.note}")
 
 
 def _numbers(prediction: Prediction) -> list[str]:
     rtt = prediction.round_trip
     return [
         number(prediction.goodput_bit_s / 1e3),
-        f"{number(prediction.goodput_low_bit_s / 1e3)} - {number(prediction.goodput_high_bit_s / 1e3)}",
+        f"{number(prediction.goodput_low_bit_s / 1e3)}-{number(prediction.goodput_high_bit_s / 1e3)}",
         prediction.limited_by,
         number(1e3 * rtt.mean_s),
-        f"{number(1e3 * rtt.minimum_s)} - {number(1e3 * rtt.maximum_s)}",
+        f"{number(1e3 * rtt.minimum_s)}-{number(1e3 * rtt.maximum_s)}",
         span_text(prediction.time_to_fill_s),
         span_text(prediction.bounded_transfer_s),
     ]

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _NUMBERS = (
     "goodput\nkbit/s",
-    "predicted\nkbit/s",
-    "RTT mean\nms",
+    "pre-\ndicted",
+    "RTT\nms",
     "p95\nms",
-    "predicted\nms",
+    "pre-\ndicted",
     "effi-\nciency",
     "time-\nouts",
 )

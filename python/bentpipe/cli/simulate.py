@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -30,44 +31,42 @@ def simulate(
     seed: Seed = None,
     out: Out = None,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = os.cpu_count() or 1,
+    report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
     json: Json = False,
 ) -> None:
     """Simulate a scenario, or variations of it."""
+    from bentpipe.scenarios import load
     from bentpipe.simulation import run_folder
+    from bentpipe.simulation import simulate as simulate_one
     from bentpipe.variation import combinations, simulate_all
 
     variations = combinations(vary or [])
-    folder = run_folder(out, str(scenario), lambda: "run") if not vary else _folder_of_all(out, scenario)
+    name = load(scenario, overrides or []).name
+    folder = _folder_of_all(out, name) if vary else run_folder(out, lambda: name)
+    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
     with stoppable() as stop, _Bar(stop) as bar:
         if vary:
-            runs = simulate_all(
-                scenario,
-                variations,
-                out=folder,
-                seed=seed,
-                overrides=overrides or [],
-                jobs=jobs,
-                progress=bar.advance,
-            )
+            runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
         else:
-            from bentpipe.simulation import simulate as simulate_one
-
-            runs = [
-                simulate_one(scenario, seed=seed, overrides=overrides or [], out=folder, progress=bar.advance)
-            ]
+            runs = [simulate_one(scenario, out=folder, progress=bar.advance, **given)]
     page = None
+    if report and runs and not stop.wanted:
+        from bentpipe.report import write_report
+
+        page = write_report(runs, folder / "report.html", variations)
     _tell(runs, variations, folder, page, json)
     if stop.wanted:
         typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
         raise typer.Exit(stop.exit_code)
 
 
-def _folder_of_all(out: Path | None, scenario: Path) -> Path:
+def _folder_of_all(out: Path | None, name: str) -> Path:
     """Where the folders of the variations go: they are recognised one by one, so this one only has to be a folder."""
     from bentpipe.errors import InputError
-    from bentpipe.simulation import RUNS
+    from bentpipe.simulation import RUNS, slug
 
-    folder = out or RUNS / f"{scenario.stem}-varied"
+    folder = out or RUNS / f"{slug(name)}-varied"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: results go to a folder")
     return folder

@@ -1,0 +1,104 @@
+"""``bentpipe compare``: what differs between two runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe.quantities import number, rate_text, span_text
+
+from .common import Json
+
+if TYPE_CHECKING:
+    from bentpipe.comparison import Comparison, NumberDifference
+
+_RATES = ("goodput", "predicted_goodput")
+_TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="The folder of a run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The folder of another.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Where figures of both go; a folder.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what differs between two runs.
+
+    Figures with both laid over each other are written to the folder of --out, if that is given.
+    """
+    from bentpipe import comparison
+
+    from .output import print_json
+
+    both = comparison.compare(a, b)
+    figures = [] if out is None else _figures(both, out)
+    if json:
+        print_json(both.as_dict() | {"figures": figures})
+        return
+    _print(both)
+    for figure in figures:
+        typer.echo(f"figure   {figure}")
+
+
+def _print(both: Comparison) -> None:
+    from .output import print_table
+
+    names = str(both.a.path), str(both.b.path)
+    if both.scenario:
+        rows = [[one.key, _short(one.a), _short(one.b)] for one in both.scenario]
+        print_table(["scenario", *names], rows, text_columns=3)
+    if both.missing:
+        typer.echo(f"only in one of them: {', '.join(both.missing)}")
+    if both.equal:
+        typer.echo("the flows are equal in every number")
+        return
+    several = len({one.flow for one in both.flows}) > 1
+    rows = [
+        [*([one.flow] if several else []), one.quantity.replace("_", " "), *_values(one)]
+        for one in both.flows
+    ]
+    words = [*(["flow"] if several else []), "quantity"]
+    print_table([*words, *names, "difference"], rows, text_columns=len(words))
+
+
+def _values(one: NumberDifference) -> list[str]:
+    relative = one.relative
+    difference = "-" if relative is None else "0" if relative == 0 else f"{100 * relative:+.1f} %"
+    return [_text(one.quantity, one.a), _text(one.quantity, one.b), difference]
+
+
+def _text(quantity: str, value: float | None) -> str:
+    if quantity in _RATES:
+        return rate_text(value)
+    return span_text(value) if quantity in _TIMES else number(value)
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, dict):
+        return str(value.get("kind", "..."))
+    return str(value)
+
+
+def _figures(both: Comparison, out: Path) -> list[Path]:
+    from bentpipe import plots
+    from bentpipe.results import flow_results
+
+    names = both.a.path.name, both.b.path.name
+    if names[0] == names[1]:
+        names = str(both.a.path), str(both.b.path)
+    runs = dict(zip(names, (both.a, both.b), strict=True))
+    figures = {
+        "throughput": plots.throughput(runs),
+        "rtt": plots.rtt(runs),
+        "window": plots.window(runs),
+        "flows": plots.comparison({name: flow_results(run) for name, run in runs.items()}),
+    }
+    if any(run.has_trace("dama") for run in runs.values()):
+        figures |= {"dama": plots.dama(runs), "efficiency": plots.efficiency(runs)}
+    return [plots.save(figure, out / f"{name}.png") for name, figure in figures.items()]

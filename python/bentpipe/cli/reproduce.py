@@ -1,0 +1,87 @@
+"""``bentpipe reproduce``: a published study, done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe.quantities import number
+
+from .common import TROUBLE, Json
+
+if TYPE_CHECKING:
+    from bentpipe.studies import Reproduction, Verdict
+
+
+def reproduce(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="Its name, or its folder.", show_default=False)
+    ],
+    test: Annotated[
+        str | None, typer.Option(help="One test of the study, for instance T_I.", show_default="all")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where runs and figures go; a folder.", show_default="runs/STUDY"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Do a published study again, with verdicts.
+
+    Each statement of the paper is shown with the paper's value, ours, the difference and the verdict. The exit code
+    is 1 when a statement does not come out and the study does not know why.
+    """
+    from bentpipe import studies
+
+    from .output import print_json
+
+    folder = studies.find(study)
+    reproduction = studies.run(folder, test, out or Path("runs") / folder.name, json=json)
+    if json:
+        print_json(
+            {
+                "study": folder.name,
+                "test": test,
+                "successful": reproduction.successful,
+                "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
+                "figures": reproduction.figures,
+                "notes": reproduction.notes,
+            }
+        )
+    else:
+        _print(reproduction)
+    if not reproduction.successful:
+        raise typer.Exit(TROUBLE)
+
+
+def _print(reproduction: Reproduction) -> None:
+    from .output import print_table
+
+    rows = [_row(verdict) for verdict in reproduction.verdicts]
+    print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
+    held = sum(verdict.outcome == "holds" for verdict in reproduction.verdicts)
+    typer.echo(f"{held} of {len(reproduction.verdicts)} statements hold")
+    for verdict in reproduction.verdicts:
+        if verdict.outcome == "known to differ":
+            typer.echo(f"{verdict.statement.id}: {verdict.statement.deviation}")
+    for note in reproduction.notes:
+        typer.echo(note)
+    for figure in reproduction.figures:
+        typer.echo(f"figure   {figure}")
+
+
+_SIGNS = {"about": "", "at least": ">= ", "at most": "<= "}
+
+
+def _row(verdict: Verdict) -> list[str]:
+    said = verdict.statement
+    difference = verdict.difference
+    return [
+        f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
+        f"{_SIGNS[said.relation]}{number(said.value)} ± {number(said.tolerance)}",
+        number(verdict.ours),
+        "-" if difference is None else ("+" if difference > 0 else "") + number(difference),
+        verdict.outcome,
+    ]

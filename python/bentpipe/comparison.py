@@ -1,0 +1,105 @@
+"""What differs between two runs: their scenarios key by key, and their flows number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from .results import FlowResult, flow_results
+from .runs import Run
+
+
+@dataclass(frozen=True)
+class KeyDifference:
+    """A key of the scenario that is not the same in both; ``None`` where it is not there."""
+
+    key: str
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class NumberDifference:
+    """A number of a flow in both runs. ``relative`` is (b - a) / a, ``None`` without both or for an a of zero."""
+
+    flow: str
+    quantity: str
+    a: float | None
+    b: float | None
+
+    @property
+    def relative(self) -> float | None:
+        """How much larger b is than a, as a part of a."""
+        return (self.b - self.a) / self.a if self.a and self.b is not None else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs beside each other. ``flows`` has every flow that is in both, ``missing`` the names of the others."""
+
+    a: Run
+    b: Run
+    scenario: list[KeyDifference]
+    flows: list[NumberDifference]
+    missing: list[str]
+
+    @property
+    def equal(self) -> bool:
+        """Whether every number of every flow is the same, and every flow is in both."""
+        return not self.missing and all(one.a == one.b for one in self.flows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "a": str(self.a.path),
+            "b": str(self.b.path),
+            "equal": self.equal,
+            "scenario": [vars(one) for one in self.scenario],
+            "flows": [vars(one) | {"relative": one.relative} for one in self.flows],
+            "missing": self.missing,
+        }
+
+
+def compare(a: Run | str | Path, b: Run | str | Path) -> Comparison:
+    """Compare two runs, or the runs in two folders. Raises :class:`bentpipe.InputError`."""
+    first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
+    flows = [{flow.flow: flow for flow in flow_results(run)} for run in (first, second)]
+    shared = [name for name in flows[0] if name in flows[1]]
+    return Comparison(
+        first,
+        second,
+        list(scenario_differences(first.scenario, second.scenario)),
+        [one for name in shared for one in _numbers(flows[0][name], flows[1][name])],
+        sorted(set(flows[0]) ^ set(flows[1])),
+    )
+
+
+def scenario_differences(a: Any, b: Any, path: str = "") -> Iterator[KeyDifference]:
+    """The keys whose values differ; lists of tables with names are matched by name.
+
+    >>> [vars(d) for d in scenario_differences({"x": {"y": 1}}, {"x": {"y": 2}})]
+    [{'key': 'x.y', 'a': 1, 'b': 2}]
+    """
+    a, b = _by_name(a), _by_name(b)
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for key in [*a, *(key for key in b if key not in a)]:
+            yield from scenario_differences(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))
+    elif a != b:
+        yield KeyDifference(path, a, b)
+
+
+def _by_name(value: Any) -> Any:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        names = [item.get("name") for item in value if isinstance(item, Mapping)]
+        if value and len(names) == len(value) and None not in names:
+            return dict(zip(names, value, strict=True))
+    return value
+
+
+def _numbers(a: FlowResult, b: FlowResult) -> Iterator[NumberDifference]:
+    for field in fields(FlowResult):
+        values = getattr(a, field.name), getattr(b, field.name)
+        if not any(isinstance(value, str) for value in values) and values != (None, None):
+            yield NumberDifference(a.flow, field.name, *values)

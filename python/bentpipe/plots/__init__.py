@@ -1,0 +1,35 @@
+"""Figures of runs. Every function returns a matplotlib figure and draws what was recorded; predictions are dashed.
+
+::
+
+    import bentpipe as bp
+    from bentpipe import plots
+
+    run = bp.open_run("runs/dvb-rcs-upload")
+    plots.save(plots.overview(run), "overview.png")
+    plots.rtt({"reno": run, "vegas": bp.open_run("runs/vegas")})
+
+Figures are made without pyplot: a notebook shows them, and :func:`save` writes them as PNG, SVG or PDF.
+"""
+
+from __future__ import annotations
+
+from .bars import comparison
+from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
+from .style import COLOURS, save, styled, to_svg
+
+__all__ = [
+    "COLOURS",
+    "comparison",
+    "dama",
+    "efficiency",
+    "overview",
+    "queue",
+    "rtt",
+    "save",
+    "side_by_side",
+    "styled",
+    "throughput",
+    "to_svg",
+    "window",
+]

@@ -1,0 +1,145 @@
+"""One look for all figures: colours that colour-blind readers and a black-and-white printer can tell apart.
+
+Figures are made without pyplot, so none of them has to be closed.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+
+#: Okabe and Ito, "Color universal design" (2008), in an order in which neighbours also differ in lightness; yellow
+#: and black are left out, which do not show on white or on a dark page.
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+#: For lines beyond the number of colours, and so that print without colours can be read.
+DASHES: Final = ("-", (0, (6, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+
+#: What is drawn in it follows the colour of the page's text when the figure is put into one.
+INK: Final = "#2b2b2c"
+
+PREDICTED: Final[Any] = (0, (4, 2))
+
+_PARAMETERS: Final[Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titlecolor": INK,
+    "figure.dpi": 110,
+    "figure.titlesize": 11,
+    "font.size": 9,
+    "grid.alpha": 0.18,
+    "grid.color": INK,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.2,
+    "savefig.dpi": 150,
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": 8,
+    "ytick.color": INK,
+    "ytick.labelsize": 8,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Within it, what matplotlib makes and writes has this look; nothing outside changes."""
+    import matplotlib
+
+    with matplotlib.rc_context(_PARAMETERS):
+        yield
+
+
+def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
+    """A function that returns a figure, in this look."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with styled():
+            return function(*args, **kwargs)
+
+    return run
+
+
+def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, list[Axes]]:
+    """A figure of ``count`` small panels in two columns, all with the same axes."""
+    from matplotlib.figure import Figure
+
+    rows = -(-count // 2)
+    figure = Figure(figsize=(width, rows * height + 0.5), layout="constrained")
+    axes = list(figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).flat)
+    for spare in axes[count:]:
+        spare.set_visible(False)
+    return figure, axes[:count]
+
+
+def panels(heights: Sequence[float], width: float = 7.2) -> tuple[Figure, list[Axes]]:
+    """A figure of panels one below the other, of the given heights in inches, that share the axis of time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained")
+    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))
+    return figure, list(axes[:, 0])
+
+
+def line(index: int) -> dict[str, Any]:
+    """Colour and dashes of the line of this number."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def legend(axes: Axes) -> None:
+    """A legend in rows above the axes, where it hides nothing: what tells the lines apart, and dashes for what is
+    predicted. None for a single line, which the title names."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = axes.get_legend_handles_labels()
+    if any(str(one.get_label()).startswith("_") for one in axes.lines):
+        handles.append(Line2D([], [], color=INK, linestyle=PREDICTED))
+        labels.append("predicted")
+    if len(handles) > 1:
+        axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure; the ending of the name chooses the format (png, svg, pdf). Returns the path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with styled():
+        figure.savefig(path)
+    return path
+
+
+def to_svg(figure: Figure, name: str) -> str:
+    """A figure as SVG for a page of HTML: text in the page's font and colour, transparent, and identifiers that begin
+    with ``name`` so that several fit into one page. The same figure gives the same text."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with styled(), matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :].replace(INK, "currentColor")
+    text = re.sub(r"(font: [0-9. a-z]*px) [^;\"]*", r"\g<1> system-ui, sans-serif", text)
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)

@@ -1,0 +1,166 @@
+"""``report.html``: runs on one page that needs nothing else, neither files beside it nor a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.quantities import number, rate_text, span_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bentpipe.results import FlowResult
+    from bentpipe.runs import Run
+    from bentpipe.variation import Variation
+
+#: With more runs than this, small panels of each would be an atlas; the bars say more.
+MOST_PANELS = 12
+
+
+@dataclass(frozen=True)
+class _Picture:
+    caption: str
+    svg: str
+
+
+def write_report(runs: Sequence[Run], path: str | Path, variations: Sequence[Variation] = ()) -> Path:
+    """Write the page about ``runs`` and return its path. ``variations`` tell the runs apart; without them the names of
+    their folders do. Raises :class:`bentpipe.InputError` where a run cannot be read."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(runs, variations), encoding="utf-8")
+    return path
+
+
+def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
+    """The page as HTML."""
+    import jinja2
+
+    from bentpipe.results import flow_results
+
+    named = _named(runs, variations)
+    results = {name: flow_results(run) for name, run in named.items()}
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bentpipe.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    first = runs[0]
+    return environment.get_template("page.html.j2").render(
+        title=first.name if len({run.name for run in runs}) == 1 else "Runs beside each other",
+        description=first.scenario.get("description", "") if len(runs) == 1 else "",
+        several=len(runs) > 1,
+        rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
+        notes=_notes(named),
+        pictures=[
+            _Picture(caption, _svg(figure, index))
+            for index, (caption, figure) in enumerate(_figures(named, results))
+        ],
+        provenance=[(name, _provenance(run)) for name, run in named.items()],
+        incomplete=[
+            (name, run.provenance.get("reason") or "killed")
+            for name, run in named.items()
+            if not run.complete
+        ],
+        scenarios=[
+            (name, (run.path / "scenario.toml").read_text(encoding="utf-8")) for name, run in named.items()
+        ],
+        paths={name: str(run.path) for name, run in named.items()},
+        flow=next((flow.flow for flows in results.values() for flow in flows), "FLOW"),
+    )
+
+
+def _named(runs: Sequence[Run], variations: Sequence[Variation]) -> dict[str, Run]:
+    if variations and all(variation.values for variation in variations):
+        names = [variation.label for variation in variations]
+    else:
+        names = [run.path.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return dict(zip(names, runs, strict=False))
+
+
+def _figures(
+    runs: Mapping[str, Run], results: Mapping[str, Sequence[FlowResult]]
+) -> list[tuple[str, Figure]]:
+    from bentpipe import plots
+
+    if len(runs) == 1:
+        (run,) = runs.values()
+        return (
+            [("Everything that was recorded. Dashed: predicted.", plots.overview(run))] if run.traces else []
+        )
+    figures = [("Flows of all runs. Diamonds: predicted.", plots.comparison(results))]
+    traced = {name: run for name, run in runs.items() if run.traces}
+    if 0 < len(traced) <= MOST_PANELS:
+        if any(run.has_trace("delivery") or run.has_trace("datagram") for run in traced.values()):
+            figures.append(("Throughput. Dashed: predicted.", plots.side_by_side(traced, "throughput")))
+        if any(run.has_trace("rtt") for run in traced.values()):
+            caption = (
+                "Round-trip time. Dashed: predicted mean; shaded: from the least to the greatest predicted."
+            )
+            figures.append((caption, plots.side_by_side(traced, "rtt")))
+        if any(run.has_trace("dama") for run in traced.values()):
+            figures.append(("Efficiency of the return link.", plots.efficiency(traced)))
+    return figures
+
+
+def _svg(figure: Figure, index: int) -> str:
+    from bentpipe.plots import to_svg
+
+    return to_svg(figure, f"figure{index}")
+
+
+def _row(name: str, flow: FlowResult) -> dict[str, str]:
+    efficiency = "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %"
+    return {
+        "run": name,
+        "flow": flow.flow,
+        "ends": f"{flow.source} → {flow.destination}",
+        "goodput": rate_text(flow.goodput),
+        "predicted_goodput": rate_text(flow.predicted_goodput),
+        "rtt_mean": span_text(flow.rtt_mean),
+        "rtt_p95": span_text(flow.rtt_p95),
+        "predicted_rtt": span_text(flow.predicted_rtt),
+        "efficiency": efficiency,
+        "timeouts": number(flow.timeouts),
+        "retransmissions": number(flow.retransmissions, 12),
+    }
+
+
+def _notes(runs: Mapping[str, Run]) -> list[str]:
+    """What to bear in mind about the predictions, each thing once."""
+    from bentpipe.prediction import predict_scenario
+
+    notes = [
+        f"{prediction.flow}: {prediction.note}"
+        for run in runs.values()
+        for prediction in predict_scenario(run.scenario).values()
+        if prediction.note
+    ]
+    return list(dict.fromkeys(notes))
+
+
+def _provenance(run: Run) -> list[tuple[str, str]]:
+    known: dict[str, Any] = run.provenance
+    host = known.get("host") or {}
+    facts = {
+        "bentpipe": " ".join(filter(None, [known.get("bentpipe"), known.get("commit")])),
+        "instrument": known.get("instrument"),
+        "seed, run": f"{known.get('seed')}, {known.get('run')}",
+        "status": known.get("status"),
+        "network time": span_text(known.get("simulated_seconds")),
+        "took": span_text(known.get("wall_seconds")),
+        "events": known.get("events"),
+        "started": known.get("started"),
+        "command": " ".join(known.get("command") or []),
+        "machine": ", ".join(
+            filter(None, [host.get("system"), host.get("kernel"), host.get("architecture")])
+        ),
+        "folder": str(run.path),
+    }
+    return [(name, str(value)) for name, value in facts.items() if value not in (None, "", "-")]

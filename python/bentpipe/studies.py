@@ -1,0 +1,204 @@
+"""Studies: published experiments done again, with a verdict on every statement.
+
+A study is a folder ``studies/NAME`` with ``study.py``, ``published.csv`` and its scenarios. ``study.py`` has one
+entry::
+
+    def reproduce(test: str | None, out: Path, json: bool) -> Reproduction: ...
+
+which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts; ``json``
+says that standard output is for a program, so that nothing may be printed to it. It raises
+:class:`bentpipe.InputError` for a test that the study does not have.
+
+``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
+tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
+``deviation`` is why a statement that does not come out does not, in a few words; the study's README says it in full.
+
+Studies belong to the repository and not to the installed package: a study is data, scenarios and text that people
+read and change. :func:`find` looks in the current folder and in the checkout that the package runs from.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Literal, cast, get_args
+
+from .errors import InputError, unknown
+
+Relation = Literal["about", "at least", "at most"]
+
+#: What became of a statement: within its tolerance, not, not but explained, or never measured.
+Outcome = Literal["holds", "differs", "known to differ", "not measured"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the page, figure or table,
+    ``deviation`` why it is known not to come out."""
+
+    id: str
+    text: str
+    value: float
+    unit: str
+    tolerance: float
+    relation: Relation = "about"
+    test: str = ""
+    source: str = ""
+    deviation: str = ""
+
+    def holds(self, ours: float) -> bool:
+        """Whether our value is what the paper states, within the tolerance.
+
+        >>> Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least").holds(12.0)
+        True
+        >>> Statement("b", "RTT", 500.0, "ms", 50.0).holds(560.0)
+        False
+        """
+        difference = ours - self.value
+        return {
+            "about": abs(difference) <= self.tolerance,
+            "at least": difference >= -self.tolerance,
+            "at most": difference <= self.tolerance,
+        }[self.relation]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A statement beside our value, ``None`` where nothing was measured."""
+
+    statement: Statement
+    ours: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Our value less the paper's, in the statement's unit."""
+        return None if self.ours is None else self.ours - self.statement.value
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the statement."""
+        if self.ours is None:
+            return "not measured"
+        if self.statement.holds(self.ours):
+            return "holds"
+        return "known to differ" if self.statement.deviation else "differs"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return vars(self.statement) | {
+            "ours": self.ours,
+            "difference": self.difference,
+            "outcome": self.outcome,
+        }
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a study came to. ``notes`` are sentences to print below the verdicts."""
+
+    verdicts: list[Verdict]
+    figures: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def successful(self) -> bool:
+        """Whether every statement holds or is known not to."""
+        return all(verdict.outcome in ("holds", "known to differ") for verdict in self.verdicts)
+
+
+def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:
+    """A verdict on each statement, from our values by the statements' ids. Raises ``KeyError`` for a value that no
+    statement asks for, which is a slip in the study."""
+    if stray := set(ours) - {statement.id for statement in statements}:
+        raise KeyError(f"values without a statement: {', '.join(sorted(stray))}")
+    return [Verdict(statement, ours.get(statement.id)) for statement in statements]
+
+
+def read_published(file: str | Path, test: str | None = None) -> list[Statement]:
+    """The statements of a ``published.csv``, of one test if that is given. Raises :class:`bentpipe.InputError` with the
+    line where the file is not as this module's page says."""
+    file = Path(file)
+    statements: dict[str, Statement] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        for row in reader:
+            try:
+                statement = _statement(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"{file}:{reader.line_num}: not a statement: {error}") from error
+            if statement.id in statements:
+                raise InputError(f'{file}:{reader.line_num}: the id "{statement.id}" occurs twice')
+            statements[statement.id] = statement
+    chosen = [statement for statement in statements.values() if test is None or statement.test == test]
+    if not chosen:
+        raise unknown("test", test or "", {statement.test for statement in statements.values()}, str(file))
+    return chosen
+
+
+def _statement(row: Mapping[str, str]) -> Statement:
+    relation = row["relation"] or "about"
+    if relation not in get_args(Relation):
+        raise ValueError(f'the relation "{relation}" is not one of {", ".join(get_args(Relation))}')
+    value, tolerance = float(row["value"]), row["tolerance"].strip()
+    absolute = abs(value) * float(tolerance[:-1]) / 100 if tolerance.endswith("%") else float(tolerance)
+    return Statement(
+        id=row["id"],
+        text=row["text"],
+        value=value,
+        unit=row["unit"],
+        tolerance=absolute,
+        relation=cast("Relation", relation),
+        test=row["test"],
+        source=row.get("source") or "",
+        deviation=row.get("deviation") or "",
+    )
+
+
+def folders() -> list[Path]:
+    """Where studies are looked for, in this order."""
+    places = [Path.cwd() / "studies", CHECKOUT / "studies"]
+    return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
+
+
+def find(name: str) -> Path:
+    """The folder of a study by its name, or by its path. Raises :class:`bentpipe.InputError`."""
+    if (Path(name) / "study.py").is_file():
+        return Path(name).resolve()
+    known = {
+        study.parent.name: study.parent for place in reversed(folders()) for study in place.glob("*/study.py")
+    }
+    if name not in known:
+        if not known:
+            raise InputError(
+                f'no study "{name}": studies come with the repository, so run this in a checkout or give a path'
+            )
+        raise unknown("study", name, known)
+    return known[name]
+
+
+def run(folder: Path, test: str | None, out: Path, *, json: bool) -> Reproduction:
+    """Reproduce the study in a folder. Raises what its ``reproduce`` raises."""
+    reproduction = _module(folder).reproduce(test, out, json)
+    if not isinstance(reproduction, Reproduction):
+        raise TypeError(f"{folder / 'study.py'}: reproduce must return a Reproduction, not {reproduction!r}")
+    return reproduction
+
+
+def _module(folder: Path) -> ModuleType:
+    name = f"bentpipe_study_{folder.name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(name, folder / "study.py")
+    assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up by name.
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+#: The repository that this package runs from, where it is installed as editable.
+CHECKOUT: Final = Path(__file__).resolve().parents[2]

@@ -1,0 +1,190 @@
+"""The commands as a person or a script calls them, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import write_run
+
+HERE = Path(__file__).parent
+SLOW = {"BENTPIPE_FAKE_SECONDS": "20"}
+COMMANDS = ("simulate", "check", "show", "predict", "reproduce", "plot", "report", "compare", "new", "schema")
+START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import conftest; from bentpipe.cli import main; main()"
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", START, str(HERE), *map(str, arguments)]
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_help_shows_exactly_the_commands(place: Path) -> None:
+    listed = call("--help").partition("Commands:")[2].split("\n")
+    assert tuple(line.split()[0] for line in listed if line.strip()) == COMMANDS
+    assert call("--version").startswith("bentpipe ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_fits_and_explains_every_option(place: Path, name: str) -> None:
+    text = call(name, "--help")
+    assert max(map(len, text.split("\n"))) <= 80
+    assert "--json" in text
+
+
+def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
+    heavy = "{'polars', 'matplotlib', 'pyarrow', 'numpy', 'jinja2'}"
+    code = f"import sys, bentpipe.cli; print({heavy} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scenario: Path) -> None:
+    text = call("simulate", scenario)
+    assert "goodput" in text and "runs/upload" in text
+    assert max(map(len, text.split("\n"))) <= 80
+    assert (place / "runs/upload/report.html").is_file()
+    again = json.loads(call("simulate", scenario, "--json", "--no-report", "--seed", "7"))
+    assert again["runs"][0]["path"] == "runs/upload-2" and again["report"] is None
+    assert again["runs"][0]["seed"] == 7 and again["runs"][0]["flows"][0]["flow"] == "upload"
+
+
+def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path) -> None:
+    text = call(
+        "simulate",
+        scenario,
+        "--vary",
+        "flow.upload.transport.congestion=reno,vegas",
+        "--vary",
+        "network.sat.return.dama.scheme=cra,rbdc,vbdc",
+        "--out",
+        "all",
+        "--no-report",
+    )
+    assert max(map(len, text.split("\n"))) <= 80
+    assert [text.count(word) for word in ("reno", "vegas", "rbdc")] == [3, 3, 2]
+    assert sorted(folder.name for folder in (place / "all").iterdir()) == [
+        "reno-cra",
+        "reno-rbdc",
+        "reno-vbdc",
+        "vegas-cra",
+        "vegas-rbdc",
+        "vegas-vbdc",
+    ]
+
+
+def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> None:
+    (place / "bad.toml").write_text("name = 1\nduration")
+    (place / "full").mkdir()
+    (place / "full" / "letter.txt").touch()
+    for arguments in (
+        ["simulate", "bad.toml"],
+        ["simulate", "missing.toml"],
+        ["simulate", scenario, "--out", "full"],
+        ["simulate", scenario, "--vary", "nonsense"],
+        ["check", place],
+        ["predict", "missing.toml"],
+        ["show", "missing.toml"],
+        ["report", "full"],
+        ["compare", "full", "full"],
+        ["plot", "full"],
+        ["new", "no-such-preset"],
+        ["reproduce", "no-such-study"],
+    ):
+        assert call(*arguments, code=2).strip()
+    assert not (place / "runs").exists()
+    assert json.loads(_stdout(["check", "bad.toml", "--json"]))["valid"] is False
+
+
+def _stdout(arguments: list[str]) -> str:
+    return subprocess.run(command(*arguments), capture_output=True, text=True).stdout
+
+
+def test_check_show_predict_explain_without_running(place: Path, scenario: Path) -> None:
+    assert "st1 -> gw" in call("check", scenario)
+    assert json.loads(call("check", scenario, "--json"))["valid"] is True
+    assert "dvb-rcs" in call("show", scenario)
+    assert json.loads(call("show", scenario, "--json"))["name"] == "Upload"
+    assert "upload" in call("predict", scenario)
+    flow = json.loads(call("predict", scenario, "--set", "flow.upload.transport.congestion=vegas", "--json"))
+    assert "Reno" in flow["flows"][0]["note"]
+
+
+def test_compare_plot_and_report_read_runs(place: Path) -> None:
+    write_run(place / "a")
+    write_run(place / "b", congestion="vegas", speed=0.5)
+    text = call("compare", "a", "b", "--out", "both")
+    assert "flow.upload.transport.congestion" in text and "-50" in text
+    assert max(map(len, text.split("\n"))) <= 80
+    assert (place / "both" / "rtt.png").is_file()
+    assert json.loads(call("compare", "a", "a", "--json"))["equal"] is True
+    assert json.loads(call("plot", "a", "--json"))["figures"] == ["a/figures/overview.png"]
+    assert call("plot", "a", "b", "--figure", "rtt", "--format", "svg").strip().endswith("rtt.svg")
+    assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"
+
+
+def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
+    name = json.loads(call("new", "--json"))[0]["name"]
+    call("new", name, "--out", "mine.toml")
+    call("check", "mine.toml")
+    assert "left alone" in call("new", name, "--out", "mine.toml", code=2)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_run_is_readable_and_marked(place: Path, scenario: Path, number: int, code: int) -> None:
+    text = scenario.read_text().replace('"100 s"', '"10000000 s"')
+    scenario.write_text(text)
+    process = subprocess.Popen(
+        command("simulate", scenario, "--out", "stopped"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | SLOW,
+    )
+    file, limit = place / "stopped" / "provenance.json", time.monotonic() + 60
+    while not file.exists() and time.monotonic() < limit:
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code, said
+    assert json.loads(file.read_text())["status"] == "incomplete"
+
+
+def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
+    study = place / "studies" / "small"
+    study.mkdir(parents=True)
+    (study / "published.csv").write_text(
+        "id,test,text,relation,value,unit,tolerance,source,deviation\n"
+        "a,T_I,goodput reached,about,1000,kbit/s,10 %,p. 3,\n"
+        "b,T_I,delay,at most,500,ms,0,p. 4,our clock differs\n"
+    )
+    (study / "study.py").write_text(
+        "from pathlib import Path\n"
+        "from bentpipe.studies import Reproduction, judge, read_published\n"
+        "def reproduce(test, out, json):\n"
+        "    file = Path(__file__).parent / 'published.csv'\n"
+        "    return Reproduction(judge(read_published(file, test), {'a': 1050.0, 'b': 501.0}))\n"
+    )
+    text = call("reproduce", "small", "--test", "T_I")
+    assert "1 of 2 statements hold" in text and "our clock differs" in text
+    assert json.loads(call("reproduce", "small", "--json"))["successful"] is True
+    assert "T_9" in call("reproduce", "small", "--test", "T_9", code=2)

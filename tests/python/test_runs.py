@@ -1,0 +1,70 @@
+"""Reading run folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from bentpipe import InputError, open_run
+from bentpipe.results import flow_results
+from folders import write_run
+
+
+def test_a_run_is_read_as_tables(run_folder: Path) -> None:
+    run = open_run(run_folder)
+    assert run.complete and run.name == "Upload by hand" and run.tables == ["terminal"]
+    assert run.flows["flow"].to_list() == ["upload"]
+    assert run.table("terminal")["efficiency"].to_list() == [0.47]
+
+
+def test_a_trace_is_found_by_its_quantity_and_has_time_in_seconds(run_folder: Path) -> None:
+    trace = open_run(run_folder).trace("cwnd")
+    assert trace.schema == {"time": pl.Float64, "flow": pl.String, "cwnd": pl.Int64}
+    assert trace["time"][0] == pytest.approx(0.55)
+    assert open_run(run_folder).trace("tcp").columns == ["time", "flow", "cwnd", "rtt", "srtt"]
+    assert open_run(run_folder).trace("cwnd", "nobody").height == 0
+
+
+def test_a_trace_is_pandas_when_that_is_wanted(run_folder: Path) -> None:
+    assert list(open_run(run_folder).trace("cwnd").to_pandas().columns) == ["time", "flow", "cwnd"]
+
+
+def test_what_is_not_there_is_named_with_what_is(run_folder: Path) -> None:
+    run = open_run(run_folder)
+    with pytest.raises(InputError, match='no trace or quantity "cwn" .*did you mean "cwnd"'):
+        run.trace("cwn")
+    with pytest.raises(InputError, match='no table "link"'):
+        run.table("link")
+    with pytest.raises(InputError, match="not the folder of a run"):
+        open_run(run_folder.parent)
+
+
+def test_a_quantity_of_several_traces_is_asked_for_with_its_trace(run_folder: Path) -> None:
+    dama = pl.read_parquet(run_folder / "traces" / "dama.parquet")
+    dama.rename({"terminal": "network"}).write_parquet(run_folder / "traces" / "ncc.parquet")
+    run = open_run(run_folder)
+    with pytest.raises(InputError, match='"dama.queue" or "ncc.queue"'):
+        run.trace("queue")
+    assert run.trace("ncc.queue").columns == ["time", "network", "queue"]
+
+
+def test_a_killed_run_shows_what_it_had(run_folder: Path) -> None:
+    (run_folder / "summary.json").unlink()
+    (run_folder / "flows.parquet").unlink()
+    (run_folder / "traces" / "tcp.parquet").write_bytes(b"PAR1 and no more")
+    run = open_run(run_folder)
+    assert run.summary == {} and "tcp" not in run.traces and "delivery" in run.traces
+    with pytest.raises(InputError, match=r"flows\.parquet cannot be read"):
+        _ = run.flows
+
+
+def test_the_results_of_a_flow_have_its_terminals_efficiency_and_its_prediction(run_folder: Path) -> None:
+    (flow,) = flow_results(open_run(run_folder))
+    assert flow.efficiency == pytest.approx(0.47) and flow.timeouts == 0 and flow.completed is None
+    assert flow.predicted_rtt == pytest.approx(0.5 + 0.094 * 6)
+
+
+def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
+    run = open_run(write_run(tmp_path / "stopped", status="incomplete"))
+    assert not run.complete and "incomplete" in repr(run)
