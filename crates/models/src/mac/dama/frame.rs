@@ -132,6 +132,9 @@ impl Assignment {
     /// slots when there is none.
     #[inline]
     pub fn first_from(&self, frame: &Frame, since: Span) -> u32 {
+        if since == Span::ZERO {
+            return 0;
+        }
         let in_frame = since / frame.length;
         if in_frame >= u64::from(frame.frames) {
             return self.count() * frame.frames;

@@ -42,10 +42,10 @@ impl Allocator for Proportional {
         let mut left = capacity;
         self.order.clear();
         for (place, demand) in demands.iter().enumerate() {
-            let share = u128::from(capacity) * u128::from(demand.slots) * ONE as u128 / u128::from(total);
-            let whole = (share / ONE as u128) as u32;
+            let product = u64::from(capacity) * u64::from(demand.slots);
+            let (whole, rest) = ((product / total) as u32, product % total);
             let owed = &mut self.owed[usize::from(demand.terminal)];
-            *owed += (share % ONE as u128) as i64;
+            *owed += fraction(rest, total);
             self.order.push((*owed, place as u32));
             grants.push(whole);
             left -= whole;
@@ -61,6 +61,16 @@ impl Allocator for Proportional {
 
 /// One slot in the fractions that are carried over.
 const ONE: i64 = 1 << 32;
+
+/// `part / whole` in these fractions; `part` is less.
+fn fraction(part: u64, whole: u64) -> i64 {
+    // 64-bit division is several times faster than 128-bit, and total demands seldom need more.
+    if whole <= 1 << 32 {
+        ((part << 32) / whole) as i64
+    } else {
+        ((u128::from(part) << 32) / u128::from(whole)) as i64
+    }
+}
 
 #[cfg(test)]
 mod tests {
