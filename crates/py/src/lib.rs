@@ -1,0 +1,113 @@
+//! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
+//! describes it.
+
+mod error;
+mod lists;
+
+use bentpipe_engine::presets;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_scenario::{load as load_scenario, Loaded, Source};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+fn read(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: &[String],
+) -> PyResult<Loaded<Scenario>> {
+    let source = match (source, text) {
+        (name, Some(text)) => Source::Text { name: name.unwrap_or("scenario"), text },
+        (Some(path), None) => Source::File(Path::new(path)),
+        (None, None) => return Err(PyTypeError::new_err("neither a path nor a text")),
+    };
+    load_scenario(source, &presets::all(), overrides).map_err(|refused| error::refused(py, &refused))
+}
+
+/// Reads, overrides, resolves and validates a scenario.
+#[pyfunction]
+fn load(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let scenario = &loaded.value;
+    let network = bentpipe_engine::instantiate(scenario, scenario.seed.value(), 0, Default::default());
+    Ok(json!({
+        "scenario": loaded.to_json(),
+        "toml": loaded.to_toml(),
+        "nodes": scenario.nodes(),
+        "stages": network.names().len(),
+        "warnings": [],
+    })
+    .to_string())
+}
+
+/// Runs a scenario in virtual time and writes the run folder, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+fn simulate(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    run: u64,
+    out: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let given: Value = serde_json::from_str(options_json)
+        .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
+    let command = given["command"].as_array().map_or(Vec::new(), |words| {
+        words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    });
+    let started = given["started"].as_str().map(str::to_owned);
+    let options = bentpipe_sim::Options { seed, run, command, started };
+    let mut failure = None;
+    let mut tell = |fraction: f64| {
+        let Some(progress) = &progress else { return ControlFlow::Continue(()) };
+        Python::attach(|py| {
+            let answer = progress.call1(py, (fraction,)).and_then(|answer| answer.extract::<bool>(py));
+            match answer {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) => ControlFlow::Break(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    };
+    let simulated =
+        py.detach(|| bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, &mut tell));
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    simulated.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(std::fs::read_to_string(out.join("summary.json"))?)
+}
+
+/// The engine's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::variants, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)
+}

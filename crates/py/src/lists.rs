@@ -1,0 +1,60 @@
+//! What there is to choose from, as JSON: the schema, presets, tables, congestion controls.
+
+use bentpipe_core::Table;
+use bentpipe_engine as engine;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+
+/// The scenario's JSON Schema.
+#[pyfunction]
+pub fn schema() -> String {
+    serde_json::to_string_pretty(&engine::schema::of_scenario()).expect("a schema is plain data")
+}
+
+/// Name, what it is, and TOML text of each preset.
+#[pyfunction]
+pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
+    engine::presets::PRESETS.iter().map(|preset| (preset.name, preset.about(), preset.text)).collect()
+}
+
+/// Every trace and report table with its columns.
+#[pyfunction]
+pub fn tables() -> String {
+    let list = |tables: &[&Table]| tables.iter().map(|table| describe(table)).collect::<Vec<_>>();
+    json!({"traces": list(engine::tables::TRACES), "reports": list(engine::tables::REPORTS)}).to_string()
+}
+
+fn describe(table: &Table) -> Value {
+    let column = |column: &bentpipe_core::Column| {
+        let kind = if column.whole { "whole" } else { "real" };
+        json!({"name": column.name, "unit": column.unit, "kind": kind, "about": column.about})
+    };
+    let columns: Vec<_> = table.columns.iter().map(column).collect();
+    json!({"name": table.name, "entity": table.entity, "about": table.about, "columns": columns})
+}
+
+/// The congestion control variants that are compiled in.
+#[pyfunction]
+pub fn variants() -> String {
+    let variants: Vec<_> = bentpipe_congestion::variants()
+        .iter()
+        .map(|variant| {
+            let parameters = variant.parameters.iter().map(|parameter| {
+                json!({
+                    "name": parameter.name,
+                    "default": parameter.default,
+                    "min": parameter.min,
+                    "max": parameter.max,
+                    "about": parameter.about,
+                })
+            });
+            json!({
+                "name": variant.name,
+                "about": variant.about,
+                "source": variant.source,
+                "parameters": parameters.collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!(variants).to_string()
+}

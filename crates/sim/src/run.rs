@@ -1,0 +1,146 @@
+//! One run of a scenario on the virtual clock.
+
+use crate::flows;
+use bentpipe_core::{Recorder, Report, Time, Totals};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::{instantiate, Network};
+use bentpipe_results::{
+    CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
+};
+use cpu_time::ThreadTime;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What to do besides what the scenario says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Seed instead of the scenario's.
+    pub seed: Option<u64>,
+    /// Number of the replication: other random streams under the same seed.
+    pub run: u64,
+    /// Command line, for the provenance.
+    pub command: Vec<String>,
+    /// When the run starts, in UTC as of RFC 3339, for the provenance.
+    pub started: Option<String>,
+}
+
+/// What came of a run.
+pub struct Simulated {
+    /// What the stages reported.
+    pub report: Report,
+    /// Packets created, consumed, dropped.
+    pub totals: Totals,
+    /// Whether the run reached its end; it was interrupted otherwise.
+    pub complete: bool,
+    /// What it took.
+    pub cost: Cost,
+}
+
+/// Why a run has no results.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(#[from] pub ResultsError);
+
+/// How many times in a run the clock stops to look at the world: progress, interruption, a full disk.
+const LOOKS: u64 = 1000;
+
+/// Longest time between two reports of progress.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// Simulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run.
+/// `progress` is told the fraction done about ten times a second and stops the run by breaking.
+///
+/// # Errors
+/// The folder cannot be made or written. What was written before stays readable and is marked incomplete.
+#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
+pub fn simulate(
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Simulated, Error> {
+    let seed = options.seed.unwrap_or(scenario.seed.value());
+    let mut provenance = Provenance::new("simulate", seed, options.run);
+    provenance.command.clone_from(&options.command);
+    provenance.started.clone_from(&options.started);
+    let mut folder = RunFolder::create(out, Existing::Replace, text, provenance)?;
+    let recorder = match scenario.record.traces.is_empty() {
+        true => Recorder::default(),
+        false => Recorder::new(Box::new(folder.traces()?)),
+    };
+    let mut network = instantiate(scenario, seed, options.run, recorder);
+    if !scenario.record.capture.is_empty() {
+        let snap = Some(scenario.record.capture_bytes.value() as u32);
+        let capture = folder.capture(&scenario.record.capture, CaptureOptions { snap, epoch: 0 })?;
+        network.out().set_capture(Some(Box::new(capture)));
+    }
+    let end = Time::ZERO + scenario.duration;
+    let mut last = Instant::now();
+    let driven = drive(&mut network, end, &mut |now| {
+        if folder.failed() {
+            return ControlFlow::Break(());
+        }
+        if last.elapsed() >= PROGRESS {
+            last = Instant::now();
+            return progress(now.as_secs_f64() / end.as_secs_f64());
+        }
+        ControlFlow::Continue(())
+    });
+    network.out().set_capture(None);
+    network.out().recorder().finish();
+    let report = network.report(driven.reached);
+    let totals = network.out().totals().clone();
+    let flows = flows::columns(scenario, &report, driven.reached);
+    let outcome = Outcome {
+        duration: driven.reached.since(Time::ZERO),
+        report: &report,
+        totals: &totals,
+        held: network.held(),
+        stages: network.names(),
+        flows: &flows,
+    };
+    folder.outcome(&outcome)?;
+    let complete = driven.reached == end;
+    let ending = match complete {
+        true => Ending::Complete,
+        false => Ending::Incomplete(format!("interrupted at {:?}", driven.reached)),
+    };
+    let cost = Cost {
+        simulated: driven.reached.since(Time::ZERO),
+        events: network.events(),
+        wall_seconds: driven.wall.as_secs_f64(),
+        cpu_seconds: driven.cpu.as_secs_f64(),
+    };
+    folder.finish(ending, cost)?;
+    Ok(Simulated { report, totals, complete, cost })
+}
+
+/// How far [`drive`] came and what that took.
+#[derive(Clone, Copy, Debug)]
+pub struct Driven {
+    /// The moment reached.
+    pub reached: Time,
+    /// Real time.
+    pub wall: Duration,
+    /// Processor time of this thread.
+    pub cpu: Duration,
+}
+
+/// Runs `network` on the virtual clock up to `end`, calling `look` now and then with the moment reached, and ends
+/// early when that breaks.
+#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
+pub fn drive(network: &mut Network, end: Time, look: &mut dyn FnMut(Time) -> ControlFlow<()>) -> Driven {
+    let (wall, cpu) = (Instant::now(), ThreadTime::now());
+    let stride = end.since(Time::ZERO) / LOOKS;
+    let mut reached = Time::ZERO;
+    for index in 1..=LOOKS {
+        reached = if index == LOOKS { end } else { Time::ZERO + stride * index };
+        network.run_until(reached);
+        if index < LOOKS && look(reached).is_break() {
+            break;
+        }
+    }
+    Driven { reached, wall: wall.elapsed(), cpu: cpu.elapsed() }
+}
