@@ -31,6 +31,7 @@ def new(
 ) -> None:
     """Write a commented scenario from a preset."""
     from bentpipe import _native
+    from bentpipe.beginnings import scenario_from
 
     from .output import print_json, print_table, write_text
 
@@ -48,13 +49,14 @@ def new(
     if preset not in presets:
         raise unknown("preset", preset, presets)
     about, text = presets[preset]
+    scenario = scenario_from(preset, about, text)
     file = out or Path(f"{preset}.toml")
     if json:
-        print_json({"name": preset, "about": about, "toml": text})
+        print_json({"name": preset, "about": about, "toml": scenario})
     elif str(file) == "-":
-        typer.echo(text.rstrip("\n"))
+        typer.echo(scenario.rstrip("\n"))
     elif file.exists():
         raise InputError(f"{file} exists and is left alone: choose another name with --out")
     else:
-        write_text(file, text)
+        write_text(file, scenario)
         typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)

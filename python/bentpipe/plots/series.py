@@ -107,6 +107,9 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
         if index >= len(axes) - 2:
             one.set_xlabel("time (s)")
             one.tick_params(labelbottom=True)
+    # The panels share their axis, but each has fixed it at what it shows.
+    axes[0].autoscale(axis="y")
+    axes[0].set_ylim(bottom=0)
     axes[0].set_xlim(left=0)
     return figure
 

@@ -1,0 +1,77 @@
+"""Scenarios to begin with: a preset, and around it what a scenario needs to be run, with words about each part."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from .path import path_of
+from .quantities import span_text
+
+
+def scenario_from(preset: str, about: str, text: str) -> str:
+    """A commented scenario on top of a preset, whose TOML text is ``text``.
+
+    If the preset says nothing of flows, one bulk transfer goes between its ends; its text stands at the end as
+    comments, for what may be overridden.
+    """
+    fragment = tomllib.loads(text)
+    parts = [
+        f"# {about}",
+        "#",
+        "# Quantities are texts with a unit. Try:  bentpipe check FILE,  bentpipe simulate FILE,  bentpipe predict FILE",
+        "",
+        f"name = {_quoted(f'My {preset}')}",
+        *([] if "duration" in fragment else [f"duration = {_quoted(_duration(fragment))}"]),
+        "seed = 1                             # the same seed gives the same results, byte for byte",
+        f"preset = {_quoted(preset)}",
+        "",
+    ]
+    if "flow" not in fragment:
+        origin, destination = _ends(fragment)
+        parts += [
+            "[[flow]]",
+            'name = "transfer"',
+            f"from = {_quoted(origin)}",
+            f"to = {_quoted(destination)}",
+            'app = { kind = "bulk" }              # endless; with size = "12 MB" it ends',
+            "",
+            "[flow.transport]",
+            'kind = "tcp"',
+            'congestion = "reno"                  # bentpipe schema lists them all',
+            "initial_window = 10                  # segments",
+            "",
+        ]
+    parts += [
+        "# What the preset says. Take a line out of the comment, with its [table], to say something else.",
+        "#",
+        *(f"# {line}".rstrip() for line in text.strip().splitlines()),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
+    """Where a first flow may go: along the first link, or from the first terminal to its gateway."""
+    for link in fragment.get("link", []):
+        return link["from"], link["to"]
+    for network in fragment.get("network", {}).values():
+        first = network["terminals"][0]
+        if not isinstance(first, str):
+            first = first.get("name") or f"{first['prefix']}1"
+        return first, network["gateway"]
+    raise ValueError("the preset has neither a link nor a network")
+
+
+def _duration(fragment: Mapping[str, Any]) -> str:
+    """A minute, or a hundred round trips where that is longer."""
+    try:
+        there_and_back_s = 2 * path_of(fragment, *_ends(fragment)).delay_s
+    except KeyError:
+        # A fragment leaves to the defaults what it does not say.
+        there_and_back_s = 0.0
+    return span_text(max(60.0, 100 * there_and_back_s))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

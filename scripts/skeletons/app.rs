@@ -1,0 +1,59 @@
+//! {Title}: what is said, in a sentence.
+//!
+//! Source, deviations, limits.
+//!
+//! ```toml
+//! app = { kind = "{kebab}", size = "12 MB" }
+//! ```
+
+use super::{Actions, App, End, Event};
+use bentpipe_core::{Problems, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// How much to send.
+    pub size: Size,
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, _problems: &mut Problems) {}
+}
+
+struct Source {
+    bytes: u64,
+}
+
+struct Destination;
+
+pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
+    match end {
+        End::Source => Box::new(Source { bytes: config.size.bytes() }),
+        End::Destination => Box::new(Destination),
+    }
+}
+
+impl App for Source {
+    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = true,
+            Event::Connected => {
+                actions.send = self.bytes;
+                actions.close = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl App for Destination {
+    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+        if event == Event::PeerClosed {
+            actions.close = true;
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! {Title}: which transmissions the channel spoils, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! error = { kind = "{kebab}", probability = 0.01 }
+//! ```
+
+use super::Process;
+use bentpipe_core::{Fraction, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Probability that a unit is spoiled.
+    pub probability: Fraction,
+}
+
+struct {Camel} {
+    probability: f64,
+}
+
+pub(super) fn build(config: &Config) -> Box<dyn Process> {
+    Box::new({Camel} { probability: config.probability.value() })
+}
+
+impl Process for {Camel} {
+    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+        stream.chance(self.probability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    #[test]
+    fn the_share_of_spoiled_units_is_the_probability() {
+        let config: Config = serde_json::from_str(r#"{"probability": 0.1}"#).unwrap();
+        let mut process = build(&config);
+        let mut stream = Streams::new(1, 0).stream("test");
+        let spoiled = (0..100_000).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count();
+        assert!((9_500..10_500).contains(&spoiled), "{spoiled}");
+    }
+}

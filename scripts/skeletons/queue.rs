@@ -1,0 +1,46 @@
+//! {Title}: who is admitted, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! queue = { kind = "{kebab}", packets = 417 }
+//! ```
+
+use super::{Admission, Backlog, Verdict};
+use bentpipe_core::{Count, DropReason, Packet, Problems, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The discipline refused the packet.
+pub const REFUSED: DropReason = DropReason::new("refused by {words}");
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The most packets that wait.
+    pub packets: Count<1, 1_000_000_000>,
+}
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, _problems: &mut Problems) {}
+}
+
+struct {Camel} {
+    packets: u64,
+}
+
+pub(super) fn build(config: &Config) -> Box<dyn Admission> {
+    Box::new({Camel} { packets: config.packets.value() })
+}
+
+impl Admission for {Camel} {
+    fn admit(&mut self, _now: Time, _packet: &mut Packet, backlog: Backlog, _stream: &mut Stream) -> Verdict {
+        if backlog.packets < self.packets {
+            Verdict::Admit
+        } else {
+            Verdict::Drop(REFUSED)
+        }
+    }
+}
