@@ -1,10 +1,14 @@
-//! How fast traces are written: rows of a TCP-like trace through the recorder, the channel and the Parquet files.
+//! How fast results are written: rows of a TCP-like trace through the recorder, the channel and the Parquet files,
+//! and packets into a capture.
 //!
-//! `cargo bench -p bentpipe-results [ROWS]`. Prints values per second of wall and of processor time (both threads),
-//! bytes per value, and the peak memory of the process.
+//! `cargo bench -p bentpipe-results [ROWS]`. Prints values per second of wall and of processor time (all threads),
+//! bytes per value, nanoseconds per packet, and the peak memory of the process.
 
-use bentpipe_core::{Column, Recorder, Sink, Span, Table, Time};
-use bentpipe_results::Traces;
+use bentpipe_core::{
+    Body, Capture, Column, Ecn, FlowId, NodeId, Packet, Recorder, Segment, SegmentFlags, Sink, Span, Table,
+    Time,
+};
+use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
 use std::fs;
 use std::path::Path;
 
@@ -57,6 +61,43 @@ fn main() {
         size as f64 / values,
         status("VmHWM:")
     );
+    for snap in [None, Some(96)] {
+        let packets = 500_000;
+        let (_, cpu) = measured(|| capture(&root, snap, packets));
+        println!("capture, snap {snap:?}: {:.0} ns/packet of processor time", cpu * 1e9 / f64::from(packets));
+        fs::remove_dir_all(&root).expect("the folder that was just made");
+    }
+}
+
+/// Captures data segments of 1500 bytes.
+fn capture(root: &Path, snap: Option<u32>, packets: u32) {
+    let provenance = Provenance::new("bench", 0, 0);
+    let mut folder = RunFolder::create(root, Existing::Refuse, "", provenance).expect("an empty folder");
+    let options = CaptureOptions { snap, epoch: 0 };
+    let mut capture = folder.capture(&["st1".to_owned()], options).expect("room on disk");
+    let segment = Segment {
+        flags: SegmentFlags::ACK,
+        payload: 1448,
+        timestamps: Some((1, 2)),
+        window: 65_535,
+        ..Segment::default()
+    };
+    let mut packet = Packet {
+        birth: Time::ZERO,
+        number: 0,
+        size: 1500,
+        flow: FlowId(0),
+        source: NodeId(0),
+        destination: NodeId(1),
+        dscp: 0,
+        ecn: Ecn::NotEct,
+        body: Body::Segment(segment),
+    };
+    for number in 0..packets {
+        packet.number = number;
+        capture.packet(0, Time::from_nanos(u64::from(number) * 12_000), &packet);
+    }
+    folder.finish(Ending::Complete, Default::default()).expect("room on disk");
 }
 
 fn record(mut recorder: Recorder, rows: u64) {
