@@ -39,11 +39,11 @@ pub static DESTINATION: Table = Table {
     ],
 };
 
-/// Statistics of spans in fixed memory: exact mean and extremes, percentiles to three significant digits
-/// (HdrHistogram, 1 us to 10 h).
+/// Statistics of spans in bounded memory: exact mean and extremes, percentiles to three significant digits
+/// (HdrHistogram of microseconds, some 50 kB for samples of seconds and nothing before the first).
 #[derive(Clone, Debug)]
 pub struct SpanStatistics {
-    histogram: Histogram<u64>,
+    histogram: Option<Box<Histogram<u32>>>,
     sum: u128,
     min: Span,
     max: Span,
@@ -51,23 +51,18 @@ pub struct SpanStatistics {
 
 impl Default for SpanStatistics {
     fn default() -> SpanStatistics {
-        let histogram = Histogram::new_with_bounds(1, 36_000_000_000, 3).expect("the bounds are constants");
-        SpanStatistics { histogram, sum: 0, min: Span::MAX, max: Span::ZERO }
+        SpanStatistics { histogram: None, sum: 0, min: Span::MAX, max: Span::ZERO }
     }
 }
 
 impl SpanStatistics {
-    /// Percentiles to two significant digits, in memory that grows with the largest sample (16 kB for seconds): for
-    /// statistics of which a run has thousands.
-    pub fn small() -> SpanStatistics {
-        let histogram = Histogram::new(2).expect("the number of digits is a constant");
-        SpanStatistics { histogram, ..SpanStatistics::default() }
-    }
-
     /// Adds one sample.
     #[inline]
     pub fn add(&mut self, span: Span) {
-        self.histogram.saturating_record(span.as_micros());
+        let histogram = self
+            .histogram
+            .get_or_insert_with(|| Box::new(Histogram::new(3).expect("the number of digits is a constant")));
+        histogram.record(span.as_micros()).expect("the histogram grows with its samples");
         self.sum += u128::from(span.as_nanos());
         self.min = self.min.min(span);
         self.max = self.max.max(span);
@@ -75,7 +70,7 @@ impl SpanStatistics {
 
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.as_ref().map_or(0, |histogram| histogram.len())
     }
 
     /// Mean in seconds; NaN without samples.
@@ -88,10 +83,9 @@ impl SpanStatistics {
 
     /// Percentile (0 to 100) in seconds; NaN without samples.
     pub fn percentile(&self, percent: f64) -> f64 {
-        match self.count() {
-            0 => f64::NAN,
-            _ => self.histogram.value_at_percentile(percent) as f64 / 1e6,
-        }
+        self.histogram
+            .as_ref()
+            .map_or(f64::NAN, |histogram| histogram.value_at_percentile(percent) as f64 / 1e6)
     }
 
     /// Smallest sample in seconds; NaN without samples.
@@ -179,5 +173,34 @@ impl DestinationCounters {
             self.delay.max(),
         ];
         report.row(&DESTINATION, flow, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_hold_from_microseconds_to_hours() {
+        for scale in [1, 1_000, 1_000_000, 100_000_000] {
+            let mut statistics = SpanStatistics::default();
+            for sample in 1..=100 {
+                statistics.add(Span::from_micros(sample * scale));
+            }
+            let unit = scale as f64 / 1e6;
+            for (found, expected) in [
+                (statistics.mean(), 50.5),
+                (statistics.percentile(50.0), 50.0),
+                (statistics.percentile(95.0), 95.0),
+                (statistics.max(), 100.0),
+                (statistics.min(), 1.0),
+            ] {
+                assert!(
+                    (found / unit - expected).abs() < 0.1,
+                    "{found} s where {expected} x {unit} s was expected"
+                );
+            }
+        }
+        assert!(SpanStatistics::default().mean().is_nan());
     }
 }

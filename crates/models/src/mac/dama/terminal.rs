@@ -158,7 +158,7 @@ struct Counters {
     requested: u64,
     assigned: u64,
     late: u64,
-    delay: Option<Box<SpanStatistics>>,
+    delay: SpanStatistics,
 }
 
 impl Terminal {
@@ -311,7 +311,7 @@ impl Terminal {
         let Waiting { arrival, packet, .. } = self.queue.pop_front().expect("there is a first packet");
         let slot = ((self.position - 1) / slot_bytes) as u32;
         let end = self.superframe_start + self.assignment.end_of(frame, slot);
-        self.counters.delay.get_or_insert_with(|| Box::new(SpanStatistics::small())).add(end.since(arrival));
+        self.counters.delay.add(end.since(arrival));
         self.flying.push_back((end + self.parts.timing.one_way, packet));
         true
     }
@@ -443,17 +443,16 @@ impl Stage for Terminal {
         let Counters { used, queue_drops, error_drops, requests, requested, assigned, late, delay } =
             &self.counters;
         let capacity = self.total_capacity(now);
-        let delay = |value: fn(&SpanStatistics) -> f64| delay.as_deref().map_or(f64::NAN, value);
         let values = [
             capacity as f64,
             *used as f64,
             if capacity == 0 { f64::NAN } else { *used as f64 / capacity as f64 },
-            self.counters.delay.as_ref().map_or(0, |delay| delay.count()) as f64,
+            self.counters.delay.count() as f64,
             *queue_drops as f64,
             *error_drops as f64,
-            delay(SpanStatistics::mean),
-            delay(|delay| delay.percentile(95.0)),
-            delay(SpanStatistics::max),
+            delay.mean(),
+            delay.percentile(95.0),
+            delay.max(),
             *requests as f64,
             *requested as f64,
             *assigned as f64,
