@@ -2,6 +2,8 @@
 
 #[path = "tcp/bulk.rs"]
 mod bulk;
+#[path = "tcp/hostile.rs"]
+mod hostile;
 #[path = "tcp/path.rs"]
 mod path;
 #[path = "tcp/reno.rs"]

@@ -6,7 +6,8 @@
 //!   a SYN-ACK is not scaled, so the first flight towards the end that opened is at most 65535 bytes, as in reality.
 //! - Lost SYN, SYN-ACK and last ACK of the handshake: each is repaired by the retransmission of the SYN or SYN-ACK or by
 //!   the first data. The time-out doubles from `rto_initial`.
-//! - Either end or both may close; TIME-WAIT lasts 60 s as in Linux and needs no timer, since it only answers.
+//! - Either end or both may close; TIME-WAIT lasts 60 s after the last segment, as in Linux
+//!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
 //! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a SYN, is
 //!   answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC 1337).
 //! - A connection that fails says why: [`Failure`].
@@ -329,7 +330,7 @@ impl Connection {
                 self.reset_in_answer(segment);
                 return;
             }
-            if fin {
+            if flags.contains(SegmentFlags::ACK) {
                 self.time_wait_end = now + TIME_WAIT;
             }
         }

@@ -1,0 +1,314 @@
+//! Any pattern of loss, reordering, duplication and delay: the byte stream arrives intact in both directions, or
+//! the connection ends with a named reason; no window is exceeded and no timer lies in the past.
+
+use super::reno::Reno;
+use bentpipe_core::{
+    Body, Count, FlowId, NodeId, Outbox, Packet, Port, Segment, SegmentFlags, SegmentOptions, Size, Span,
+    Stage, Stream, Streams, Time,
+};
+use bentpipe_models::app::{Actions, App, End, Event};
+use bentpipe_models::transport::hosting::Site;
+use bentpipe_models::transport::tcp::config::{Config, Recovery};
+use bentpipe_models::transport::tcp::connection::{Connection, Phase};
+use bentpipe_models::transport::tcp::endpoint::{Endpoint, Probes};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Sends its bytes and closes; the destination at once or when the source has closed.
+struct Talker {
+    bytes: u64,
+    opens: bool,
+    waits: bool,
+}
+
+impl App for Talker {
+    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = self.opens,
+            Event::Connected => {
+                actions.send = self.bytes;
+                actions.close = !self.waits;
+            }
+            Event::PeerClosed => actions.close = true,
+            _ => {}
+        }
+    }
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Arrives,
+    Lost,
+    Late(u16),
+    Twice(u16),
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => Just(Fate::Arrives),
+        2 => Just(Fate::Lost),
+        2 => (1u16..3000).prop_map(Fate::Late),
+        1 => (0u16..3000).prop_map(Fate::Twice),
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let initial = prop_oneof![Just(0u64), Just(u64::from(u32::MAX) - 3000), Just(1 << 31)];
+    (any::<[bool; 4]>(), 1u64..20, prop_oneof![Just(None), (1000u64..20_000).prop_map(Some)], initial)
+        .prop_map(|([sack, delayed_ack, timestamps, linux], initial_window, window, initial)| Config {
+            segment_size: Count::new(1000),
+            recovery: if sack { Recovery::Sack } else { Recovery::Newreno },
+            delayed_ack,
+            timestamps,
+            initial_window: Count::new(initial_window),
+            receive_window: window.map(Size::from_bytes),
+            initial_sequence: Some(Count::new(initial)),
+            rto_min: if linux { Span::from_millis(200) } else { Span::from_secs(1) },
+            ..Config::default()
+        })
+}
+
+/// One direction, as seen by an observer who knows all segments.
+#[derive(Default)]
+struct Observed {
+    /// Positions that have arrived, by start.
+    arrived: BTreeMap<u64, u64>,
+    /// Right edge of the window, as far as its sender can know it.
+    edge: u64,
+    end: u64,
+}
+
+impl Observed {
+    fn contiguous(&self) -> u64 {
+        let mut next = 1;
+        for (&start, &end) in &self.arrived {
+            if start > next {
+                break;
+            }
+            next = next.max(end);
+        }
+        next - 1
+    }
+}
+
+struct World {
+    now: Time,
+    ends: [Endpoint; 2],
+    /// By arrival and order: to which end, and what.
+    flying: BTreeMap<(Time, u64), (usize, Packet)>,
+    observed: [Observed; 2],
+    fates: [std::vec::IntoIter<Fate>; 2],
+    sent: u64,
+    out: Outbox,
+    initial: u32,
+}
+
+const DELAY: Span = Span::from_millis(100);
+
+impl World {
+    fn new(config: &Config, bytes: [u64; 2], waits: bool, fates: [Vec<Fate>; 2]) -> World {
+        let build = |end: usize| {
+            let site = Site {
+                flow: FlowId(0),
+                name: "flow".to_owned(),
+                node: NodeId(end as u16),
+                peer: NodeId(1 - end as u16),
+                end: [End::Source, End::Destination][end],
+                start: Time::ZERO,
+                dscp: 0,
+                capture: None,
+            };
+            let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });
+            let stream = Streams::new(1, end as u64).stream("test");
+            Endpoint::new(site, config, app, Box::<Reno>::default(), stream, Probes::default())
+        };
+        World {
+            now: Time::ZERO,
+            ends: [build(0), build(1)],
+            flying: BTreeMap::new(),
+            observed: Default::default(),
+            fates: fates.map(Vec::into_iter),
+            sent: 0,
+            out: Outbox::default(),
+            initial: config.initial_sequence.unwrap().value() as u32,
+        }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..200_000 {
+            let arrival = self.flying.first_key_value().map(|((time, _), _)| *time);
+            let wake = self.ends.iter().filter_map(|end| end.next_wake()).min();
+            let Some(next) = arrival.into_iter().chain(wake).min() else { return };
+            assert!(next >= self.now, "a timer lies in the past");
+            self.now = next;
+            if arrival == Some(next) {
+                let (_, (end, packet)) = self.flying.pop_first().unwrap();
+                self.arrive(end, packet);
+                continue;
+            }
+            for end in 0..2 {
+                if self.ends[end].next_wake() == Some(next) {
+                    self.ends[end].wake(next, &mut self.out);
+                    self.launch(end);
+                }
+            }
+        }
+        panic!("it never ends");
+    }
+
+    fn position(&self, number: u32) -> u64 {
+        // No test sends so much that positions do not follow from numbers.
+        u64::from(number.wrapping_sub(self.initial))
+    }
+
+    fn arrive(&mut self, end: usize, packet: Packet) {
+        let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
+        let start = self.position(segment.sequence);
+        if segment.payload > 0 {
+            let until = start + u64::from(segment.payload);
+            let known = self.observed[1 - end].arrived.entry(start).or_default();
+            *known = until.max(*known);
+        }
+        if segment.flags.contains(SegmentFlags::ACK) {
+            let edge = self.position(segment.acknowledgment) + u64::from(segment.window);
+            let observed = &mut self.observed[end];
+            observed.edge = observed.edge.max(edge);
+        }
+        if segment.flags.contains(SegmentFlags::SYN) {
+            let observed = &mut self.observed[end];
+            observed.edge = observed.edge.max(1 + u64::from(segment.window));
+        }
+        self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
+        self.launch(end);
+        let delivered = self.ends[end].delivered().delivered_bytes;
+        assert!(delivered <= self.observed[1 - end].contiguous(), "delivered what has not arrived");
+        if self.ends[end].connection().phase() != Phase::Listen {
+            assert!(self.ends[end].next_wake().is_none_or(|wake| wake >= self.now));
+        }
+    }
+
+    fn launch(&mut self, from: usize) {
+        while let Some(sent) = self.out.next_sent() {
+            let packet = sent.packet;
+            let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
+            let state = &self.ends[from].connection().sender().state;
+            assert!(state.sacked_out + state.lost_out <= state.packets_out);
+            assert!(state.retrans_out <= state.lost_out);
+            if segment.payload > 0 {
+                let until = self.position(segment.sequence) + u64::from(segment.payload);
+                assert!(until <= self.observed[from].edge, "beyond the receive window");
+                let observed = &mut self.observed[from];
+                if until > observed.end {
+                    observed.end = until;
+                    let flight = self.ends[from].connection().sender().in_flight();
+                    assert!(flight <= state.snd_cwnd, "beyond the congestion window");
+                }
+            }
+            let mut fly = |delay: Span, packet: Packet| {
+                self.sent += 1;
+                self.flying.insert((self.now + delay, self.sent), (1 - from, packet));
+            };
+            let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
+            match self.fates[from].next().unwrap_or(Fate::Arrives) {
+                Fate::Arrives => fly(DELAY, packet),
+                Fate::Lost => {}
+                Fate::Late(by) => fly(late(by), packet),
+                Fate::Twice(by) => {
+                    fly(DELAY, packet.clone());
+                    fly(late(by), packet);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_stream_arrives_intact_or_the_connection_says_why(
+        config in config(),
+        there in 0u64..60_000,
+        back_again in prop_oneof![Just(0u64), 0u64..20_000],
+        waits in any::<bool>(),
+        out in prop::collection::vec(fate(), 0..120),
+        back in prop::collection::vec(fate(), 0..120),
+    ) {
+        let bytes = [there, back_again];
+        let mut world = World::new(&config, bytes, waits, [out, back]);
+        world.run();
+        let failures = [0, 1].map(|end| world.ends[end].failure());
+        if failures == [None, None] {
+            for end in 0..2 {
+                prop_assert_eq!(world.ends[end].delivered().delivered_bytes, bytes[1 - end]);
+                let phase = world.ends[end].connection().phase();
+                prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
+            }
+        }
+        let totals = world.out.totals();
+        prop_assert!(totals.dropped.is_empty());
+    }
+
+    /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.
+    #[test]
+    fn any_segments_are_survived(
+        config in config(),
+        opens in any::<bool>(),
+        segments in prop::collection::vec(
+            (any::<u8>(), -3000i64..9000, -3000i64..9000, 0u16..3000, any::<u16>(),
+             prop::collection::vec((-3000i64..9000, -3000i64..9000), 0..4), any::<(bool, u32, u32)>(), 0u64..3000),
+            1..60
+        ),
+    ) {
+        let initial = config.initial_sequence.unwrap().value() as u32;
+        let mut connection = Connection::new(&config, Box::<Reno>::default(), initial, 1);
+        let mut now = Time::ZERO;
+        if opens { connection.open() } else { connection.listen() }
+        connection.send(100_000);
+        let number = |position: i64| initial.wrapping_add(position as u32);
+        // A handshake, so that most cases get past it.
+        let flags = if opens { 0x12 } else { 0x02 };
+        let mut incoming = vec![(Segment {
+            sequence: initial, acknowledgment: number(1), window: 5000, flags: SegmentFlags(flags),
+            options: Some(Box::new(SegmentOptions { sack_permitted: true, ..Default::default() })),
+            ..Segment::default()
+        }, 1)];
+        for (flags, sequence, acknowledgment, payload, window, blocks, (stamped, value, echo), wait) in segments {
+            let mut options = SegmentOptions::default();
+            for (left, right) in blocks {
+                options.sack.push(number(left), number(right));
+            }
+            // Resets and SYNs end most cases at once, so they are rare.
+            let flags = if flags < 8 { flags } else { flags & !0x06 | 0x10 };
+            incoming.push((Segment {
+                sequence: number(sequence), acknowledgment: number(acknowledgment), window: window.into(), payload,
+                flags: SegmentFlags(flags), timestamps: stamped.then_some((value, echo)),
+                options: Some(Box::new(options)),
+            }, wait));
+        }
+        for (segment, wait) in incoming {
+            let until = now + Span::from_millis(wait);
+            for _ in 0..1000 {
+                if connection.next_wake() > until {
+                    break;
+                }
+                prop_assert!(connection.next_wake() >= now);
+                now = connection.next_wake();
+                connection.wake(now);
+                while connection.next_event().is_some() {}
+                while connection.next_segment(now).is_some() {}
+            }
+            now = until;
+            connection.receive(now, &segment);
+            while connection.next_event().is_some() {}
+            let mut sent = 0;
+            while connection.next_segment(now).is_some() {
+                sent += 1;
+                prop_assert!(sent < 1000, "sending does not end");
+            }
+            let state = &connection.sender().state;
+            prop_assert!(state.sacked_out + state.lost_out <= state.packets_out);
+        }
+    }
+}
