@@ -1,5 +1,6 @@
 //! What TCP itself costs: both endpoints of a bulk flow, with packets handed from one to the other in memory. One
 //! element is one data packet with its acknowledgment, sender and receiver together.
+#![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[path = "../tests/tcp/reno.rs"]
 mod reno;
@@ -44,7 +45,14 @@ impl Pair {
                 capture: None,
             };
             let stream = Streams::new(1, 0).stream("bench");
-            Endpoint::new(site, config, app.build(end), Box::<reno::Reno>::default(), stream, Probes::default())
+            Endpoint::new(
+                site,
+                config,
+                app.build(end),
+                Box::<reno::Reno>::default(),
+                stream,
+                Probes::default(),
+            )
         };
         Pair {
             now: Time::ZERO,

@@ -18,7 +18,7 @@ use super::congestion::Congestion;
 use super::header::Numbering;
 use super::receiver::Receiver;
 use super::rtt::Estimator;
-use super::sender::{Ack, Chunk, Sender};
+use super::sender::{Ack, Chunk, News, Sender};
 use super::timer::Timer;
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
@@ -376,28 +376,22 @@ impl Connection {
     #[inline]
     fn take_acknowledgment(&mut self, now: Time, segment: &Segment, start: u64, occupies: bool) {
         let Some(position) = self.ours.position(segment.acknowledgment, self.sender.una()) else { return };
-        let mut blocks = [(0, 0); 4];
-        let mut count = 0;
-        if let Some(options) = &segment.options {
-            for &(left, right) in options.sack.as_slice() {
-                let near = self.sender.una();
-                if let (Some(left), Some(right)) =
-                    (self.ours.position(left, near), self.ours.position(right, near))
-                {
-                    blocks[count] = (left, right);
-                    count += 1;
-                }
-            }
-        }
         let echo = match segment.timestamps {
             Some((_, echo)) if self.timestamps => echoed(now, echo),
             _ => None,
         };
-        let ack =
-            Ack { position, window: segment.window, sequence: start, occupies, sack: &blocks[..count], echo };
-        if !self.sender.acknowledge(now, &ack) {
-            self.receiver.acknowledge_now();
-            return;
+        let ack = Ack { position, window: segment.window, sequence: start, occupies, sack: &[], echo };
+        let news = match &segment.options {
+            None => self.sender.acknowledge(now, &ack),
+            Some(options) => self.take_blocks(now, &ack, options),
+        };
+        match news {
+            News::Advanced => {}
+            News::Nothing => return,
+            News::NotSent => {
+                self.receiver.acknowledge_now();
+                return;
+            }
         }
         if !self.told_all_acknowledged && self.sender.all_acknowledged() {
             self.told_all_acknowledged = true;
@@ -407,6 +401,22 @@ impl Connection {
         if self.sender.fin_acknowledged() {
             self.fin_acknowledged(now);
         }
+    }
+
+    /// An acknowledgment with SACK blocks.
+    fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
+        let near = self.sender.una();
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for &(left, right) in options.sack.as_slice() {
+            if let (Some(left), Some(right)) =
+                (self.ours.position(left, near), self.ours.position(right, near))
+            {
+                blocks[count] = (left, right);
+                count += 1;
+            }
+        }
+        self.sender.acknowledge(now, &Ack { sack: &blocks[..count], ..*ack })
     }
 
     #[inline]
@@ -585,36 +595,35 @@ impl Connection {
 
     #[inline]
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut segment = self.bare(now, chunk.start);
-        segment.payload = chunk.payload as u16;
-        if chunk.fin {
-            segment.flags = segment.flags.with(SegmentFlags::FIN);
-        }
-        segment
+        let flags = if chunk.fin { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        self.segment(now, chunk.start, chunk.payload as u16, flags, None)
     }
 
     #[inline]
     fn acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
         let sack = self.receiver.sack_blocks(self.theirs);
-        let mut segment = self.bare(now, sequence);
-        if let Some(sack) = sack {
-            segment.options = Some(Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));
-        }
-        segment
+        let options = sack.map(|sack| Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));
+        self.segment(now, sequence, 0, SegmentFlags::ACK, options)
     }
 
-    /// An acknowledgment without payload.
-    #[inline]
-    fn bare(&mut self, now: Time, sequence: u64) -> Segment {
+    #[inline(always)]
+    fn segment(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        payload: u16,
+        flags: SegmentFlags,
+        options: Option<Box<SegmentOptions>>,
+    ) -> Segment {
         let (acknowledged, window) = self.receiver.acknowledgment();
         Segment {
             sequence: self.ours.number(sequence),
             acknowledgment: self.theirs.number(acknowledged),
             window,
-            payload: 0,
-            flags: SegmentFlags::ACK,
+            payload,
+            flags,
             timestamps: self.stamp(now, true),
-            options: None,
+            options,
         }
     }
 

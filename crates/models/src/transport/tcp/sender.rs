@@ -99,6 +99,17 @@ pub struct Sender {
     random: u64,
 }
 
+/// What an acknowledgment meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News {
+    /// It acknowledges what was not sent.
+    NotSent,
+    /// It acknowledges nothing new.
+    Nothing,
+    /// It acknowledges new data.
+    Advanced,
+}
+
 /// The same data was sent too often without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyRetries;
@@ -257,16 +268,21 @@ impl Sender {
         self.timer.stop();
     }
 
-    /// Takes an acknowledgment; false when it acknowledges what was not sent.
+    /// Takes an acknowledgment.
     #[inline]
-    pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> bool {
+    pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
+        self.probes = 0;
+        let outstanding = !self.scoreboard.is_empty();
+        if !outstanding && ack.position == self.una && ack.window == self.window {
+            // What every segment of the other end's data says.
+            self.window_from = self.window_from.max(ack.sequence);
+            return News::Nothing;
+        }
         if ack.position > self.nxt {
-            return false;
+            return News::NotSent;
         }
         self.stamp(now);
-        self.probes = 0;
         self.last_rtt = None;
-        let outstanding = !self.scoreboard.is_empty();
         let prior_in_flight = in_flight(&self.state);
         let lost_before = self.state.lost_out;
         let advanced = ack.position > self.una;
@@ -301,7 +317,11 @@ impl Sender {
         if outstanding {
             self.control(ack, advanced, delivered, prior_in_flight, lost_before);
         }
-        true
+        if advanced {
+            News::Advanced
+        } else {
+            News::Nothing
+        }
     }
 
     /// The next chunk that may be sent now, lost ones first.
