@@ -1,5 +1,5 @@
-//! What TCP itself costs: both endpoints of a bulk flow, with packets handed from one to the other in memory. One
-//! element is one data packet with its acknowledgment, sender and receiver together.
+//! What TCP itself costs: both endpoints of a bulk flow, with packets handed from one to the other in memory.
+//! One element is one data packet with its acknowledgment, sender and receiver together.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[path = "../tests/tcp/reno.rs"]
@@ -79,22 +79,22 @@ impl Pair {
             if self.now == data {
                 let (_, packet) = self.to_destination.pop_front().unwrap();
                 self.destination.receive(self.now, Port(0), packet, &mut self.out);
-                self.from_destination();
+                self.launch_acknowledgments();
             } else if self.now == acks {
                 let (_, packet) = self.to_source.pop_front().unwrap();
                 self.source.receive(self.now, Port(0), packet, &mut self.out);
-                self.from_source();
+                self.launch_data();
             } else if self.now == source {
                 self.source.wake(self.now, &mut self.out);
-                self.from_source();
+                self.launch_data();
             } else {
                 self.destination.wake(self.now, &mut self.out);
-                self.from_destination();
+                self.launch_acknowledgments();
             }
         }
     }
 
-    fn from_source(&mut self) {
+    fn launch_data(&mut self) {
         while let Some(sent) = self.out.next_sent() {
             let start = self.free.max(self.now);
             if start.since(self.now) > self.packet * self.buffer {
@@ -105,7 +105,7 @@ impl Pair {
         }
     }
 
-    fn from_destination(&mut self) {
+    fn launch_acknowledgments(&mut self) {
         while let Some(sent) = self.out.next_sent() {
             self.to_source.push_back((self.now + self.delay, sent.packet));
         }

@@ -26,8 +26,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from source to
-    /// destination; when data flows the other way too, its rows carry the name `NAME.reverse`.
+    /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from
+    /// source to destination; when data flows the other way too, its rows carry the name `NAME.reverse`.
     pub fn report(&self, sent: &SourceCounters, received: &DestinationCounters, report: &mut Report) {
         let reverse = || format!("{}.reverse", self.name);
         match self.end {

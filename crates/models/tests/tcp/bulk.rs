@@ -106,11 +106,26 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
         assert!((64..=70).contains(&most), "{recovery:?}: largest window {most}");
         assert!((30..=36).contains(&least), "{recovery:?}: smallest window {least}");
         assert_eq!(path.value("flow_source", "timeouts"), 0.0, "{recovery:?}");
-        // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the end of the reduction.
+        // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the end of the
+        // reduction.
         let calls = path.calls.lock().unwrap();
         let recovery = ["set_state 1", "ssthresh", "set_state 3", "set_state 0", "cwnd_event CompleteCwr"];
         assert_eq!(calls[..2], ["init", "cwnd_event TxStart"]);
         let first = calls.iter().position(|call| call == "set_state 1").unwrap();
         assert_eq!(calls[first..first + 5], recovery);
     }
+}
+
+#[test]
+fn sack_repairs_thousands_of_losses_of_one_overshoot_with_one_retransmission_each() {
+    // A pipe of 4167 segments and a buffer of as many; slow start overshoots both by about as much again.
+    let out = r#"{"rate": "100 Mbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 4167}}}"#;
+    let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
+    let mut path = Path::bulk(&Config { delayed_ack: false, ..Config::default() }, None, [out, back]);
+    path.run(seconds(20.0));
+    let dropped = path.out.totals().dropped.values().map(|held| held.packets).sum::<u64>();
+    assert!(dropped > 4000, "{dropped} dropped");
+    assert_eq!(path.value("flow_source", "retransmissions"), dropped as f64);
+    assert_eq!(path.value("flow_source", "timeouts"), 0.0);
+    assert_eq!(path.ends[SOURCE].connection().sender().state.ca_state, 0);
 }

@@ -1,5 +1,5 @@
-//! Any pattern of loss, reordering, duplication and delay: the byte stream arrives intact in both directions, or
-//! the connection ends with a named reason; no window is exceeded and no timer lies in the past.
+//! Any pattern of loss, reordering, duplication and delay: the byte stream arrives intact in both directions,
+//! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
 
 use super::reno::Reno;
 use bentpipe_core::{

@@ -11,9 +11,9 @@
 //! 0.000 event connected                  the application has been told
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK), positions counted from the
-//! initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed; `win`, `ts`
-//! and the options of a SYN are compared where they are given.
+//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK), positions counted from
+//! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
+//! `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
 use bentpipe_core::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time};

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 /// A TCP flow.
 ///
 /// ```toml
-/// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, initial_window = 1 }
+/// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, initial_window = 1
+/// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -18,15 +19,16 @@ pub struct Config {
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, i64>,
-    /// Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with timestamps.
+    /// Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with
+    /// timestamps.
     pub segment_size: Count<1, 65_000>,
     /// Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001.
     pub initial_window: Count<1, 1_000_000>,
     /// Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Count<2, 1_000_000_000>>,
-    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2); otherwise every
-    /// segment at once.
+    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2);
+    /// otherwise every segment at once.
     pub delayed_ack: bool,
     /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122.
     pub delayed_ack_timeout: Span,

@@ -1,28 +1,31 @@
-//! The state machine of a connection (RFC 9293, section 3.3.2), sans-I/O: segments, timers and the application's wishes go
-//! in; [`Connection::next_segment`] gives the segments to send, one at a time until there are none; and
-//! [`Connection::next_event`] what the application should hear.
+//! The state machine of a connection (RFC 9293, section 3.3.2), sans-I/O: segments, timers and the
+//! application's wishes go in; [`Connection::next_segment`] gives the segments to send, one at a time until
+//! there are none; and [`Connection::next_event`] what the application should hear.
 //!
-//! - Options of the SYN (MSS, window scale, SACK, timestamps) are in use when both ends sent them. The window of a SYN and
-//!   a SYN-ACK is not scaled, so the first flight towards the end that opened is at most 65535 bytes, as in reality.
-//! - Lost SYN, SYN-ACK and last ACK of the handshake: each is repaired by the retransmission of the SYN or SYN-ACK or by
-//!   the first data. The time-out doubles from `rto_initial`.
+//! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first flight
+//!   towards the end that opened is at most 65535 bytes, as in reality. Lost SYN, SYN-ACK and last ACK are
+//!   repaired by the retransmission of the SYN or SYN-ACK or by the first data.
 //! - Either end or both may close; TIME-WAIT lasts 60 s after the last segment, as in Linux
 //!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
-//! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a SYN, is
-//!   answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC 1337).
+//! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a
+//!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
+//!   1337).
 //! - A connection that fails says why: [`Failure`].
 //!
-//! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no keep-alive.
+//! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no
+//! keep-alive.
 
 use super::congestion::Congestion;
-use super::header::Numbering;
+use super::events::Events;
+use super::handshake::{Agreement, Handshake};
+use super::header::{self, Numbering};
 use super::receiver::Receiver;
-use super::rtt::Estimator;
 use super::sender::{Ack, Chunk, News, Sender};
-use super::timer::Timer;
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
 use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time};
+
+pub use super::events::{Event, Failure};
 
 /// States of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,42 +54,8 @@ pub enum Phase {
     LastAck,
 }
 
-/// Why a connection ended before its time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Failure {
-    /// The other end does not know the connection.
-    Reset,
-    /// No answer to the SYN or SYN-ACK.
-    Handshake,
-    /// The same data was retransmitted, or the closed window probed, too often.
-    TooManyRetries,
-}
-
-/// What the application should hear.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// The connection is established.
-    Connected,
-    /// So many bytes have arrived in order.
-    Received(u64),
-    /// Everything handed over is acknowledged.
-    AllAcknowledged,
-    /// The other end has closed its direction.
-    PeerClosed,
-    /// Our FIN is acknowledged.
-    Closed,
-    /// The connection has failed.
-    Failed(Failure),
-}
-
 /// How long TIME-WAIT lasts (Linux' TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Span = Span::from_secs(60);
-
-/// Milliseconds to the tick of the timestamp clock, in nanoseconds (Linux' TCP_TS_HZ).
-const TIMESTAMP_TICK: u64 = 1_000_000;
-
-/// The timestamp option, padded.
-const TIMESTAMP_BYTES: u32 = 12;
 
 /// The next segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,47 +72,21 @@ enum Pending {
 /// See the module.
 pub struct Connection {
     phase: Phase,
-    config: Config,
     ours: Numbering,
     theirs: Numbering,
     sender: Sender,
     receiver: Receiver,
     pending: Pending,
-    /// Options in use.
-    timestamps: bool,
-    sack: bool,
-    scale: bool,
-    segment_size: u32,
     handshake: Handshake,
+    /// Timestamps are in use.
+    timestamps: bool,
+    /// Window that a SYN can say.
+    syn_window: u32,
     /// Everything handed over was acknowledged, and the application knows it.
     told_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
     events: Events,
-}
-
-/// The retransmission of SYN or SYN-ACK.
-struct Handshake {
-    timer: Timer,
-    estimator: Estimator,
-    sent: Time,
-    /// Sent more than once, for whatever reason.
-    resent: bool,
-    /// Time-outs.
-    retransmissions: u32,
-    retries: u32,
-}
-
-/// Events that wait, in the order in which the application hears them.
-#[derive(Default)]
-struct Events {
-    any: bool,
-    connected: bool,
-    received: u64,
-    all_acknowledged: bool,
-    peer_closed: bool,
-    closed: bool,
-    failed: Option<Failure>,
 }
 
 impl Connection {
@@ -156,23 +99,13 @@ impl Connection {
             sender: Sender::new(config, congestion, initial, random),
             receiver: Receiver::new(config),
             pending: Pending::Nothing,
+            handshake: Handshake::new(config),
             timestamps: config.timestamps,
-            sack: config.recovery == config::Recovery::Sack,
-            scale: config.window_scaling,
-            segment_size: config.segment_size.value() as u32,
-            handshake: Handshake {
-                timer: Timer::stopped(),
-                estimator: Estimator::new(config),
-                sent: Time::MAX,
-                resent: false,
-                retransmissions: 0,
-                retries: config.syn_retries.value() as u32,
-            },
+            syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
             told_all_acknowledged: true,
             close_wanted: false,
             time_wait_end: Time::MAX,
             events: Events::default(),
-            config: config.clone(),
         }
     }
 
@@ -230,20 +163,19 @@ impl Connection {
     /// When to call [`Connection::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.timer.wake())
+        self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.next_wake())
     }
 
     /// A timer may have expired. Returns whether it was a time-out for data.
     pub fn wake(&mut self, now: Time) -> bool {
         self.receiver.wake(now);
-        if self.handshake.timer.expired(now) {
-            if self.handshake.retransmissions >= self.handshake.retries {
+        match self.handshake.wake(now) {
+            Ok(false) => {}
+            Ok(true) => self.pending = Pending::Syn,
+            Err(_) => {
                 self.fail(Failure::Handshake);
                 return false;
             }
-            self.handshake.retransmissions += 1;
-            self.handshake.estimator.back_off();
-            self.pending = Pending::Syn;
         }
         match self.sender.wake(now) {
             Ok(timed_out) => timed_out,
@@ -294,27 +226,7 @@ impl Connection {
     /// The next thing that the application should hear.
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
-        if !self.events.any {
-            return None;
-        }
-        let events = &mut self.events;
-        if std::mem::take(&mut events.connected) {
-            return Some(Event::Connected);
-        }
-        if events.received > 0 {
-            return Some(Event::Received(std::mem::take(&mut events.received)));
-        }
-        if std::mem::take(&mut events.all_acknowledged) {
-            return Some(Event::AllAcknowledged);
-        }
-        if std::mem::take(&mut events.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if std::mem::take(&mut events.closed) {
-            return Some(Event::Closed);
-        }
-        events.any = false;
-        events.failed.take().map(Event::Failed)
+        self.events.next()
     }
 
     /// Segments in the synchronised states, in the order of RFC 9293, section 3.10.7.4.
@@ -377,7 +289,7 @@ impl Connection {
     fn take_acknowledgment(&mut self, now: Time, segment: &Segment, start: u64, occupies: bool) {
         let Some(position) = self.ours.position(segment.acknowledgment, self.sender.una()) else { return };
         let echo = match segment.timestamps {
-            Some((_, echo)) if self.timestamps => echoed(now, echo),
+            Some((_, echo)) if self.timestamps => header::echoed(now, echo),
             _ => None,
         };
         let ack = Ack { position, window: segment.window, sequence: start, occupies, sack: &[], echo };
@@ -395,8 +307,7 @@ impl Connection {
         }
         if !self.told_all_acknowledged && self.sender.all_acknowledged() {
             self.told_all_acknowledged = true;
-            self.events.any = true;
-            self.events.all_acknowledged = true;
+            self.events.add(Event::AllAcknowledged);
         }
         if self.sender.fin_acknowledged() {
             self.fin_acknowledged(now);
@@ -423,8 +334,7 @@ impl Connection {
     fn take_data(&mut self, now: Time, start: u64, payload: u64, fin: bool) {
         let arrival = self.receiver.take(now, start, payload, fin);
         if arrival.delivered > 0 {
-            self.events.any = true;
-            self.events.received += arrival.delivered;
+            self.events.add(Event::Received(arrival.delivered));
         }
         if arrival.finished {
             self.fin_received(now);
@@ -447,8 +357,7 @@ impl Connection {
             _ => return,
         };
         self.enter(now, next);
-        self.events.any = true;
-        self.events.closed = true;
+        self.events.add(Event::Closed);
     }
 
     fn fin_received(&mut self, now: Time) {
@@ -459,8 +368,7 @@ impl Connection {
             _ => return,
         };
         self.enter(now, next);
-        self.events.any = true;
-        self.events.peer_closed = true;
+        self.events.add(Event::PeerClosed);
     }
 
     fn enter(&mut self, now: Time, phase: Phase) {
@@ -474,7 +382,7 @@ impl Connection {
         let flags = segment.flags;
         match self.phase {
             Phase::Listen if is_syn(segment) => {
-                self.take_options(segment);
+                self.agree(segment);
                 self.phase = Phase::SynReceived;
                 self.pending = Pending::Syn;
             }
@@ -489,7 +397,7 @@ impl Connection {
                         self.fail(Failure::Reset);
                     }
                 } else if acknowledged && flags.contains(SegmentFlags::SYN) {
-                    self.take_options(segment);
+                    self.agree(segment);
                     self.establish(now, segment);
                     let start = self.theirs.position(segment.sequence, 0).unwrap_or(0);
                     self.take_acknowledgment(now, segment, start, true);
@@ -500,41 +408,29 @@ impl Connection {
         }
     }
 
-    /// Takes what the other end's SYN says.
-    fn take_options(&mut self, segment: &Segment) {
-        self.theirs = Numbering::new(segment.sequence);
-        let options = segment.options.as_deref().copied().unwrap_or_default();
-        self.timestamps &= segment.timestamps.is_some();
-        self.sack &= options.sack_permitted;
-        self.scale &= options.window_scale.is_some();
-        // RFC 9293, section 3.7.1: 536 when the other end does not say.
-        let timestamps = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
-        let mss = options.mss.map_or(536, u32::from);
-        self.segment_size = self.segment_size.min(mss.saturating_sub(timestamps).max(1));
-        let scale = self.scale.then(|| self.config.window_scale());
-        let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|(value, _)| value);
-        self.receiver.begin(self.sack, scale, timestamp);
+    fn agree(&mut self, syn: &Segment) {
+        self.theirs = Numbering::new(syn.sequence);
+        self.handshake.agree(syn);
+        let Agreement { timestamps, sack, window_scale, .. } = *self.handshake.agreement();
+        self.timestamps = timestamps;
+        let timestamp = syn.timestamps.filter(|_| timestamps).map(|(value, _)| value);
+        self.receiver.begin(sack, window_scale, timestamp);
     }
 
-    fn establish(&mut self, now: Time, segment: &Segment) {
+    fn establish(&mut self, now: Time, answer: &Segment) {
         self.phase = Phase::Established;
-        self.handshake.timer.stop();
-        let echoed = segment.timestamps.filter(|_| self.timestamps).and_then(|(_, echo)| echoed(now, echo));
-        let sent = if self.handshake.resent { echoed } else { Some(self.handshake.sent) };
-        let rtt = sent.map(|sent| now.since(sent));
-        let retransmissions = self.handshake.retransmissions;
-        self.sender.establish(now, rtt, retransmissions, self.segment_size, self.sack);
-        self.events.any = true;
-        self.events.connected = true;
+        let rtt = self.handshake.finish(now, answer);
+        let Agreement { sack, segment_size, .. } = *self.handshake.agreement();
+        self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack);
+        self.events.add(Event::Connected);
     }
 
     fn fail(&mut self, failure: Failure) {
         self.phase = Phase::Closed;
         self.pending = Pending::Nothing;
-        self.handshake.timer.stop();
+        self.handshake.stop();
         self.sender.stop();
-        self.events.any = true;
-        self.events.failed = Some(failure);
+        self.events.add(Event::Failed(failure));
     }
 
     /// RFC 9293, section 3.10.7.1: a segment for a connection that does not exist.
@@ -570,22 +466,11 @@ impl Connection {
 
     fn syn(&mut self, now: Time) -> Segment {
         let answers = self.phase == Phase::SynReceived;
-        self.handshake.resent = self.handshake.sent != Time::MAX;
-        self.handshake.sent = now;
-        self.handshake.timer.start(now + self.handshake.estimator.rto());
-        // The MSS option counts the payload and the options of data segments (RFC 6691).
-        let timestamps = if self.config.timestamps { TIMESTAMP_BYTES } else { 0 };
-        let mss = self.config.segment_size.value() as u32 + timestamps;
-        let options = SegmentOptions {
-            mss: Some(mss as u16),
-            window_scale: self.scale.then(|| self.config.window_scale()),
-            sack_permitted: self.sack,
-            ..SegmentOptions::default()
-        };
+        let options = self.handshake.send(now);
         Segment {
             sequence: self.ours.number(0),
             acknowledgment: if answers { self.theirs.number(self.receiver.next()) } else { 0 },
-            window: self.config.window().min(config::UNSCALED_WINDOW) as u32,
+            window: self.syn_window,
             flags: if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN },
             timestamps: self.stamp(now, answers),
             options: Some(Box::new(options)),
@@ -631,7 +516,7 @@ impl Connection {
     fn stamp(&self, now: Time, answers: bool) -> Option<(u32, u32)> {
         self.timestamps.then(|| {
             let echo = if answers { self.receiver.echo() } else { 0 };
-            ((now.as_nanos() / TIMESTAMP_TICK) as u32, echo)
+            (header::timestamp(now), echo)
         })
     }
 }
@@ -640,13 +525,4 @@ impl Connection {
 fn is_syn(segment: &Segment) -> bool {
     segment.flags.contains(SegmentFlags::SYN)
         && segment.flags.0 & (SegmentFlags::ACK.0 | SegmentFlags::RST.0) == 0
-}
-
-/// The moment at which a timestamp was sent that is now echoed; `None` when it lies in the future.
-#[inline]
-fn echoed(now: Time, echo: u32) -> Option<Time> {
-    let ticks = now.as_nanos() / TIMESTAMP_TICK;
-    let age = (ticks as u32).wrapping_sub(echo);
-    (age as i32 >= 0 && u64::from(age) <= ticks)
-        .then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }

@@ -1,7 +1,7 @@
 //! One end of a TCP flow as a stage: an application over a connection. In port 0, out port 0.
 //!
-//! Segments for the connection come in and are consumed; what the connection sends is created here. Only what is not
-//! a TCP segment is dropped.
+//! Segments for the connection come in and are consumed; what the connection sends is created here. Only what
+//! is not a TCP segment is dropped.
 
 use super::congestion::{Congestion, INFINITE_SSTHRESH};
 use super::connection::{Connection, Event, Failure, Phase};
@@ -17,7 +17,9 @@ use bentpipe_core::{
 pub static TRACE: Table = Table {
     name: "tcp",
     entity: "flow",
-    about: "after each acknowledgment that finds something unacknowledged, and after each time-out, once the sender has answered it",
+    about:
+        "after each acknowledgment that finds something unacknowledged, and after each time-out, once the \
+            sender has answered it",
     columns: &[
         Column::whole("cwnd", "segments", "congestion window"),
         Column::real("ssthresh", "segments", "slow-start threshold; null while infinite"),
@@ -94,8 +96,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// One end of a flow. `stream` belongs to this end alone; it gives the initial sequence number when `config` does
-    /// not.
+    /// One end of a flow. `stream` belongs to this end alone; it gives the initial sequence number when
+    /// `config` does not.
     pub fn new(
         site: Site,
         config: &Config,

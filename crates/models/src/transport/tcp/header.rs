@@ -1,12 +1,19 @@
-//! What of a connection stands in the TCP header: sequence numbers of 32 bits for positions of 64, and the room that
-//! options take.
+//! What of a connection stands in the TCP header: sequence numbers of 32 bits for positions of 64, and the
+//! room that options take.
 
-use bentpipe_core::Segment;
+use bentpipe_core::{Segment, Time};
 
 /// IPv4 and TCP header without options.
 pub const HEADER: u32 = 40;
 
-/// Sequence numbers of one direction: they count from the initial one and wrap around (RFC 9293, section 3.4).
+/// The timestamp option with its padding.
+pub const TIMESTAMP_BYTES: u32 = 12;
+
+/// Nanoseconds in a tick of the timestamp clock: a millisecond, as in Linux (TCP_TS_HZ).
+const TIMESTAMP_TICK: u64 = 1_000_000;
+
+/// Sequence numbers of one direction: they count from the initial one and wrap around (RFC 9293, section
+/// 3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Numbering {
     initial: u32,
@@ -32,11 +39,11 @@ impl Numbering {
     }
 }
 
-/// Bytes of options, padded to whole words as Linux lays them out (`tcp_options_write`): timestamps share their
-/// words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
+/// Bytes of options, padded to whole words as Linux lays them out (`tcp_options_write`): timestamps share
+/// their words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u32 {
-    let timestamps = if segment.timestamps.is_some() { 12 } else { 0 };
+    let timestamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
     let Some(options) = &segment.options else { return timestamps };
     let permitted = if options.sack_permitted && timestamps == 0 { 4 } else { 0 };
     let mss = if options.mss.is_some() { 4 } else { 0 };
@@ -50,6 +57,21 @@ pub fn option_bytes(segment: &Segment) -> u32 {
 #[inline]
 pub fn size(segment: &Segment) -> u32 {
     HEADER + option_bytes(segment) + u32::from(segment.payload)
+}
+
+/// The timestamp of a segment that leaves at `now`.
+#[inline]
+pub const fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / TIMESTAMP_TICK) as u32
+}
+
+/// The moment at which a timestamp was sent that is now echoed; `None` when it lies in the future.
+#[inline]
+pub fn echoed(now: Time, echo: u32) -> Option<Time> {
+    let ticks = now.as_nanos() / TIMESTAMP_TICK;
+    let age = (ticks as u32).wrapping_sub(echo);
+    let valid = age as i32 >= 0 && u64::from(age) <= ticks;
+    valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }
 
 /// Most SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).

@@ -1,5 +1,6 @@
-//! Ranges of positions that do not touch, in order: what a receiver holds out of order, and what a sender knows to
-//! be held there. Work per insertion grows with the logarithm of their number and with what is newly covered.
+//! Ranges of positions that do not touch, in order: what a receiver holds out of order, and what a sender
+//! knows to be held there. Work per insertion grows with the logarithm of their number and with what is newly
+//! covered.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ impl Ranges {
         self.ends.clear();
     }
 
-    /// Covers `[start, end)` and returns the whole range that it is now part of. `fresh` gets each part that was not
-    /// covered before, and that whole range.
+    /// Covers `[start, end)` and returns the whole range that it is now part of. `fresh` gets each part that
+    /// was not covered before, and that whole range.
     pub fn insert(
         &mut self,
         start: u64,

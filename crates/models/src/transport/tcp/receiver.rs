@@ -1,17 +1,20 @@
 //! The receiving half of a connection: reassembly, and when to acknowledge what.
 //!
-//! - In-order data is delivered at once; what comes out of order is held as ranges and delivered when the hole is
-//!   filled. The FIN counts as one position after the last byte, so it may come out of order too.
-//! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full segments, counted as in
-//!   Linux (more than one largest segment's bytes not acknowledged), or after a time-out; at once for what is out of
-//!   order, duplicate, or fills a hole, and for a FIN.
-//! - SACK blocks (RFC 2018, section 4): the first holds the segment that caused the acknowledgment, the others the most
-//!   recently changed. A duplicate acknowledgment carries no data, as senders recognise it by that.
-//! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section 4.3); segments with
-//!   data and an old timestamp are discarded (PAWS, section 5), those without data are not, since they may just be reordered.
+//! - In-order data is delivered at once; what comes out of order is held as ranges and delivered when the
+//!   hole is filled. The FIN counts as one position after the last byte, so it may come out of order too.
+//! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full
+//!   segments, counted as in Linux (more than one largest segment's bytes not acknowledged), or after a
+//!   time-out; at once for what is out of order, duplicate, or fills a hole, and for a FIN.
+//! - SACK blocks (RFC 2018, section 4): the first holds the segment that caused the acknowledgment, the
+//!   others the most recently changed. A duplicate acknowledgment carries no data, as senders recognise it by
+//!   that.
+//! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section
+//!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
+//!   not, since they may just be reordered.
 //!
-//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves back.
-//! Deviations: no duplicate SACK (RFC 2883), no automatic size of the buffer, no quick acknowledgments at the start.
+//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
+//! back. Deviations: no duplicate SACK (RFC 2883), no automatic size of the buffer, no quick acknowledgments
+//! at the start.
 
 use super::ranges::Ranges;
 use super::timer::Timer;
@@ -111,8 +114,9 @@ impl Receiver {
         self.next
     }
 
-    /// Whether `[start, start + length)` may be looked at: not all of it before what was last acknowledged, not
-    /// beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments without data).
+    /// Whether `[start, start + length)` may be looked at: not all of it before what was last acknowledged,
+    /// not beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments
+    /// without data).
     #[inline]
     pub fn is_acceptable(&self, start: u64, length: u64) -> bool {
         start + length >= self.acknowledged && start <= self.edge
@@ -318,7 +322,8 @@ mod tests {
         assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
     }
 
-    /// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are sent.
+    /// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are
+    /// sent.
     #[test]
     fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
         let arrive = |numbers: &[u64]| {

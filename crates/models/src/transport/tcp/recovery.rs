@@ -1,26 +1,27 @@
-//! Loss recovery: from what acknowledgments and time-outs tell to congestion states, reductions of the window and
-//! permission to send again. The states and their order are those of Linux' `tcp_fastretrans_alert`,
-//! `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's operations are called when Linux calls
-//! them; the algorithms are those of the RFCs:
+//! Loss recovery: from what acknowledgments and time-outs tell to congestion states, reductions of the window
+//! and permission to send again. The states and their order are those of Linux' `tcp_fastretrans_alert`,
+//! `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's operations are called when Linux
+//! calls them; the algorithms are those of the RFCs:
 //!
-//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the first
-//!   segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by duplicate and
-//!   deflated by partial acknowledgments is not kept as such: duplicate acknowledgments count as `sacked_out`, one segment
-//!   each, so that sending while `in_flight < cwnd = ssthresh` allows exactly what inflation allows. The retransmission
-//!   timer is restarted by every partial acknowledgment (the RFC's Slow-but-Steady variant), and a new recovery starts
-//!   only above `recover` (its section 3.2, step 1; after a time-out, section 4.1). At the end the window is
-//!   min(ssthresh, flight + 1): step 3, option 1, so that no burst leaves.
-//! - **SACK** (RFC 6675). Recovery starts when a segment is lost by [`super::scoreboard`]'s rule; the first is resent at once,
-//!   all others as the pipe falls below cwnd = ssthresh, lost ones before new data.
-//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1, everything not SACKed is lost and resent in order
-//!   in slow start; acknowledgments of what the receiver already holds shorten the repair.
+//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the
+//!   first segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by
+//!   duplicate and deflated by partial acknowledgments is not kept as such: duplicate acknowledgments count
+//!   as `sacked_out`, one segment each, so that sending while `in_flight < cwnd = ssthresh` allows exactly
+//!   what inflation allows. The retransmission timer is restarted by every partial acknowledgment (the RFC's
+//!   Slow-but-Steady variant), and a new recovery starts only above `recover` (its section 3.2, step 1; after
+//!   a time-out, section 4.1). At the end the window is min(ssthresh, flight + 1): step 3, option 1, so that
+//!   no burst leaves.
+//! - **SACK** (RFC 6675). Recovery starts when a segment is lost by [`super::scoreboard`]'s rule; the first
+//!   is resent at once, all others as the pipe falls below cwnd = ssthresh, lost ones before new data.
+//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1, everything not SACKed is lost and
+//!   resent in order in slow start; acknowledgments of what the receiver already holds shorten the repair.
 //!
-//! In all states before recovery each duplicate acknowledgment lets one new segment go, as in Linux (limited transmit,
-//! RFC 3042, for the first two).
+//! In all states before recovery each duplicate acknowledgment lets one new segment go, as in Linux (limited
+//! transmit, RFC 3042, for the first two).
 //!
-//! Deviations from Linux: the window is ssthresh from the start of recovery (RFC 6675, section 5, step 4.2) instead of
-//! reduced in proportion (PRR); no undo of reductions, so `undo_cwnd` is not called; no ECN, so the state CWR does
-//! not occur; a lost retransmission is found by the time-out only.
+//! Deviations from Linux: the window is ssthresh from the start of recovery (RFC 6675, section 5, step 4.2)
+//! instead of reduced in proportion (PRR); no undo of reductions, so `undo_cwnd` is not called; no ECN, so
+//! the state CWR does not occur; a lost retransmission is found by the time-out only.
 
 use super::congestion::{
     Congestion, Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
@@ -48,7 +49,8 @@ pub struct Recovery {
     sack: bool,
     /// `nxt` when the state last changed (Linux' `high_seq`): the state ends when this is acknowledged.
     high: u64,
-    /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is acknowledged.
+    /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is
+    /// acknowledged.
     recover: u64,
     /// One lost segment may be sent whatever the window says.
     forced: bool,
@@ -85,8 +87,9 @@ impl Recovery {
         self.timeouts
     }
 
-    /// New data was acknowledged: `acked` segments. Without SACK, the first filled the hole and the others had each
-    /// caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns how many were delivered newly.
+    /// New data was acknowledged: `acked` segments. Without SACK, the first filled the hole and the others
+    /// had each caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns how many were
+    /// delivered newly.
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
@@ -105,8 +108,8 @@ impl Recovery {
         duplicate || tally.sacked > 0 || state.ca_state != CA_OPEN
     }
 
-    /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open. Returns
-    /// segments that it told to be delivered and that were not counted yet.
+    /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open.
+    /// Returns segments that it told to be delivered and that were not counted yet.
     pub fn alert(&mut self, parts: &mut Parts, advanced: bool, duplicate: bool) -> u32 {
         let mut delivered = 0;
         if parts.una >= self.high {

@@ -1,15 +1,15 @@
 //! Round-trip time and retransmission time-out (RFC 6298).
 //!
 //! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3):
-//! RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less than
-//! `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which segments give samples
-//! (Karn's algorithm, section 3) is the sender's business; a back-off lasts until the next sample, as in Linux
-//! (`tcp_ack_update_rtt`).
+//! RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not
+//! less than `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which
+//! segments give samples (Karn's algorithm, section 3) is the sender's business; a back-off lasts until the
+//! next sample, as in Linux (`tcp_ack_update_rtt`).
 //!
-//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the stored
-//! value itself. Deviations from Linux' `tcp_rtt_estimator`: the variation is RFC 6298's, without the slower increase
-//! when the time falls and without the maximum over a window. The smallest time is that of the whole connection,
-//! not of the last five minutes.
+//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the
+//! stored value itself. Deviations from Linux' `tcp_rtt_estimator`: the variation is RFC 6298's, without the
+//! slower increase when the time falls and without the maximum over a window. The smallest time is that of
+//! the whole connection, not of the last five minutes.
 
 use super::congestion::State;
 use super::Config;
@@ -21,8 +21,8 @@ const FALLBACK: Span = Span::from_secs(3);
 /// Estimates of one connection.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// Eighths of a microsecond; 0 before the first sample. Wider than in [`State`]: round trips to other planets
-    /// do not fit there.
+    /// Eighths of a microsecond; 0 before the first sample. Wider than in [`State`]: round trips to other
+    /// planets do not fit there.
     srtt: u64,
     /// Quarters of a microsecond.
     rttvar: u64,
@@ -116,8 +116,8 @@ impl Estimator {
 mod tests {
     use super::*;
 
-    /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no minimum
-    /// (authorities/tcp/PROVENANCE.md).
+    /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no
+    /// minimum (authorities/tcp/PROVENANCE.md).
     const CASES: &str = include_str!("../../../../../authorities/tcp/rfc6298_rto_cases.csv");
 
     #[test]

@@ -1,21 +1,26 @@
-//! The retransmission queue and what is known of each segment in it: RFC 6675's scoreboard (section 3), kept as Linux
-//! keeps it, by counters and hints instead of searches.
+//! The retransmission queue and what is known of each segment in it: RFC 6675's scoreboard (section 3), kept
+//! as Linux keeps it, by counters and hints instead of searches.
 //!
-//! Segments stand in a ring in the order of their positions and are numbered from 0. RFC 6675's functions become:
+//! Segments stand in a ring in the order of their positions and are numbered from 0. RFC 6675's functions
+//! become:
 //!
-//! - `Update()`: a set of SACKed ranges tells which part of a block is new, and only the segments of that part are
-//!   visited. A block repeated by many acknowledgments costs one look-up each time.
-//! - `IsLost()`: a segment is lost when three segments above it are SACKed. So all that is not SACKed below the third
-//!   highest SACKed segment is lost; that border only rises, and each segment is visited once as it passes.
-//!   (The RFC's alternative, more than two full segments' bytes SACKed above, says the same of full segments.)
-//! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux' `tcp_packets_in_flight`.
-//! - `NextSeg()`: rule (1) by a hint that only rises while nothing new is lost below it; rule (2) is the sender's. Rules
-//!   (3) and (4), which resend what is not yet lost to keep the acknowledgments coming, are left out, as in Linux.
+//! - `Update()`: a set of SACKed ranges tells which part of a block is new, and only the segments of that
+//!   part are visited. A block repeated by many acknowledgments costs one look-up each time.
+//! - `IsLost()`: a segment is lost when three segments above it are SACKed. So all that is not SACKed below
+//!   the third highest SACKed segment is lost; that border only rises, and each segment is visited once as it
+//!   passes. (The RFC's alternative, more than two full segments' bytes SACKed above, says the same of full
+//!   segments.)
+//! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
+//!   `tcp_packets_in_flight`.
+//! - `NextSeg()`: rule (1) by a hint that only rises while nothing new is lost below it; rule (2) is the
+//!   sender's. Rules (3) and (4), which resend what is not yet lost to keep the acknowledgments coming, are
+//!   left out, as in Linux.
 //!
-//! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked SACKed.
+//! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked
+//! SACKed.
 //!
-//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly says and the
-//! logarithm of the number of holes. Only a time-out visits the whole queue.
+//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly says
+//! and the logarithm of the number of holes. Only a time-out visits the whole queue.
 
 use super::congestion::State;
 use super::ranges::Ranges;
@@ -213,8 +218,8 @@ impl Scoreboard {
     }
 
     /// After a time-out: everything that is not SACKed is lost and has not been sent again (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it has
-    /// discarded what it held (RFC 2018, section 8): then nothing counts as SACKed.
+    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it
+    /// has discarded what it held (RFC 2018, section 8): then nothing counts as SACKed.
     pub fn mark_all_lost(&mut self, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -277,7 +282,8 @@ fn widen(span: &mut Option<(Time, Time)>, at: Time) {
     *span = Some(span.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
 }
 
-/// Index of the segment that holds `position`. Segments are mostly of one size, so the first guess is mostly right.
+/// Index of the segment that holds `position`. Segments are mostly of one size, so the first guess is mostly
+/// right.
 fn locate(sent: &VecDeque<Sent>, position: u64) -> usize {
     let Some(first) = sent.front() else { return 0 };
     let holds = |segment: &Sent| segment.start <= position && position < segment.end();

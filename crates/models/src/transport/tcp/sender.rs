@@ -1,21 +1,24 @@
 //! The sending half of a connection: what may be sent now, and what acknowledgments and time-outs change.
 //!
-//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative acknowledgment,
-//! round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window; then sending, until
-//! the window is full.
+//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative
+//! acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window;
+//! then sending, until the window is full.
 //!
 //! - Window updates: as in `tcp_may_update_window`.
-//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none when one of them was
-//!   sent twice (Karn); else from the first one SACKed; else from the timestamp, when in use.
-//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is sent again, as in Linux.
+//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none when
+//!   one of them was sent twice (Karn); else from the first one SACKed; else from the timestamp, when in use.
+//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is sent again, as in
+//!   Linux.
 //! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
-//!   (`tcp_may_raise_cwnd`); whether it was the limit is told by `is_cwnd_limited`, kept as in `tcp_cwnd_validate`.
-//! - Small segments: no Nagle; a segment that the receive window cuts short is sent only if that is half of the largest
-//!   window seen (RFC 1122, section 4.2.3.4) or by the persist timer.
-//! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the window, as Linux
-//!   does, which the receiver must answer.
+//!   (`tcp_may_raise_cwnd`); whether it was the limit is told by `is_cwnd_limited`, kept as in
+//!   `tcp_cwnd_validate`.
+//! - Small segments: no Nagle; a segment that the receive window cuts short is sent only if that is half of
+//!   the largest window seen (RFC 1122, section 4.2.3.4) or by the persist timer.
+//! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
+//!   window, as Linux does, which the receiver must answer.
 //!
-//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no pacing, no segmentation offload.
+//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no pacing, no segmentation
+//! offload.
 
 use super::congestion::{
     AckSample, Congestion, Event, RateSample, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH,
@@ -115,7 +118,8 @@ pub enum News {
 pub struct TooManyRetries;
 
 impl Sender {
-    /// Before the handshake. `initial` is the initial sequence number, `random` seeds the congestion control's draws.
+    /// Before the handshake. `initial` is the initial sequence number, `random` seeds the congestion
+    /// control's draws.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
         let first = initial.wrapping_add(1);
         let state = State {
@@ -163,8 +167,9 @@ impl Sender {
         }
     }
 
-    /// The handshake is over. `rtt` is a sample from it, `syn_retransmissions` how often the SYN was sent again: after
-    /// more than one the window starts at one segment (RFC 5681, section 3.1, as Linux reads it).
+    /// The handshake is over. `rtt` is a sample from it, `syn_retransmissions` how often the SYN was sent
+    /// again: after more than one the window starts at one segment (RFC 5681, section 3.1, as Linux reads
+    /// it).
     pub fn establish(
         &mut self,
         now: Time,

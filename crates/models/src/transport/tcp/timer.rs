@@ -1,6 +1,6 @@
-//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move an entry
-//! of the event queue each time; instead the wake at the old deadline stays, and when it comes the timer asks for
-//! one at the deadline of then.
+//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move
+//! an entry of the event queue each time; instead the wake at the old deadline stays, and when it comes the
+//! timer asks for one at the deadline of then.
 
 use bentpipe_core::Time;
 

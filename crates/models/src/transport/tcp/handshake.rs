@@ -1,0 +1,184 @@
+//! Setting up a connection: when the SYN or SYN-ACK is sent again, and the options that both ends agree on.
+//!
+//! - The time-out begins with `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails.
+//! - An option is in use when both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018).
+//!   The smaller maximum segment size counts, 536 bytes when the other end does not say (RFC 9293, section
+//!   3.7.1). The option counts payload and options of data segments (RFC 6691), so it is 12 bytes more than
+//!   the payload with timestamps.
+//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or else by its
+//!   timestamp.
+
+use super::rtt::Estimator;
+use super::timer::Timer;
+use super::{config, header, Config};
+use bentpipe_core::{Segment, SegmentOptions, Span, Time};
+
+/// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
+
+/// What both ends agreed on; before the other end's SYN, what we offer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Agreement {
+    /// Timestamps.
+    pub timestamps: bool,
+    /// Selective acknowledgments.
+    pub sack: bool,
+    /// Our window scale.
+    pub window_scale: Option<u8>,
+    /// Payload of a full segment.
+    pub segment_size: u32,
+}
+
+/// No answer to the SYN or SYN-ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoAnswer;
+
+/// The set-up of one connection, from one end.
+#[derive(Debug)]
+pub struct Handshake {
+    agreement: Agreement,
+    timer: Timer,
+    estimator: Estimator,
+    sent: Time,
+    /// Sent more than once, for whatever reason.
+    resent: bool,
+    timeouts: u32,
+    retries: u32,
+}
+
+impl Handshake {
+    /// Before anything is sent.
+    pub fn new(config: &Config) -> Handshake {
+        Handshake {
+            agreement: Agreement {
+                timestamps: config.timestamps,
+                sack: config.recovery == config::Recovery::Sack,
+                window_scale: config.window_scaling.then(|| config.window_scale()),
+                segment_size: config.segment_size.value() as u32,
+            },
+            timer: Timer::stopped(),
+            estimator: Estimator::new(config),
+            sent: Time::MAX,
+            resent: false,
+            timeouts: 0,
+            retries: config.syn_retries.value() as u32,
+        }
+    }
+
+    /// What is agreed.
+    #[inline]
+    pub fn agreement(&self) -> &Agreement {
+        &self.agreement
+    }
+
+    /// Time-outs so far.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// When to call [`Handshake::wake`]; `Time::MAX` for never.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.timer.wake()
+    }
+
+    /// The timer may have expired. Returns whether the SYN or SYN-ACK must be sent again.
+    ///
+    /// # Errors
+    /// When it has been sent too often.
+    pub fn wake(&mut self, now: Time) -> Result<bool, NoAnswer> {
+        if !self.timer.expired(now) {
+            return Ok(false);
+        }
+        if self.timeouts >= self.retries {
+            return Err(NoAnswer);
+        }
+        self.timeouts += 1;
+        self.estimator.back_off();
+        Ok(true)
+    }
+
+    /// The SYN or SYN-ACK leaves; these are its options.
+    pub fn send(&mut self, now: Time) -> SegmentOptions {
+        self.resent = self.sent != Time::MAX;
+        self.sent = now;
+        self.timer.start(now + self.estimator.rto());
+        let Agreement { timestamps, sack, window_scale, segment_size } = self.agreement;
+        let mss = segment_size + if timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        SegmentOptions {
+            mss: u16::try_from(mss).ok(),
+            window_scale,
+            sack_permitted: sack,
+            ..SegmentOptions::default()
+        }
+    }
+
+    /// The other end's SYN has come.
+    pub fn agree(&mut self, syn: &Segment) {
+        let options = syn.options.as_deref().copied().unwrap_or_default();
+        let agreement = &mut self.agreement;
+        agreement.timestamps &= syn.timestamps.is_some();
+        agreement.sack &= options.sack_permitted;
+        if options.window_scale.is_none() {
+            agreement.window_scale = None;
+        }
+        let taken = if agreement.timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        let theirs = options.mss.map_or(DEFAULT_MSS, u32::from).saturating_sub(taken).max(1);
+        agreement.segment_size = agreement.segment_size.min(theirs);
+    }
+
+    /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it gives one.
+    pub fn finish(&mut self, now: Time, answer: &Segment) -> Option<Span> {
+        self.stop();
+        let sent = if self.resent {
+            answer
+                .timestamps
+                .filter(|_| self.agreement.timestamps)
+                .and_then(|(_, echo)| header::echoed(now, echo))
+        } else {
+            Some(self.sent)
+        };
+        sent.map(|sent| now.since(sent))
+    }
+
+    /// Sends nothing more.
+    pub fn stop(&mut self) {
+        self.timer.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_agreed_on_when_both_ends_offer_them() {
+        let config = Config { timestamps: true, ..Config::default() };
+        let answer = |timestamps: bool, sack, scale, mss| {
+            let mut handshake = Handshake::new(&config);
+            let offered = handshake.send(Time::ZERO);
+            assert_eq!(
+                (offered.mss, offered.window_scale, offered.sack_permitted),
+                (Some(1472), Some(14), true)
+            );
+            let options =
+                SegmentOptions { mss, window_scale: scale, sack_permitted: sack, ..Default::default() };
+            handshake.agree(&Segment {
+                timestamps: timestamps.then_some((1, 0)),
+                options: Some(Box::new(options)),
+                ..Segment::default()
+            });
+            *handshake.agreement()
+        };
+        let all = Agreement { timestamps: true, sack: true, window_scale: Some(14), segment_size: 1460 };
+        assert_eq!(answer(true, true, Some(3), Some(1472)), all);
+        assert_eq!(
+            answer(true, false, None, Some(1000)),
+            Agreement { sack: false, window_scale: None, segment_size: 988, ..all }
+        );
+        assert_eq!(
+            answer(false, true, Some(0), None),
+            Agreement { timestamps: false, segment_size: 536, ..all }
+        );
+    }
+}
