@@ -6,8 +6,8 @@
 //! app = { kind = "{kebab}", size = "12 MB" }
 //! ```
 
-use super::{Actions, App, End, Event};
-use bentpipe_core::{Problems, Size, Stream, Time};
+use super::{Actions, App, End, Event, Workload};
+use bentpipe_core::{Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +19,17 @@ pub struct Config {
     pub size: Size,
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, _problems: &mut Problems) {}
+impl Workload for Config {
+    fn build(&self, end: End) -> Box<dyn App> {
+        match end {
+            End::Source => Box::new(Source { bytes: self.size.bytes() }),
+            End::Destination => Box::new(Destination),
+        }
+    }
+
+    fn is_elastic(&self) -> bool {
+        true
+    }
 }
 
 struct Source {
@@ -29,13 +37,6 @@ struct Source {
 }
 
 struct Destination;
-
-pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
-    match end {
-        End::Source => Box::new(Source { bytes: config.size.bytes() }),
-        End::Destination => Box::new(Destination),
-    }
-}
 
 impl App for Source {
     fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {

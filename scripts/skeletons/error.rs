@@ -6,7 +6,7 @@
 //! error = { kind = "{kebab}", probability = 0.01 }
 //! ```
 
-use super::Process;
+use super::{Channel, Process};
 use bentpipe_core::{Fraction, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,10 @@ struct {Camel} {
     probability: f64,
 }
 
-pub(super) fn build(config: &Config) -> Box<dyn Process> {
-    Box::new({Camel} { probability: config.probability.value() })
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        Some(Box::new({Camel} { probability: self.probability.value() }))
+    }
 }
 
 impl Process for {Camel} {
@@ -41,7 +43,7 @@ mod tests {
     #[test]
     fn the_share_of_spoiled_units_is_the_probability() {
         let config: Config = serde_json::from_str(r#"{"probability": 0.1}"#).unwrap();
-        let mut process = build(&config);
+        let mut process = config.build().unwrap();
         let mut stream = Streams::new(1, 0).stream("test");
         let spoiled = (0..100_000).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count();
         assert!((9_500..10_500).contains(&spoiled), "{spoiled}");

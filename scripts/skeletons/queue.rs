@@ -6,8 +6,8 @@
 //! queue = { kind = "{kebab}", packets = 417 }
 //! ```
 
-use super::{Admission, Backlog, Verdict};
-use bentpipe_core::{Count, DropReason, Packet, Problems, Stream, Time};
+use super::{Admission, Backlog, Discipline, Verdict};
+use bentpipe_core::{Count, DropReason, Packet, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,17 +22,14 @@ pub struct Config {
     pub packets: Count<1, 1_000_000_000>,
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, _problems: &mut Problems) {}
+impl Discipline for Config {
+    fn build(&self) -> Box<dyn Admission> {
+        Box::new({Camel} { packets: self.packets.value() })
+    }
 }
 
 struct {Camel} {
     packets: u64,
-}
-
-pub(super) fn build(config: &Config) -> Box<dyn Admission> {
-    Box::new({Camel} { packets: config.packets.value() })
 }
 
 impl Admission for {Camel} {

@@ -6,7 +6,7 @@
 //! dama = { scheme = { kind = "{kebab}" } }
 //! ```
 
-use super::{Account, Requester};
+use super::{Account, Category, Requester};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
+
+impl Category for Config {
+    fn requester(&self, _response: u64) -> Box<dyn Requester> {
+        Box::new(Asking)
+    }
+
+    fn account(&self) -> Box<dyn Account> {
+        Box::new(Owed::default())
+    }
+}
 
 /// The terminal's half: asks for what waits.
 pub(super) struct Asking;

@@ -20,11 +20,32 @@
 /// assert_eq!(serde_json::to_string(&app).unwrap(), r#"{"kind":"cbr","rate":"64 kbit/s"}"#);
 /// ```
 ///
+/// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that trait object of the
+/// variant's `Config`: then the `Config` is the variant's factory, and its line in the list is all there is to add.
+///
 /// In a scenario a variant is a table with the key `kind`, or just its name when every key has a default. The
 /// scenario's own deserializer turns both into the enum that serde asks for, so that the key path of an error
 /// inside a variant is not lost, as it would be with serde's internally tagged enums.
 #[macro_export]
 macro_rules! kinds {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $factory:path { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }
+    ) => {
+        $crate::kinds! {
+            $(#[$meta])*
+            pub enum $name { $($(#[$variant_meta])* $tag => $variant($config)),+ }
+        }
+
+        impl ::std::ops::Deref for $name {
+            type Target = dyn $factory;
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $($name::$variant(config) => config,)+
+                }
+            }
+        }
+    };
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]

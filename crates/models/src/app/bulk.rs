@@ -4,7 +4,7 @@
 //! app = { kind = "bulk", size = "12 MB" }
 //! ```
 
-use super::{Actions, App, End, Event};
+use super::{Actions, App, End, Event, Workload};
 use bentpipe_core::{Problems, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,19 @@ pub struct Config {
     pub size: Option<Size>,
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
+impl Workload for Config {
+    fn build(&self, end: End) -> Box<dyn App> {
+        match end {
+            End::Source => Box::new(Sender { bytes: self.size.map_or(u64::MAX, Size::bytes) }),
+            End::Destination => Box::new(Receiver),
+        }
+    }
+
+    fn is_elastic(&self) -> bool {
+        true
+    }
+
+    fn check(&self, problems: &mut Problems) {
         if self.size.is_some_and(|size| size.bytes() == 0) {
             problems.add(
                 "size",
@@ -35,13 +45,6 @@ struct Sender {
 }
 
 struct Receiver;
-
-pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
-    match end {
-        End::Source => Box::new(Sender { bytes: config.size.map_or(u64::MAX, Size::bytes) }),
-        End::Destination => Box::new(Receiver),
-    }
-}
 
 impl App for Sender {
     fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {

@@ -7,7 +7,7 @@
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
 //! ```
 
-use super::{Actions, App, End, Event};
+use super::{Actions, App, End, Event, Workload};
 use crate::transport::udp;
 use bentpipe_core::{Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
@@ -48,9 +48,23 @@ fn datagram() -> Size {
     Size::from_bytes(1000)
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
+impl Workload for Config {
+    fn build(&self, end: End) -> Box<dyn App> {
+        match end {
+            End::Source => Box::new(Source {
+                config: self.clone(),
+                interval: self.rate.span_of(self.datagram.bytes()),
+                burst_end: Time::MAX,
+            }),
+            End::Destination => Box::new(Sink),
+        }
+    }
+
+    fn is_elastic(&self) -> bool {
+        false
+    }
+
+    fn check(&self, problems: &mut Problems) {
         let bytes = self.datagram.bytes();
         if !(1..=udp::LARGEST).contains(&bytes) {
             problems
@@ -78,17 +92,6 @@ struct Source {
 }
 
 struct Sink;
-
-pub(super) fn build(config: &Config, end: End) -> Box<dyn App> {
-    match end {
-        End::Source => Box::new(Source {
-            config: config.clone(),
-            interval: config.rate.span_of(config.datagram.bytes()),
-            burst_end: Time::MAX,
-        }),
-        End::Destination => Box::new(Sink),
-    }
-}
 
 impl Source {
     fn length(&self, mean: Span, stream: &mut Stream) -> Span {
@@ -142,7 +145,7 @@ mod tests {
         let config: Config =
             serde_json::from_str(r#"{"rate": "8 kbit/s", "datagram": "100 B", "on": "1 s", "off": "2 s"}"#)
                 .unwrap();
-        let mut app = build(&config, End::Source);
+        let mut app = config.build(End::Source);
         let mut stream = Streams::new(1, 0).stream("test");
         let (mut now, mut event, mut sent) = (Time::ZERO, Event::Connected, Vec::new());
         while now < Time::from_nanos(6_000_000_000) {

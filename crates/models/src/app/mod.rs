@@ -9,10 +9,22 @@ use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
     /// What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
-    pub enum Config {
+    pub enum Config: Workload {
         "bulk" => Bulk(bulk::Config),
         "cbr" => Cbr(cbr::Config),
     }
+}
+
+/// What an application's `Config` can do.
+pub trait Workload {
+    /// The application at one end of a flow.
+    fn build(&self, end: End) -> Box<dyn App>;
+
+    /// Whether it sends no faster than its transport says, so that it needs one that says so.
+    fn is_elastic(&self) -> bool;
+
+    /// Adds what is wrong.
+    fn check(&self, _problems: &mut Problems) {}
 }
 
 /// Which end of the flow an application runs at.
@@ -63,22 +75,4 @@ pub struct Actions {
 pub trait App: Send {
     /// Something happened at `now`; `stream` is the flow end's own random stream.
     fn on(&mut self, now: Time, event: Event, stream: &mut Stream, actions: &mut Actions);
-}
-
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
-        match self {
-            Config::Bulk(config) => config.check(problems),
-            Config::Cbr(config) => config.check(problems),
-        }
-    }
-
-    /// The application at one end of a flow.
-    pub fn build(&self, end: End) -> Box<dyn App> {
-        match self {
-            Config::Bulk(config) => bulk::build(config, end),
-            Config::Cbr(config) => cbr::build(config, end),
-        }
-    }
 }

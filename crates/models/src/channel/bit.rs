@@ -5,7 +5,7 @@
 //! error = { kind = "bit", rate = 1e-7 }
 //! ```
 
-use super::Process;
+use super::{Channel, Process};
 use bentpipe_core::{Fraction, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,10 @@ struct Independent {
     log_survival: f64,
 }
 
-pub(super) fn build(config: &Config) -> Box<dyn Process> {
-    Box::new(Independent { log_survival: (-config.rate.value()).ln_1p() })
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        Some(Box::new(Independent { log_survival: (-self.rate.value()).ln_1p() }))
+    }
 }
 
 impl Process for Independent {
@@ -43,7 +45,7 @@ mod tests {
     fn packets_survive_as_often_as_all_their_bits_do() {
         let mut stream = Streams::new(3, 0).stream("channel");
         let config: Config = serde_json::from_str(r#"{"rate": 1e-5}"#).unwrap();
-        let mut process = build(&config);
+        let mut process = config.build().unwrap();
         let trials = 200_000;
         let spoiled = (0..trials).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count() as f64;
         // 1 - (1 - 1e-5)^12000 = 0.11308; the standard error over 200 000 trials is 0.0007.
@@ -54,7 +56,7 @@ mod tests {
     fn a_channel_at_rate_one_spoils_everything_and_at_zero_nothing() {
         let mut stream = Streams::new(3, 0).stream("channel");
         for (rate, expected) in [(1.0, true), (0.0, false)] {
-            let mut process = build(&Config { rate: Fraction::new(rate).unwrap() });
+            let mut process = Config { rate: Fraction::new(rate).unwrap() }.build().unwrap();
             assert!((0..100).all(|_| process.spoils(Time::ZERO, 40, &mut stream) == expected));
         }
     }

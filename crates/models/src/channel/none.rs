@@ -1,5 +1,6 @@
 //! A channel without errors.
 
+use super::{Channel, Process};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,3 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        None
+    }
+}

@@ -4,7 +4,7 @@
 //! error = { kind = "packet", probability = 0.01 }
 //! ```
 
-use super::Process;
+use super::{Channel, Process};
 use bentpipe_core::{Fraction, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,10 @@ pub struct Config {
 
 struct Independent(f64);
 
-pub(super) fn build(config: &Config) -> Box<dyn Process> {
-    Box::new(Independent(config.probability.value()))
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        Some(Box::new(Independent(self.probability.value())))
+    }
 }
 
 impl Process for Independent {

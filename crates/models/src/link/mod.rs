@@ -35,6 +35,7 @@ impl Config {
     /// Adds what is wrong.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("queue", |problems| self.queue.check(problems));
+        problems.within("error", |problems| self.error.check(problems));
     }
 }
 

@@ -6,7 +6,7 @@
 //! queue = { kind = "drop-tail", packets = 417 }
 //! ```
 
-use super::{Admission, Backlog, Verdict};
+use super::{Admission, Backlog, Discipline, Verdict};
 use bentpipe_core::{Count, DropReason, Packet, Problems, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,9 +26,15 @@ pub struct Config {
     pub bytes: Option<Size>,
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
+impl Discipline for Config {
+    fn build(&self) -> Box<dyn Admission> {
+        Box::new(DropTail {
+            packets: self.packets.map_or(u64::MAX, Count::value),
+            bytes: self.bytes.map_or(u64::MAX, Size::bytes),
+        })
+    }
+
+    fn check(&self, problems: &mut Problems) {
         if self.bytes.is_some_and(|bytes| bytes.bytes() < 1500) {
             problems.add("bytes", "a queue must hold at least one packet of 1500 B; allowed: 1500 B or more");
         }
@@ -38,13 +44,6 @@ impl Config {
 struct DropTail {
     packets: u64,
     bytes: u64,
-}
-
-pub(super) fn build(config: &Config) -> Box<dyn Admission> {
-    Box::new(DropTail {
-        packets: config.packets.map_or(u64::MAX, Count::value),
-        bytes: config.bytes.map_or(u64::MAX, Size::bytes),
-    })
 }
 
 impl Admission for DropTail {

@@ -9,7 +9,7 @@ use bentpipe_core::{kinds, Packet, Problems, Stream, Time};
 
 kinds! {
     /// A queue discipline.
-    pub enum Config {
+    pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
     }
 }
@@ -18,6 +18,15 @@ impl Default for Config {
     fn default() -> Config {
         Config::DropTail(drop_tail::Config::default())
     }
+}
+
+/// What a discipline's `Config` can do.
+pub trait Discipline {
+    /// The discipline.
+    fn build(&self) -> Box<dyn Admission>;
+
+    /// Adds what is wrong.
+    fn check(&self, _problems: &mut Problems) {}
 }
 
 /// What waits in a queue: packets whose transmission has not begun.
@@ -42,20 +51,4 @@ pub enum Verdict {
 pub trait Admission: Send {
     /// Decides on a packet that finds `backlog` before it; it may set the packet's ECN field.
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict;
-}
-
-impl Config {
-    /// The discipline.
-    pub fn build(&self) -> Box<dyn Admission> {
-        match self {
-            Config::DropTail(config) => drop_tail::build(config),
-        }
-    }
-
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
-        match self {
-            Config::DropTail(config) => config.check(problems),
-        }
-    }
 }

@@ -28,10 +28,12 @@ impl Config {
 
 /// Why an application cannot run over a transport, if so.
 pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
-    match (app, transport) {
-        (app::Config::Bulk(_), Config::Udp(_)) => Some(
-            "\"bulk\" needs a transport that says how fast it may send; allowed over udp: cbr".to_owned(),
-        ),
-        _ => None,
-    }
+    (app.is_elastic() && matches!(transport, Config::Udp(_))).then(|| {
+        let others: Vec<_> = app::Config::KINDS.iter().filter(|kind| **kind != app.kind()).copied().collect();
+        let kind = app.kind();
+        format!(
+            "\"{kind}\" needs a transport that says how fast it may send, such as tcp; allowed over udp: {}",
+            others.join(", ")
+        )
+    })
 }

@@ -7,7 +7,7 @@ use bentpipe_core::kinds;
 
 kinds! {
     /// How the network control centre divides the slots.
-    pub enum Config {
+    pub enum Config: Allocation {
         "proportional" => Proportional(proportional::Config),
     }
 }
@@ -16,6 +16,12 @@ impl Default for Config {
     fn default() -> Config {
         Config::Proportional(proportional::Config {})
     }
+}
+
+/// What an allocator's `Config` can do.
+pub trait Allocation {
+    /// The allocator for a network of `terminals` terminals.
+    fn build(&self, terminals: usize) -> Box<dyn Allocator>;
 }
 
 /// What one terminal is to have in a superframe.
@@ -32,13 +38,4 @@ pub trait Allocator: Send {
     /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending terminals): none
     /// more than demanded, and together at most `capacity`.
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>);
-}
-
-impl Config {
-    /// The allocator for a network of `terminals` terminals.
-    pub fn build(&self, terminals: usize) -> Box<dyn Allocator> {
-        match self {
-            Config::Proportional(_) => Box::new(proportional::Proportional::new(terminals)),
-        }
-    }
 }

@@ -6,7 +6,7 @@
 //! slots differ from the sum of its shares by about one slot over any length of time, and the smallest demand
 //! is served eventually, which rounding alone would not do. The study does not say how it rounds.
 
-use super::{Allocator, Demand};
+use super::{Allocation, Allocator, Demand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Allocation for Config {
+    fn build(&self, terminals: usize) -> Box<dyn Allocator> {
+        Box::new(Proportional::new(terminals))
+    }
+}
 
 pub(super) struct Proportional {
     /// Slots owed to each terminal by earlier superframes (negative: paid ahead), in fractions of a slot.

@@ -8,7 +8,7 @@
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }
 //! ```
 
-use super::{Account, Requester};
+use super::{Account, Category, Requester};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Category for Config {
+    fn requester(&self, _response: u64) -> Box<dyn Requester> {
+        Box::new(Silent)
+    }
+
+    fn account(&self) -> Box<dyn Account> {
+        Box::new(Nothing)
+    }
+}
 
 pub(super) struct Silent;
 

@@ -15,7 +15,7 @@ use bentpipe_core::{kinds, Problems};
 
 kinds! {
     /// How terminals get capacity beyond their constant slots.
-    pub enum Config {
+    pub enum Config: Category {
         "cra" => Cra(cra::Config),
         "rbdc" => Rbdc(rbdc::Config),
         "vbdc" => Vbdc(vbdc::Config),
@@ -26,6 +26,18 @@ impl Default for Config {
     fn default() -> Config {
         Config::Cra(cra::Config {})
     }
+}
+
+/// What a category's `Config` can do.
+pub trait Category {
+    /// The terminal's half; `response` is the number of superframes from a request to its assignment (L).
+    fn requester(&self, response: u64) -> Box<dyn Requester>;
+
+    /// The controller's half, for one terminal.
+    fn account(&self) -> Box<dyn Account>;
+
+    /// Adds what is wrong.
+    fn check(&self, _problems: &mut Problems) {}
 }
 
 /// The terminal's half of a category.
@@ -50,31 +62,4 @@ pub trait Account: Send {
 
     /// What was assigned of the last demand.
     fn grant(&mut self, slots: u32);
-}
-
-impl Config {
-    /// The terminal's half; `response` is the number of superframes from a request to its assignment (L).
-    pub fn requester(&self, response: u64) -> Box<dyn Requester> {
-        match self {
-            Config::Cra(_) => Box::new(cra::Silent),
-            Config::Rbdc(config) => Box::new(rbdc::Rate::new(config)),
-            Config::Vbdc(_) => Box::new(vbdc::Volume::new(response)),
-        }
-    }
-
-    /// The controller's half, for one terminal.
-    pub fn account(&self) -> Box<dyn Account> {
-        match self {
-            Config::Cra(_) => Box::new(cra::Nothing),
-            Config::Rbdc(config) => Box::new(rbdc::Valid::new(config)),
-            Config::Vbdc(_) => Box::new(vbdc::Pending::default()),
-        }
-    }
-
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
-        if let Config::Rbdc(config) = self {
-            config.check(problems);
-        }
-    }
 }

@@ -13,7 +13,7 @@
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Requester};
+use super::{Account, Category, Requester};
 use bentpipe_core::{Count, Fraction, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,9 +35,16 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
+impl Category for Config {
+    fn requester(&self, _response: u64) -> Box<dyn Requester> {
+        Box::new(Rate::new(self))
+    }
+
+    fn account(&self) -> Box<dyn Account> {
+        Box::new(Valid::new(self))
+    }
+
+    fn check(&self, problems: &mut Problems) {
         if self.gamma.value() == 0.0 {
             problems.add(
                 "gamma",

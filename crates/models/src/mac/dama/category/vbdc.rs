@@ -14,7 +14,7 @@
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Requester};
+use super::{Account, Category, Requester};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -23,6 +23,16 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Category for Config {
+    fn requester(&self, response: u64) -> Box<dyn Requester> {
+        Box::new(Volume::new(response))
+    }
+
+    fn account(&self) -> Box<dyn Account> {
+        Box::new(Pending::default())
+    }
+}
 
 pub(super) struct Volume {
     response: u64,
