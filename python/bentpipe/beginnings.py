@@ -20,7 +20,7 @@ def scenario_from(preset: str, about: str, text: str) -> str:
     parts = [
         f"# {about}",
         "#",
-        "# Quantities are texts with a unit. Try:  bentpipe check FILE,  bentpipe simulate FILE,  bentpipe predict FILE",
+        "# Quantities are texts with a unit. Try bentpipe check, bentpipe simulate and bentpipe predict on this file.",
         "",
         f"name = {_quoted(f'My {preset}')}",
         *([] if "duration" in fragment else [f"duration = {_quoted(_duration(fragment))}"]),

@@ -105,26 +105,40 @@ def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
 def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
     """A star of terminals around a gateway: everything between two terminals goes over it."""
     forward, back = network["forward"], network["return"]
-    for name, site in _terminals(network["terminals"]):
-        delay_s = _propagation(network["propagation"], site)
-        yield network["gateway"], name, Hop(base_value(forward["rate"]), delay_s, *_errors(forward))
+    for terminal in _terminals(network["terminals"]):
+        delay_s = _propagation(network["propagation"], terminal.get("site"))
+        yield (
+            network["gateway"],
+            terminal["name"],
+            Hop(base_value(forward["rate"]), delay_s, *_errors(forward)),
+        )
         dama = _dama(back, delay_s)
-        yield name, network["gateway"], Hop(base_value(back["rate"]), delay_s, *_errors(back), dama)
+        rate_bit_s = base_value(back["rate"])
+        if dama.scheme == "cra":
+            # Constant slots are all that a terminal ever gets; one slot where nothing is said.
+            slot_bit_s = rate_bit_s / back["slots_per_frame"]
+            constant = terminal.get("cra") or back["dama"].get("cra")
+            rate_bit_s = slot_bit_s if constant is None else base_value(constant)
+            if rate_bit_s == 0:
+                continue
+        yield terminal["name"], network["gateway"], Hop(rate_bit_s, delay_s, *_errors(back), dama)
 
 
 def _link(link: Mapping[str, Any]) -> Hop:
     return Hop(base_value(link["rate"]), base_value(link["delay"]), *_errors(link))
 
 
-def _terminals(entries: Sequence[str | Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+def _terminals(entries: Sequence[str | Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Each terminal as a table with its name."""
     for entry in entries:
         if isinstance(entry, str):
-            yield entry, None
+            yield {"name": entry}
         elif "name" in entry:
-            yield entry["name"], entry.get("site")
+            yield entry
         else:
-            for number in range(1, 1 + entry["count"]):
-                yield f"{entry['prefix']}{number}", entry.get("site")
+            yield from (
+                {**entry, "name": f"{entry['prefix']}{number}"} for number in range(1, 1 + entry["count"])
+            )
 
 
 def _dama(link: Mapping[str, Any], delay_s: float) -> Dama:

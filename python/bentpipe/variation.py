@@ -6,6 +6,7 @@ Deliberately thin: replications, confidence intervals and stores of results are 
 from __future__ import annotations
 
 import itertools
+import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ class Variation:
 
     @property
     def label(self) -> str:
-        """The values alone."""
-        return " ".join(value.strip("\"'") for value in self.values.values())
+        """The values alone; of a table, its first value."""
+        return " ".join(map(short_value, self.values.values()))
 
 
 def combinations(varied: Sequence[str]) -> list[Variation]:
@@ -67,6 +68,21 @@ def short_names(variations: Sequence[Variation]) -> dict[str, str]:
         if len(set(names)) == len(names):
             return dict(zip(keys, names, strict=True))
     return {key: key for key in keys}
+
+
+def short_value(text: str) -> str:
+    """A value as a label: a text without its quotes, and of a table its first value, which should be its kind.
+
+    >>> short_value("'reno'"), short_value('{scheme = "cra", cra = "2048 kbit/s"}'), short_value("12 MB")
+    ('reno', 'cra', '12 MB')
+    """
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip("\"'")
+    while isinstance(value, dict | list) and value:
+        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def simulate_all(

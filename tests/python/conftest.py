@@ -1,19 +1,13 @@
-"""What all tests share: the engine, or its stand-in where it is not built, and run folders."""
+"""What all tests share: a scenario, and run folders made by hand."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-if importlib.util.find_spec("bentpipe._native") is None:
-    import fake_native
-
-    sys.modules["bentpipe._native"] = fake_native
 
 from folders import SCENARIO, write_run
 

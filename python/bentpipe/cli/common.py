@@ -13,10 +13,8 @@ import typer
 
 from bentpipe.errors import InputError
 
-ScenarioFile = Annotated[
-    Path, typer.Argument(metavar="SCENARIO", help="The scenario, a TOML file.", show_default=False)
-]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
+ScenarioFile = Annotated[Path, typer.Argument(help="The scenario, a TOML file.", show_default=False)]
+RunFolder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(

@@ -19,8 +19,8 @@ _TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The folder of a run.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The folder of another.", show_default=False)],
+    a: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The folder of another.", show_default=False)],
     out: Annotated[
         Path | None, typer.Option(help="Where figures of both go; a folder.", show_default=False)
     ] = None,

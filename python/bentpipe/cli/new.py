@@ -16,7 +16,6 @@ def new(
     preset: Annotated[
         str | None,
         typer.Argument(
-            metavar="PRESET",
             help="The preset to begin with; without one they are listed.",
             show_default=False,
         ),
@@ -27,6 +26,7 @@ def new(
             help="The file to write; PRESET.toml if not given, - for standard output.", show_default=False
         ),
     ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the presets.")] = False,
     json: Json = False,
 ) -> None:
     """Write a commented scenario from a preset."""
@@ -36,7 +36,7 @@ def new(
     from .output import print_json, print_table, write_text
 
     presets = {name: (about, text) for name, about, text in _native.presets()}
-    if preset is None:
+    if preset is None or listed:
         if json:
             print_json([{"name": name, "about": about} for name, (about, _) in presets.items()])
         else:

@@ -47,18 +47,18 @@ def print_table(
         title_justify="left",
         title_style="bold",
         pad_edge=False,
-        padding=(0, 1),
+        padding=(0, 1, 0, 0),
     )
     rows = list(rows)
     for index, column in enumerate(columns):
         words = index < text_columns
-        longest = max((len(row[index]) for row in rows), default=0)
+        longest = max(len(text) for text in [*column.split("\n"), *(row[index] for row in rows)])
         table.add_column(
             column,
             justify="left" if words else "right",
             no_wrap=not words,
             overflow="fold",
-            min_width=min(longest, 10) if words else None,
+            min_width=min(longest, 12) if words else None,
         )
     for row in rows:
         table.add_row(*row)

@@ -20,7 +20,7 @@ _FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficie
 def plot(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, to lay over each other.", show_default=False),
+        typer.Argument(help="Folders of runs, to lay over each other.", show_default=False),
     ],
     figure: Annotated[
         list[str] | None,

@@ -13,7 +13,7 @@ from .common import Json
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, for one page.", show_default=False),
+        typer.Argument(help="Folders of runs, for one page.", show_default=False),
     ],
     out: Annotated[
         Path | None,

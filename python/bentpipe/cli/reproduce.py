@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Its name, or its folder.", show_default=False)
-    ],
+    study: Annotated[str, typer.Argument(help="Its name, or its folder.", show_default=False)],
     test: Annotated[
         str | None, typer.Option(help="One test of the study, for instance T_I.", show_default="all")
     ] = None,

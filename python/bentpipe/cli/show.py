@@ -13,7 +13,7 @@ from .common import Json, Out, Overrides
 def show(
     scenario: Annotated[
         Path,
-        typer.Argument(metavar="SCENARIO", help="A scenario, or the folder of a run.", show_default=False),
+        typer.Argument(help="A scenario, or the folder of a run.", show_default=False),
     ],
     overrides: Overrides = None,
     out: Out = None,

@@ -30,7 +30,9 @@ def simulate(
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = os.cpu_count() or 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
+    ] = os.cpu_count() or 1,
     report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
     json: Json = False,
 ) -> None:
@@ -74,14 +76,14 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
 
 def _tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
     from bentpipe.results import flow_results
-    from bentpipe.variation import short_names
+    from bentpipe.variation import short_names, short_value
 
     from .output import print_json
     from .results import print_results
 
     names = short_names(variations)
     labelled = [
-        (run, {names[key]: value.strip("\"'") for key, value in variation.values.items()})
+        (run, {names[key]: short_value(value) for key, value in variation.values.items()})
         for run, variation in zip(runs, variations, strict=False)
     ]
     results = [(run, labels, flow_results(run)) for run, labels in labelled]

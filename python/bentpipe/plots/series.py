@@ -210,8 +210,14 @@ def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
     axes.set_ylabel("slots per frame")
     if run.has_trace("dama"):
         slots = superframes(run.trace("dama"))
+        # Requests for volume may be many times what there is; they must not press the rest to the floor.
+        most = 2 * max(slots["assigned"].max(initial=1.0), 1.0)
+        asked = float(slots["requested"].max(initial=0.0))
         for index, what in enumerate(("requested", "assigned", "used")):
-            axes.plot(*thin(slots["time"], slots[what]), label=what, drawstyle="steps-post", **line(index))
+            label = f"requested (up to {asked:.0f})" if what == "requested" and asked > most else what
+            axes.plot(*thin(slots["time"], slots[what]), label=label, drawstyle="steps-post", **line(index))
+        if asked > most:
+            axes.set_ylim(top=most)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -230,7 +236,7 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
         )
         share = np.divide(used[1], assigned[1], out=np.full(len(used[1]), np.nan), where=assigned[1] > 0)
         axes.plot(used[0], 100 * share, label=name or "all terminals", **line(index))
-    axes.set_ylim(0, 100)
+    axes.set_ylim(0, 103)
     legend(axes)
 
 
@@ -284,10 +290,10 @@ def _scaled(data: tuple[FloatArray, FloatArray], factor: float) -> tuple[FloatAr
 
 
 def _draws(draw: Callable[[Axes, Runs], None], runs: Runs) -> bool:
-    """Whether there is anything for this panel."""
+    """Whether there is anything for this panel: a queue in which nothing ever waited is none."""
     _, (axes,) = panels([1])
     draw(axes, runs)
-    return bool(axes.lines)
+    return any(np.any(line.get_ydata()) for line in axes.lines)
 
 
 def _finish(figure: Figure, lowest: Axes) -> Figure:

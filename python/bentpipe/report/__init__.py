@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.quantities import number, rate_text, span_text
+from bentpipe.quantities import number, span_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,20 +116,23 @@ def _svg(figure: Figure, index: int) -> str:
 
 
 def _row(name: str, flow: FlowResult) -> dict[str, str]:
-    efficiency = "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %"
     return {
         "run": name,
         "flow": flow.flow,
         "ends": f"{flow.source} → {flow.destination}",
-        "goodput": rate_text(flow.goodput),
-        "predicted_goodput": rate_text(flow.predicted_goodput),
-        "rtt_mean": span_text(flow.rtt_mean),
-        "rtt_p95": span_text(flow.rtt_p95),
-        "predicted_rtt": span_text(flow.predicted_rtt),
-        "efficiency": efficiency,
+        "goodput": _scaled(flow.goodput, 1e-3),
+        "predicted_goodput": _scaled(flow.predicted_goodput, 1e-3),
+        "rtt_mean": _scaled(flow.rtt_mean, 1e3),
+        "rtt_p95": _scaled(flow.rtt_p95, 1e3),
+        "predicted_rtt": _scaled(flow.predicted_rtt, 1e3),
+        "efficiency": "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %",
         "timeouts": number(flow.timeouts),
-        "retransmissions": number(flow.retransmissions, 12),
+        "retransmissions": number(flow.retransmissions),
     }
+
+
+def _scaled(value: float | None, factor: float) -> str:
+    return number(None if value is None else value * factor)
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:

@@ -1,0 +1,412 @@
+"""A scenario as typed dictionaries, for ``bentpipe.simulate({...})`` in a typed program.
+
+Generated from the engine's JSON Schema by scripts/generate: change the Config struct beside the model, then run
+``make generate``. Ranges are checked by the engine, not by these types; quantities are texts with a unit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+__all__ = [
+    "Allocator",
+    "Angle",
+    "App",
+    "Dama",
+    "Distance",
+    "Distribution",
+    "Error",
+    "Flow",
+    "Forward",
+    "Group",
+    "LinkPair",
+    "LinkPairReturn",
+    "NetworkKind",
+    "Positions",
+    "Propagation",
+    "Queue",
+    "Rate",
+    "RateOrZero",
+    "Record",
+    "Recovery",
+    "Return",
+    "Scenario",
+    "Scheme",
+    "Site",
+    "Size",
+    "Span",
+    "Terminals",
+    "Transport",
+]
+
+#: a span of time, 0 s to 100 years
+Span: TypeAlias = "str"
+
+#: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
+Size: TypeAlias = "str"
+
+#: Distribution of the lengths of bursts and silences.
+Distribution: TypeAlias = 'Literal["constant", "exponential"]'
+
+#: a rate, 1 bit/s to 100 Tbit/s
+Rate: TypeAlias = "str"
+
+
+class BulkApp(TypedDict):
+    """App of the kind `bulk`."""
+
+    kind: Literal["bulk"]
+    size: NotRequired[Size]
+    """How much to send; endless when not given."""
+
+
+class CbrApp(TypedDict):
+    """App of the kind `cbr`."""
+
+    datagram: NotRequired[Size]
+    """Payload of one datagram."""
+    distribution: NotRequired[Distribution]
+    """How the lengths of bursts and silences are distributed."""
+    kind: Literal["cbr"]
+    off: NotRequired[Span]
+    """Length of the silence after a burst."""
+    on: NotRequired[Span]
+    """Length of a burst; always on when not given."""
+    rate: Rate
+    """Rate of the payload while on."""
+
+
+#: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
+App: TypeAlias = 'BulkApp | CbrApp | Literal["bulk", "cbr"]'
+
+#: Loss recovery algorithms.
+Recovery: TypeAlias = 'Literal["newreno", "sack"]'
+
+
+class TcpTransport(TypedDict):
+    """Transport of the kind `tcp`."""
+
+    congestion: NotRequired[str]
+    """Name of the congestion control."""
+    delayed_ack: NotRequired[bool]
+    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2); otherwise
+    every segment at once."""
+    delayed_ack_timeout: NotRequired[Span]
+    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122."""
+    initial_sequence: NotRequired[int]
+    """Initial sequence number of both ends; random when not given."""
+    initial_ssthresh: NotRequired[int]
+    """Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1)."""
+    initial_window: NotRequired[int]
+    """Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001."""
+    kind: Literal["tcp"]
+    parameters: NotRequired[dict[str, int]]
+    """Parameters of the congestion control, by the names that it declares."""
+    receive_window: NotRequired[Size]
+    """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
+    recovery: NotRequired[Recovery]
+    """How losses are found and repaired."""
+    retries: NotRequired[int]
+    """Retransmissions of the same data, or unanswered window probes, after which the connection fails."""
+    rto_initial: NotRequired[Span]
+    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1)."""
+    rto_max: NotRequired[Span]
+    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in
+    Linux."""
+    rto_min: NotRequired[Span]
+    """Least retransmission time-out: 1 s by RFC 6298 (2.4), 200 ms in Linux."""
+    rto_variance_min: NotRequired[Span]
+    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux."""
+    segment_size: NotRequired[int]
+    """Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with
+    timestamps."""
+    syn_retries: NotRequired[int]
+    """Retransmissions of a SYN or SYN-ACK after which the connection fails."""
+    timestamps: NotRequired[bool]
+    """Timestamps (RFC 7323, section 3): 12 bytes in every segment."""
+    window_scaling: NotRequired[bool]
+    """Window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes."""
+
+
+class UdpTransport(TypedDict):
+    """Transport of the kind `udp`."""
+
+    kind: Literal["udp"]
+
+
+#: What carries a flow.
+Transport: TypeAlias = 'TcpTransport | UdpTransport | Literal["tcp", "udp"]'
+
+#: Data from one node to another.
+Flow = TypedDict(
+    "Flow",
+    {
+        "app": "App",
+        "dscp": "NotRequired[int]",
+        "from": "str",
+        "name": "str",
+        "start": "NotRequired[Span]",
+        "to": "str",
+        "transport": "Transport",
+    },
+)
+
+
+class NoneError(TypedDict):
+    """Error of the kind `none`."""
+
+    kind: Literal["none"]
+
+
+class PacketError(TypedDict):
+    """Error of the kind `packet`."""
+
+    kind: Literal["packet"]
+    probability: float
+    """Probability that a packet is lost."""
+
+
+class BitError(TypedDict):
+    """Error of the kind `bit`."""
+
+    kind: Literal["bit"]
+    rate: float
+    """Probability that a bit is wrong (BER)."""
+
+
+#: An error process.
+Error: TypeAlias = 'NoneError | PacketError | BitError | Literal["none", "packet", "bit"]'
+
+
+class DropTailQueue(TypedDict):
+    """Queue of the kind `drop-tail`."""
+
+    bytes: NotRequired[Size]
+    """The most bytes that wait."""
+    kind: Literal["drop-tail"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+
+
+#: A queue discipline.
+Queue: TypeAlias = 'DropTailQueue | Literal["drop-tail"]'
+
+
+class LinkPairReturn(TypedDict):
+    """One direction of a link."""
+
+    delay: Span
+    """Propagation delay, one way."""
+    error: NotRequired[Error]
+    """What the channel spoils."""
+    queue: NotRequired[Queue]
+    """The queue in front of the link."""
+    rate: Rate
+    """Rate at the network layer."""
+
+
+#: A link between two nodes, in both directions.
+LinkPair = TypedDict(
+    "LinkPair",
+    {
+        "delay": "Span",
+        "error": "NotRequired[Error]",
+        "from": "str",
+        "name": "str",
+        "queue": "NotRequired[Queue]",
+        "rate": "Rate",
+        "return": "NotRequired[LinkPairReturn]",
+        "to": "str",
+    },
+)
+
+
+class Forward(TypedDict):
+    """The forward link."""
+
+    error: NotRequired[Error]
+    """What the channel spoils, plans included; each terminal has errors of its own."""
+    queue: NotRequired[Queue]
+    """The queue in front of it."""
+    rate: Rate
+    """Rate at the network layer. Burst time plans take their share of it."""
+
+
+#: a distance, -12000 km to 1e12 km (a depth is negative)
+Distance: TypeAlias = "str"
+
+#: an angle, -360 deg to 360 deg
+Angle: TypeAlias = "str"
+
+
+class Site(TypedDict):
+    """A place on the ground, in geodetic coordinates on the WGS84 ellipsoid."""
+
+    altitude: NotRequired[Distance]
+    """Height above the ellipsoid."""
+    latitude: Angle
+    """Geodetic latitude, north positive, -90 deg to 90 deg."""
+    longitude: Angle
+    """Longitude, east positive."""
+
+
+class Positions(TypedDict):
+    """Where satellite and stations are."""
+
+    gateway: Site
+    """The gateway."""
+    satellite: Angle
+    """Longitude of the satellite, east positive."""
+    terminals: NotRequired[Site]
+    """Terminals that have no `site` of their own."""
+
+
+#: Propagation between gateway and terminals.
+Propagation: TypeAlias = "Span | Positions"
+
+
+class ProportionalAllocator(TypedDict):
+    """Allocator of the kind `proportional`."""
+
+    kind: Literal["proportional"]
+
+
+#: How the network control centre divides the slots.
+Allocator: TypeAlias = 'ProportionalAllocator | Literal["proportional"]'
+
+#: a rate or zero, 0 bit/s to 100 Tbit/s
+RateOrZero: TypeAlias = "str"
+
+
+class CraScheme(TypedDict):
+    """Scheme of the kind `cra`."""
+
+    kind: Literal["cra"]
+
+
+class RbdcScheme(TypedDict):
+    """Scheme of the kind `rbdc`."""
+
+    gamma: NotRequired[float]
+    """Weight of the present queue in the request; greater than zero."""
+    kind: Literal["rbdc"]
+    timeout: NotRequired[int]
+    """Superframes for which an assignment holds without a new request."""
+
+
+class VbdcScheme(TypedDict):
+    """Scheme of the kind `vbdc`."""
+
+    kind: Literal["vbdc"]
+
+
+#: How terminals get capacity beyond their constant slots.
+Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | Literal["cra", "rbdc", "vbdc"]'
+
+
+class Dama(TypedDict):
+    """How terminals get slots."""
+
+    allocator: NotRequired[Allocator]
+    """How requested slots are divided when there are not enough."""
+    cra: NotRequired[RateOrZero]
+    """Constant rate of each terminal (CRA): a whole number of slots; one slot when not given."""
+    processing: NotRequired[Span]
+    """Time from a request's arrival until the allocator may use it."""
+    response: NotRequired[int]
+    """Superframes from a request to its assignment (L). When not given it emerges from propagation,
+    processing and the waits for superframe boundaries; when given, a request made at the start of superframe
+    n takes effect in superframe n + L."""
+    scheme: NotRequired[Scheme]
+    """The capacity category by which terminals ask for more than their constant slots."""
+
+
+class Return(TypedDict):
+    """The return link."""
+
+    dama: NotRequired[Dama]
+    """Demand-assigned multiple access."""
+    error: NotRequired[Error]
+    """What the channel spoils, requests included."""
+    frame: NotRequired[Span]
+    """Length of a frame."""
+    frames_per_superframe: NotRequired[int]
+    """Frames in a superframe; an assignment holds for one superframe and is the same in each of its
+    frames."""
+    queue: NotRequired[Queue]
+    """The queue in each terminal."""
+    rate: Rate
+    """Rate of all slots together. Rate x frame / (8 x slots) must be a whole number of bytes."""
+    slots_per_frame: NotRequired[int]
+    """Slots in a frame."""
+
+
+class Group(TypedDict):
+    """One terminal, or several that are alike."""
+
+    count: NotRequired[int]
+    """How many terminals."""
+    cra: NotRequired[RateOrZero]
+    """Constant rate of each (CRA), instead of the network's."""
+    logon: NotRequired[Span]
+    """When each begins to log on; logged on from the start when not given."""
+    name: NotRequired[str]
+    """Node name of one terminal; either this or `prefix` and `count`."""
+    prefix: NotRequired[str]
+    """What the names of `count` terminals begin with; numbers from 1 follow."""
+    site: NotRequired[Site]
+    """Where they are, when propagation is given by positions."""
+
+
+#: An entry of the list of terminals.
+Terminals: TypeAlias = "str | Group"
+
+#: NetworkKind of the kind `dvb-rcs`.
+DvbRcsNetworkKind = TypedDict(
+    "DvbRcsNetworkKind",
+    {
+        "forward": "Forward",
+        "gateway": "str",
+        "kind": 'Literal["dvb-rcs"]',
+        "propagation": "NotRequired[Propagation]",
+        "return": "Return",
+        "terminals": "list[Terminals]",
+    },
+)
+
+#: An access network.
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | Literal["dvb-rcs"]'
+
+
+class Record(TypedDict):
+    """What to record."""
+
+    capture: NotRequired[list[str]]
+    """Nodes at which packets are captured into `packets.pcapng`."""
+    capture_bytes: NotRequired[int]
+    """Bytes of each captured packet that are kept."""
+    traces: NotRequired[list[Literal["tcp", "delivery", "datagram", "link", "dama", "ncc"]]]
+    """Traces to write; none when empty, all by default."""
+
+
+class Scenario(TypedDict):
+    """A network, what flows through it, what to record, and for how long."""
+
+    description: NotRequired[str]
+    """What it is about, for people."""
+    duration: Span
+    """Simulated time."""
+    flow: NotRequired[list[Flow]]
+    """What flows."""
+    link: NotRequired[list[LinkPair]]
+    """Links between two nodes."""
+    name: str
+    """What it is called, in results and as the name of the run's folder."""
+    network: NotRequired[dict[str, NetworkKind]]
+    """Access networks, by name."""
+    preset: NotRequired[str | list[str]]
+    """Fragments to begin from, the later over the earlier; see `bentpipe new --list`."""
+    record: NotRequired[Record]
+    """What to record."""
+    seed: NotRequired[int]
+    """Seed of all random streams."""

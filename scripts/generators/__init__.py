@@ -1,0 +1,1 @@
+"""What ``scripts/generate`` writes, from what the engine says of itself."""

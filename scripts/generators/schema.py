@@ -1,0 +1,107 @@
+"""The JSON Schema of scenarios, with names that say something and in an order in which parts come before wholes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+Schema = dict[str, Any]
+
+ROOT = "Scenario"
+
+
+def named(schema: Schema) -> dict[str, Schema]:
+    """All definitions by name, the root among them as ``Scenario``; what a definition refers to comes before it.
+
+    Rust's configuration structs are called Config wherever they stand, of which a schema makes Config2, Config3; here
+    they are called by the key that holds them.
+    """
+    definitions = {**schema["$defs"], ROOT: {k: v for k, v in schema.items() if k != "$defs"}}
+    names = _better_names(definitions)
+    renamed = {names[name]: _rename(definition, names) for name, definition in definitions.items()}
+    ordered: dict[str, Schema] = {}
+    _visit(ROOT, renamed, ordered)
+    return ordered
+
+
+def reference(schema: Schema) -> str | None:
+    """The name of the definition that a schema refers to."""
+    target = schema.get("$ref")
+    return target.rpartition("/")[2] if target else None
+
+
+def variants(definition: Schema) -> list[tuple[str, Schema]]:
+    """Kind and table of each variant of a definition that has the key ``kind``; empty for any other."""
+    found = []
+    for part in definition.get("oneOf", []):
+        kind = part.get("properties", {}).get("kind", {}).get("const")
+        if kind is not None:
+            found.append((kind, part))
+    return found
+
+
+def without_null(schema: Schema) -> Schema:
+    """A schema without the null that stands for "not given"."""
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return schema | {"type": next(kind for kind in kinds if kind != "null")}
+    if "anyOf" in schema:
+        parts = [part for part in schema["anyOf"] if part.get("type") != "null"]
+        rest = {key: value for key, value in schema.items() if key != "anyOf"}
+        return rest | (parts[0] if len(parts) == 1 else {"anyOf": parts})
+    return schema
+
+
+def references(schema: Any) -> Iterator[str]:
+    """Every definition that a schema refers to, in order."""
+    if isinstance(schema, dict):
+        if (name := reference(schema)) is not None:
+            yield name
+        for key, value in schema.items():
+            # A default is a value, whatever it looks like.
+            if key != "default":
+                yield from references(value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from references(item)
+
+
+def camel(words: str) -> str:
+    """A key as the name of a type."""
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_ ]", words))
+
+
+def _better_names(definitions: dict[str, Schema]) -> dict[str, str]:
+    names = {name: name for name in definitions if not re.fullmatch(r"Config\d*", name)}
+    for holder, definition in definitions.items():
+        for key, schema in _properties(definition):
+            for name in references(schema):
+                if name in names:
+                    continue
+                better = camel(key)
+                names[name] = better if better not in names.values() else camel(holder) + better
+    return {name: names.get(name, name) for name in definitions}
+
+
+def _properties(definition: Schema) -> Iterator[tuple[str, Schema]]:
+    for part in [definition, *definition.get("oneOf", [])]:
+        yield from part.get("properties", {}).items()
+
+
+def _rename(schema: Any, names: dict[str, str]) -> Any:
+    if isinstance(schema, list):
+        return [_rename(item, names) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    renamed = {key: _rename(value, names) for key, value in schema.items()}
+    if (name := reference(schema)) is not None:
+        renamed["$ref"] = f"#/$defs/{names[name]}"
+    return renamed
+
+
+def _visit(name: str, definitions: dict[str, Schema], ordered: dict[str, Schema]) -> None:
+    for used in references(definitions[name]):
+        if used not in ordered and used != name:
+            _visit(used, definitions, ordered)
+    ordered.setdefault(name, definitions[name])

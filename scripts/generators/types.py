@@ -1,0 +1,114 @@
+"""``python/bentpipe/scenario_types.py``: the scenario as typed dictionaries."""
+
+from __future__ import annotations
+
+import keyword
+import textwrap
+
+from .schema import ROOT, Schema, camel, named, reference, variants, without_null
+
+HEAD = '''"""A scenario as typed dictionaries, for ``bentpipe.simulate({...})`` in a typed program.
+
+Generated from the engine's JSON Schema by scripts/generate: change the Config struct beside the model, then run
+``make generate``. Ranges are checked by the engine, not by these types; quantities are texts with a unit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+'''
+
+
+def module(schema: Schema) -> str:
+    """The module's text, before formatting."""
+    definitions = named(schema)
+    names = [ROOT, *sorted(name for name in definitions if name != ROOT)]
+    listed = "".join(f'    "{name}",\n' for name in sorted(names))
+    return (
+        HEAD
+        + f"__all__ = [\n{listed}]\n\n"
+        + "\n\n".join(_define(*item) for item in definitions.items())
+        + "\n"
+    )
+
+
+def _define(name: str, definition: Schema) -> str:
+    about = definition.get("description", "")
+    kinds = variants(definition)
+    if kinds:
+        tables = [
+            _table(camel(kind) + name, _told(table, f"{name} of the kind `{kind}`.")) for kind, table in kinds
+        ]
+        union = " | ".join([camel(kind) + name for kind, _ in kinds] + _plain(definition))
+        return "\n\n".join([*tables, f"{_comment(about)}{name}: TypeAlias = {_quoted(union)}"])
+    if definition.get("type") == "object" and "properties" in definition:
+        return _table(name, definition)
+    return f"{_comment(about)}{name}: TypeAlias = {_quoted(_type(definition))}"
+
+
+def _told(table: Schema, about: str) -> Schema:
+    """A variant's table with a description that says more than its kind."""
+    return table | {"description": about}
+
+
+def _plain(definition: Schema) -> list[str]:
+    """What a variant may be besides a table: its name alone."""
+    return [_type(part) for part in definition["oneOf"] if "properties" not in part]
+
+
+def _table(name: str, definition: Schema) -> str:
+    required = definition.get("required", [])
+    fields = {
+        key: _type(schema) if key in required else f"NotRequired[{_type(without_null(schema))}]"
+        for key, schema in definition["properties"].items()
+    }
+    about = definition.get("description", "").partition("\n\n")[0].replace("\n", " ")
+    if any(keyword.iskeyword(key) for key in fields):
+        body = "".join(f'        "{key}": {_quoted(kind)},\n' for key, kind in fields.items())
+        return f'{_comment(about)}{name} = TypedDict(\n    "{name}",\n    {{\n{body}    }},\n)'
+    lines = []
+    for key, kind in fields.items():
+        lines.append(f"    {key}: {kind}")
+        lines += _docstring(definition["properties"][key].get("description", ""), 4)
+    return "\n".join([f"class {name}(TypedDict):", *_docstring(about or f"The table {name}.", 4), "", *lines])
+
+
+def _type(schema: Schema) -> str:
+    if (name := reference(schema)) is not None:
+        return name
+    if "const" in schema:
+        return f'Literal["{schema["const"]}"]'
+    if "enum" in schema:
+        values = [f'"{value}"' if isinstance(value, str) else repr(value) for value in schema["enum"]]
+        return f"Literal[{', '.join(values)}]"
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return " | ".join(dict.fromkeys(_type(part) for part in schema[key]))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return " | ".join(_type(schema | {"type": one}) for one in kind)
+    if kind == "array":
+        return f"list[{_type(schema['items'])}]"
+    if kind == "object":
+        return f"dict[str, {_type(schema.get('additionalProperties', {}))}]"
+    return {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}.get(
+        str(kind), "object"
+    )
+
+
+def _docstring(text: str, indent: int) -> list[str]:
+    words = " ".join(text.split())
+    if not words:
+        return []
+    lines = textwrap.wrap(f'"""{words}"""', 110 - indent, break_long_words=False, break_on_hyphens=False)
+    return [" " * indent + line for line in lines]
+
+
+def _comment(text: str) -> str:
+    words = " ".join(text.partition("\n\n")[0].split())
+    return "".join(f"#: {line}\n" for line in textwrap.wrap(words, 107))
+
+
+def _quoted(kind: str) -> str:
+    return f'"{kind}"' if '"' not in kind else f"'{kind}'"
