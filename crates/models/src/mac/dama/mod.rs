@@ -1,10 +1,11 @@
 //! A DVB-RCS star network (EN 301 790): terminals share a return link on demand.
 //!
 //! A packet of a terminal waits in its queue ([`terminal`]), is cut over the slots that the terminal has in
-//! the superframe ([`frame`]) and reaches the gateway. A terminal has its constant slots (CRA) from logon on;
-//! what more it needs it asks for ([`category`]) with messages that travel as packets do ([`message`]). The
-//! network control centre ([`ncc`]) divides the slots ([`allocator`]), lays them out in the frame ([`plan`])
-//! and sends the burst time plan over the forward link ([`forward`]). How long that takes is [`timing`].
+//! the superframe ([`slots`], [`frame`]) and reaches the gateway. A terminal has its constant slots (CRA)
+//! from logon on; what more it needs it asks for ([`category`]) with messages that travel as packets do
+//! ([`message`]). The network control centre ([`ncc`]) divides the slots ([`allocator`]), lays them out in
+//! the frame ([`plan`]) and sends the burst time plan over the forward link ([`forward`]). How long that
+//! takes is [`timing`].
 //!
 //! The study after which the defaults are chosen is M. Luglio, C. Roseti, F. Zampognaro, "Performance
 //! evaluation of TCP-based applications over DVB-RCS DAMA schemes", Int. J. Satell. Commun. Network. 2009;
@@ -15,6 +16,7 @@
 
 pub mod allocator;
 pub mod category;
+mod check;
 pub mod config;
 pub mod forward;
 pub mod frame;
@@ -22,6 +24,7 @@ pub mod message;
 pub mod ncc;
 pub mod network;
 pub mod plan;
+pub mod slots;
 pub mod terminal;
 pub mod timing;
 

@@ -16,6 +16,7 @@
 use super::category::Requester;
 use super::frame::{Assignment, Frame, Run};
 use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
+use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use crate::channel::{Process, SPOILED};
 use crate::queue::{Admission, Backlog, Verdict};
@@ -123,15 +124,9 @@ pub struct Terminal {
     /// Plans for superframes to come.
     plans: VecDeque<(u64, Run)>,
 
-    superframe: u64,
-    superframe_start: Time,
-    next_start: Time,
+    slots: Slots,
     /// Whether something happened in this superframe, so that its end matters.
     active: bool,
-    assignment: Assignment,
-    capacity: u64,
-    /// Where in the capacity of this superframe the next byte goes.
-    position: u64,
 
     queue: VecDeque<Waiting>,
     /// Bytes of `queue` that have no slot yet.
@@ -172,13 +167,8 @@ impl Terminal {
             constant,
             ask_logon,
             plans: VecDeque::new(),
-            superframe: 0,
-            superframe_start: parts.timing.start(&parts.frame, 0),
-            next_start: parts.timing.start(&parts.frame, 1),
+            slots: Slots::new(parts.frame, parts.timing),
             active: false,
-            assignment: Assignment::default(),
-            capacity: 0,
-            position: 0,
             queue: VecDeque::new(),
             unsent: 0,
             backlog: Backlog::default(),
@@ -194,49 +184,52 @@ impl Terminal {
         terminal
     }
 
+    /// Constant slots of the present superframe.
+    fn constant(&self) -> Run {
+        match self.constant {
+            Some((run, from)) if from <= self.slots.superframe() => run,
+            _ => Run::default(),
+        }
+    }
+
+    fn is_logged_on(&self) -> bool {
+        self.constant.is_some_and(|(_, from)| from <= self.slots.superframe())
+    }
+
     /// Takes up the slots of the present superframe.
     fn assign(&mut self) {
-        let constant = match self.constant {
-            Some((run, from)) if from <= self.superframe => run,
-            _ => Run::default(),
-        };
         let mut assigned = Run::default();
         while let Some(&(superframe, run)) = self.plans.front() {
-            if superframe > self.superframe {
+            if superframe > self.slots.superframe() {
                 break;
             }
             self.plans.pop_front();
-            if superframe == self.superframe {
+            if superframe == self.slots.superframe() {
                 assigned = run;
             }
         }
         self.counters.assigned += u64::from(assigned.count);
-        self.assignment = Assignment::new(constant, assigned);
-        self.capacity = self.assignment.capacity(&self.parts.frame);
-        self.position = 0;
+        self.slots.assign(Assignment::new(self.constant(), assigned));
         self.active = assigned.count > 0;
     }
 
     /// Catches up with the superframes that have begun by `now`.
     #[inline]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
-        if now >= self.next_start {
+        if now >= self.slots.end() {
             self.begin_superframe(now, out);
         }
     }
 
     fn begin_superframe(&mut self, now: Time, out: &mut Outbox) {
-        self.end_superframe(out);
-        let (frame, timing) = (self.parts.frame, self.parts.timing);
-        self.superframe = timing.superframe(&frame, now);
-        self.superframe_start = timing.start(&frame, self.superframe);
-        self.next_start = timing.start(&frame, self.superframe + 1);
+        self.record(out);
+        self.slots.go_to(now);
         self.assign();
         self.row = (self.unsent, 0, 0);
-        let logged_on = self.constant.is_some_and(|(_, from)| from <= self.superframe);
-        if logged_on && (self.unsent > 0 || !self.parts.requester.rests()) {
+        if self.is_logged_on() && (self.unsent > 0 || !self.parts.requester.rests()) {
             self.active = true;
-            if let Some(slots) = self.parts.requester.request(self.superframe, frame.units(self.unsent)) {
+            let queue = self.parts.frame.units(self.unsent);
+            if let Some(slots) = self.parts.requester.request(self.slots.superframe(), queue) {
                 self.request(now, slots, out);
             }
         }
@@ -245,28 +238,26 @@ impl Terminal {
         while !self.queue.is_empty() && self.send_first(now) {}
     }
 
-    fn end_superframe(&mut self, out: &mut Outbox) {
+    /// Writes the trace's row of the superframe that ends.
+    fn record(&mut self, out: &mut Outbox) {
         if let (Some(probe), true) = (self.parts.probe, self.active) {
-            let constant = match self.constant {
-                Some((run, from)) if from <= self.superframe => u32::from(run.count),
-                _ => 0,
-            };
+            let constant = u32::from(self.constant().count);
             let (queue, request, used) = self.row;
             let values = [
-                self.superframe as f64,
+                self.slots.superframe() as f64,
                 queue as f64,
                 f64::from(request),
                 f64::from(constant),
-                f64::from(self.assignment.count() - constant),
-                self.capacity as f64,
+                f64::from(self.slots.count() - constant),
+                self.slots.capacity() as f64,
                 used as f64,
             ];
-            out.record(probe, self.superframe_start, &values);
+            out.record(probe, self.slots.start(), &values);
         }
     }
 
     fn request(&mut self, now: Time, slots: u32, out: &mut Outbox) {
-        let (terminal, superframe) = (self.parts.terminal, self.superframe);
+        let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
         self.row.1 = slots;
         self.counters.requests += 1;
         self.counters.requested += u64::from(slots);
@@ -284,36 +275,24 @@ impl Terminal {
 
     /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
     fn send_first(&mut self, now: Time) -> bool {
-        let frame = &self.parts.frame;
-        let slot_bytes = u64::from(frame.slot_bytes);
-        let begun = self.assignment.first_from(frame, now.since(self.superframe_start));
-        self.position = self.position.max(u64::from(begun) * slot_bytes);
-        let take = self.queue[0].left.min(self.capacity.saturating_sub(self.position));
-        if take == 0 {
-            return false;
-        }
         let first = &mut self.queue[0];
+        let Some(Placed { bytes, begin, end }) = self.slots.place(now, first.left) else { return false };
         if !first.begun {
             first.begun = true;
-            let slot = (self.position / slot_bytes) as u32;
-            let start = self.superframe_start + self.assignment.start_of(frame, slot);
-            self.beginning.push_back((start, first.packet.size));
+            self.beginning.push_back((begin, first.packet.size));
         }
-        first.left -= take;
-        self.position += take;
-        self.unsent -= take;
-        self.row.2 += take;
-        self.counters.used += take;
+        first.left -= bytes;
+        let through = first.left == 0;
+        self.unsent -= bytes;
+        self.row.2 += bytes;
+        self.counters.used += bytes;
         self.active = true;
-        if first.left > 0 {
-            return false;
+        if through {
+            let Waiting { arrival, packet, .. } = self.queue.pop_front().expect("there is a first packet");
+            self.counters.delay.add(end.since(arrival));
+            self.flying.push_back((end + self.parts.timing.one_way, packet));
         }
-        let Waiting { arrival, packet, .. } = self.queue.pop_front().expect("there is a first packet");
-        let slot = ((self.position - 1) / slot_bytes) as u32;
-        let end = self.superframe_start + self.assignment.end_of(frame, slot);
-        self.counters.delay.add(end.since(arrival));
-        self.flying.push_back((end + self.parts.timing.one_way, packet));
-        true
+        through
     }
 
     fn forget_begun(&mut self, now: Time) {
@@ -351,7 +330,7 @@ impl Terminal {
 
     fn hear_plan(&mut self, plan: &Tbtp) {
         let Some(run) = plan.run_of(self.parts.terminal) else { return };
-        if plan.superframe <= self.superframe {
+        if plan.superframe <= self.slots.superframe() {
             self.counters.late += u64::from(run.count);
         } else {
             self.plans.push_back((plan.superframe, run));
@@ -360,7 +339,8 @@ impl Terminal {
 
     fn hear_logon(&mut self, response: &LogonResponse) {
         if response.terminal == self.parts.terminal && self.constant.is_none() {
-            self.constant = Some((response.constant, response.superframe.max(self.superframe + 1)));
+            let from = response.superframe.max(self.slots.superframe() + 1);
+            self.constant = Some((response.constant, from));
             self.ask_logon = None;
             self.active |= self.unsent > 0;
         }
@@ -425,7 +405,7 @@ impl Stage for Terminal {
     fn next_wake(&self) -> Option<Time> {
         let mut next = self.flying.front().map_or(Time::MAX, |(arrival, _)| *arrival);
         if self.active {
-            next = next.min(self.next_start);
+            next = next.min(self.slots.end());
         } else if let Some((superframe, _)) = self.plans.front() {
             next = next.min(self.parts.timing.start(&self.parts.frame, *superframe));
         }

@@ -6,9 +6,13 @@
 //! still wait; so the sum covers exactly the requests that have not been served yet.
 //!
 //! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may ask for up to
-//! one slot's worth more than waits. When the controller cannot serve a volume at once it keeps it; the
-//! terminal, whose sum forgets it after L superframes, asks for the same data again. Both are as the study's
-//! equations have it.
+//! one slot's worth more than waits.
+//!
+//! Limit: when the controller cannot serve a volume at once it keeps it, as the study says, but the terminal,
+//! whose sum forgets it after L superframes, asks for the same data again. While the return link is
+//! overloaded the volume at the controller therefore grows beyond what waits, and slots are assigned for
+//! nothing for some time after: a terminal that offers 2400 kbit/s for 100 s with a queue of 1000 packets is
+//! assigned almost three times what it sends. The standard's answer is absolute volumes (AVBDC).
 //!
 //! ```toml
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }

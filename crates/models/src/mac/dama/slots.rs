@@ -1,0 +1,166 @@
+//! A terminal's own slots, as they fill up in the course of a superframe.
+
+use super::frame::{Assignment, Frame};
+use super::timing::Timing;
+use bentpipe_core::Time;
+
+/// The present superframe and how far its slots are filled.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    frame: Frame,
+    timing: Timing,
+    superframe: u64,
+    start: Time,
+    end: Time,
+    assignment: Assignment,
+    /// Bytes of the superframe's capacity that are filled or have gone by empty.
+    filled: u64,
+}
+
+/// Bytes that have found their slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// How many.
+    pub bytes: u64,
+    /// When the slot with the first of them begins.
+    pub begin: Time,
+    /// When the slot with the last of them ends.
+    pub end: Time,
+}
+
+impl Slots {
+    /// Superframe 0, without slots.
+    pub fn new(frame: Frame, timing: Timing) -> Slots {
+        Slots {
+            frame,
+            timing,
+            superframe: 0,
+            start: timing.start(&frame, 0),
+            end: timing.start(&frame, 1),
+            assignment: Assignment::default(),
+            filled: 0,
+        }
+    }
+
+    /// Goes to the superframe that `now` lies in, where the terminal has no slots yet.
+    pub fn go_to(&mut self, now: Time) {
+        self.superframe = self.timing.superframe(&self.frame, now);
+        self.start = self.timing.start(&self.frame, self.superframe);
+        self.end = self.timing.start(&self.frame, self.superframe + 1);
+        self.assign(Assignment::default());
+    }
+
+    /// Takes up the slots of this superframe.
+    pub fn assign(&mut self, assignment: Assignment) {
+        self.assignment = assignment;
+        self.filled = 0;
+    }
+
+    /// Puts the next `bytes` into slots that begin at `now` or later, as many as there is room for.
+    #[inline]
+    pub fn place(&mut self, now: Time, bytes: u64) -> Option<Placed> {
+        let slot_bytes = u64::from(self.frame.slot_bytes);
+        let begun = self.assignment.first_from(&self.frame, now.since(self.start));
+        let from = self.filled.max(u64::from(begun) * slot_bytes);
+        let bytes = bytes.min(self.capacity().saturating_sub(from));
+        if bytes == 0 {
+            return None;
+        }
+        self.filled = from + bytes;
+        let (first, last) = ((from / slot_bytes) as u32, ((self.filled - 1) / slot_bytes) as u32);
+        Some(Placed {
+            bytes,
+            begin: self.start + self.assignment.start_of(&self.frame, first),
+            end: self.start + self.assignment.end_of(&self.frame, last),
+        })
+    }
+
+    /// Number of the superframe.
+    #[inline]
+    pub fn superframe(&self) -> u64 {
+        self.superframe
+    }
+
+    /// When the superframe began.
+    #[inline]
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
+    /// When the next one begins.
+    #[inline]
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Slots of the assignment.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.assignment.count()
+    }
+
+    /// What the assignment can carry in the whole superframe, in bytes.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.assignment.capacity(&self.frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::{tests::STUDY, Run};
+    use super::*;
+    use proptest::prelude::*;
+
+    const SLOT: u64 = 734_375;
+
+    fn slots(first: u16, count: u16) -> Slots {
+        let mut slots = Slots::new(STUDY, Timing::default());
+        slots.assign(Assignment::new(Run { first, count }, Run::default()));
+        slots
+    }
+
+    #[test]
+    fn a_packet_goes_over_frames_and_leaves_what_does_not_fit() {
+        let mut slots = slots(3, 1);
+        let frame = 23_500_000;
+        let placed = slots.place(Time::ZERO, 1500).unwrap();
+        let (begin, end) = (Time::from_nanos(3 * SLOT), Time::from_nanos(3 * frame + 4 * SLOT));
+        assert_eq!(placed, Placed { bytes: 752, begin, end });
+        assert_eq!(slots.place(Time::ZERO, 748), None);
+        slots.go_to(Time::from_nanos(94_000_000));
+        assert_eq!((slots.superframe(), slots.capacity()), (1, 0));
+    }
+
+    #[test]
+    fn the_rest_of_a_slot_that_has_begun_is_lost() {
+        let mut slots = slots(0, 32);
+        assert_eq!(slots.place(Time::ZERO, 100).unwrap().end, Time::from_nanos(SLOT));
+        let placed = slots.place(Time::from_nanos(1), 100).unwrap();
+        assert_eq!((placed.begin, placed.end), (Time::from_nanos(SLOT), Time::from_nanos(2 * SLOT)));
+        // In time for slot 1, whose other 88 bytes it fills before it goes on in slot 2.
+        let placed = slots.place(Time::from_nanos(SLOT), 89).unwrap();
+        assert_eq!((placed.begin, placed.end), (Time::from_nanos(SLOT), Time::from_nanos(3 * SLOT)));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_leave_in_order_and_no_slot_is_overfilled(
+            first in 0u16..20, count in 0u16..12,
+            packets in prop::collection::vec((0u64..4_000_000, 1u64..2000), 1..80),
+        ) {
+            let mut slots = slots(first, count);
+            let (mut now, mut total, mut last) = (Time::ZERO, 0, Time::ZERO);
+            for (wait, bytes) in packets {
+                now = Time::from_nanos((now.as_nanos() + wait).min(93_999_999));
+                if let Some(placed) = slots.place(now, bytes) {
+                    total += placed.bytes;
+                    prop_assert!(placed.begin >= now && placed.end > placed.begin && placed.end >= last);
+                    prop_assert!(placed.bytes == bytes || slots.place(now, 1).is_none());
+                    last = placed.end;
+                }
+            }
+            prop_assert!(total <= slots.capacity());
+        }
+    }
+}
