@@ -105,7 +105,8 @@ def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
 def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
     """A star of terminals around a gateway: everything between two terminals goes over it."""
     forward, back = network["forward"], network["return"]
-    for terminal in _terminals(network["terminals"]):
+    terminals = list(_terminals(network["terminals"]))
+    for terminal in terminals:
         delay_s = _propagation(network["propagation"], terminal.get("site"))
         yield (
             network["gateway"],
@@ -115,10 +116,11 @@ def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
         dama = _dama(back, delay_s)
         rate_bit_s = base_value(back["rate"])
         if dama.scheme == "cra":
-            # Constant slots are all that a terminal ever gets; one slot where nothing is said.
-            slot_bit_s = rate_bit_s / back["slots_per_frame"]
+            # Constant slots are all that a terminal ever gets; an equal share of all where nothing is said.
+            slots = back["slots_per_frame"]
+            share_bit_s = rate_bit_s / slots * (slots // len(terminals))
             constant = terminal.get("cra") or back["dama"].get("cra")
-            rate_bit_s = slot_bit_s if constant is None else base_value(constant)
+            rate_bit_s = share_bit_s if constant is None else base_value(constant)
             if rate_bit_s == 0:
                 continue
         yield terminal["name"], network["gateway"], Hop(rate_bit_s, delay_s, *_errors(back), dama)

@@ -89,7 +89,8 @@ pub struct Return {
 pub struct Dama {
     /// The capacity category by which terminals ask for more than their constant slots.
     pub scheme: category::Config,
-    /// Constant rate of each terminal (CRA): a whole number of slots; one slot when not given.
+    /// Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the scheme
+    /// `cra`, in which there is nothing else, an equal share of all slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
     /// How requested slots are divided when there are not enough.
@@ -221,6 +222,14 @@ impl Terminals {
         }
     }
 
+    /// How many nodes the entry stands for.
+    fn count(&self) -> u64 {
+        match self {
+            Terminals::Group(Group { name: None, count: Some(count), .. }) => count.value(),
+            _ => 1,
+        }
+    }
+
     pub(super) fn group(&self) -> Group {
         match self {
             Terminals::Name(_) => Group::default(),
@@ -283,10 +292,21 @@ impl Config {
     /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
         let link = &self.return_link;
-        let Some(cra) = own.or(link.dama.cra) else { return Some(1) };
+        let Some(cra) = own.or(link.dama.cra) else { return Some(self.default_slots()) };
         let slots = u128::from(cra.bits_per_second()) * u128::from(link.slots_per_frame.value());
         let rate = u128::from(link.rate.bits_per_second());
         (slots % rate == 0).then(|| u32::try_from(slots / rate).unwrap_or(u32::MAX))
+    }
+
+    /// Constant slots of a terminal for which the scenario names no rate.
+    fn default_slots(&self) -> u32 {
+        match self.return_link.dama.scheme {
+            category::Config::Cra(_) => {
+                let terminals = self.terminals.iter().map(Terminals::count).sum::<u64>().max(1);
+                (self.return_link.slots_per_frame.value() / terminals) as u32
+            }
+            _ => 1,
+        }
     }
 
     /// Propagation terminal to satellite and satellite to gateway; `None` when the terminal's place is not
