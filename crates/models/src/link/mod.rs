@@ -197,11 +197,17 @@ impl Stage for Link {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        // What was admitted but is not yet transmitted does not count as transmission time.
+        // What was admitted but is not yet transmitted counts neither as transmitted nor as transmission time.
         let busy = self.busy.saturating_sub(self.free_at.since(now));
+        let transmitted_later = now + self.delay;
+        let mut pending = Held::default();
+        for (_, packet) in self.flying.iter().rev().take_while(|(delivery, _)| *delivery > transmitted_later)
+        {
+            pending.add(packet);
+        }
         let values = [
-            self.packets as f64,
-            self.bytes as f64,
+            (self.packets - pending.packets) as f64,
+            (self.bytes - pending.bytes) as f64,
             busy.as_secs_f64() / now.as_secs_f64(),
             self.queue_drops as f64,
             self.error_drops as f64,
@@ -232,14 +238,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
-        let config = Config {
+    fn config() -> Config {
+        Config {
             rate: Rate::from_bits_per_second(12_000_000),
             delay: Span::from_millis(250),
             queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
             error: channel::Config::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
+        let config = config();
         let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
         let mut out = Outbox::default();
         for number in 0..5 {
@@ -255,5 +265,20 @@ mod tests {
             }
         }
         assert_eq!(deliveries, [(0, 251), (1, 252), (2, 253)]);
+    }
+    #[test]
+    fn what_waits_is_not_reported_as_transmitted() {
+        let mut link = Link::new("l", &config(), Streams::new(1, 0).stream("l"), None);
+        for number in 0..3 {
+            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+        }
+        let reported = |millis| {
+            let mut report = Report::default();
+            link.report(Time::ZERO + Span::from_millis(millis), &mut report);
+            ["packets", "bytes", "utilisation"].map(|column| report.value("link", "l", column).unwrap())
+        };
+        assert_eq!(reported(1), [1.0, 1500.0, 1.0]);
+        assert_eq!(reported(2), [2.0, 3000.0, 1.0]);
+        assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
     }
 }

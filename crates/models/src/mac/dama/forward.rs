@@ -14,7 +14,9 @@ use super::message::{self, LogonResponse, Tbtp};
 use crate::channel::{Process, SPOILED};
 use crate::link::REPORT;
 use crate::queue::{Admission, Backlog, Verdict};
-use bentpipe_core::{Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream, Time};
+use bentpipe_core::{
+    Body, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream, Time,
+};
 use std::collections::VecDeque;
 
 /// What a forward link is made of.
@@ -200,10 +202,19 @@ impl Stage for Forward {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
+        // What was admitted but is not yet transmitted counts neither as transmitted nor as transmission time.
         let busy = self.busy.saturating_sub(self.free_at.since(now));
+        let mut pending = Held::default();
+        for Flight { arrival, terminal, packet } in &self.flying {
+            let delay = self.parts.terminals[usize::from(*terminal)].delay;
+            // A plan was counted once, however many terminals hear it.
+            if *arrival > now + delay && !matches!(packet.body, Body::Control(_)) {
+                pending.add(packet);
+            }
+        }
         let values = [
-            self.packets as f64,
-            self.bytes as f64,
+            (self.packets - pending.packets) as f64,
+            (self.bytes - pending.bytes) as f64,
             busy.as_secs_f64() / now.as_secs_f64(),
             self.queue_drops as f64,
             self.error_drops as f64,
