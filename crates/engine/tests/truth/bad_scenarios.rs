@@ -1,0 +1,200 @@
+//! The engine's own checks of scenarios: what it refuses, in which words and at which place; and that whatever is
+//! shipped loads, and loads again from its resolved text.
+
+use crate::golden;
+use bentpipe_engine::presets::{self, PRESETS};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_scenario::{load, Loaded, Source};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A scenario with nothing wrong; each case replaces some of it.
+const GOOD: &str = r#"name = "good"
+duration = "10 s"
+
+[record]
+traces = ["tcp"]
+capture = ["a"]
+
+[[link]]
+name = "first"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "10 ms"
+
+[[link]]
+name = "second"
+from = "c"
+to = "d"
+rate = "1 Mbit/s"
+delay = "10 ms"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = { rate = "10 Mbit/s" }
+return = { rate = "2048 kbit/s", dama = { scheme = "rbdc", cra = "64 kbit/s" } }
+terminals = ["st1", "st2"]
+gateway = "gw"
+
+[[flow]]
+name = "bulk"
+from = "a"
+to = "b"
+app = "bulk"
+transport = { kind = "tcp", congestion = "reno" }
+
+[[flow]]
+name = "voice"
+from = "c"
+to = "d"
+app = { kind = "cbr", rate = "64 kbit/s" }
+transport = "udp"
+"#;
+
+/// What the case is, what of the good scenario is replaced, and by what.
+const CASES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "a flow from a node that does not exist",
+        &[("from = \"c\"\nto = \"d\"\napp", "from = \"C\"\nto = \"d\"\napp")],
+    ),
+    ("a flow to a node that does not exist", &[("to = \"b\"\napp", "to = \"st3\"\napp")]),
+    ("a destination on another island", &[("to = \"b\"\napp", "to = \"d\"\napp")]),
+    ("a destination that is the source", &[("to = \"b\"\napp", "to = \"a\"\napp")]),
+    ("two flows of one name", &[("name = \"voice\"", "name = \"bulk\"")]),
+    ("two links of one name", &[("name = \"second\"", "name = \"first\"")]),
+    ("a link between a node and itself", &[("to = \"d\"\nrate", "to = \"c\"\nrate")]),
+    ("bulk over udp", &[("transport = { kind = \"tcp\", congestion = \"reno\" }", "transport = \"udp\"")]),
+    ("a congestion control that there is not", &[("\"reno\"", "\"rino\"")]),
+    ("a parameter that Reno has not", &[("\"reno\" }", "\"reno\", parameters = { alpha = 2 } }")]),
+    ("a parameter that Vegas has not", &[("\"reno\" }", "\"vegas\", parameters = { alfa = 2 } }")]),
+    ("a parameter out of range", &[("\"reno\" }", "\"vegas\", parameters = { alpha = -1 } }")]),
+    ("an option of TCP that there is not", &[("\"reno\" }", "\"reno\", delayed_acks = false }")]),
+    ("a trace that there is not", &[("[\"tcp\"]", "[\"tcp\", \"cwnd\"]")]),
+    ("a capture at a node that does not exist", &[("capture = [\"a\"]", "capture = [\"a\", \"z\"]")]),
+    ("no time", &[("\"10 s\"", "\"0 s\"")]),
+    ("a name that is no folder", &[("\"good\"", "\"good/bad\"")]),
+    ("no name", &[("name = \"good\"\n", "")]),
+    (
+        "a queue for less than a packet",
+        &[(
+            "delay = \"10 ms\"\n\n[[link]]",
+            "delay = \"10 ms\"\nqueue = { kind = \"drop-tail\", bytes = \"1 kB\" }\n\n[[link]]",
+        )],
+    ),
+    ("a kind of network that there is not", &[("kind = \"dvb-rcs\"", "kind = \"dvb-rcs2\"")]),
+    ("a scheme that there is not", &[("\"rbdc\"", "\"avbdc\"")]),
+    ("a response that is too short", &[("cra = \"64 kbit/s\"", "cra = \"64 kbit/s\", response = 3")]),
+    ("constant rates that do not fit", &[("cra = \"64 kbit/s\"", "cra = \"1088 kbit/s\"")]),
+    ("a constant rate of broken slots", &[("cra = \"64 kbit/s\"", "cra = \"100 kbit/s\"")]),
+    ("a slot of broken bytes", &[("\"2048 kbit/s\"", "\"2 Mbit/s\"")]),
+    ("two terminals of one name", &[("\"st2\"]", "\"st1\"]")]),
+    ("a terminal that is the gateway", &[("\"st2\"]", "\"gw\"]")]),
+    ("no terminals", &[("[\"st1\", \"st2\"]", "[]")]),
+    ("a datagram of no bytes", &[("rate = \"64 kbit/s\" }", "rate = \"64 kbit/s\", datagram = \"0 B\" }")]),
+    ("a burst without silence", &[("rate = \"64 kbit/s\" }", "rate = \"64 kbit/s\", on = \"1 s\" }")]),
+    ("a receive window below a segment", &[("\"reno\" }", "\"reno\", receive_window = \"1000 B\" }")]),
+    (
+        "a probability above one",
+        &[("to = \"b\"\nrate", "to = \"b\"\nerror = { kind = \"packet\", probability = 1.5 }\nrate")],
+    ),
+    ("a rate of zero", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = \"0 bit/s\"")]),
+    ("a rate without unit", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = 1000000")]),
+    (
+        "a preset that there is not",
+        &[("duration = \"10 s\"\n", "duration = \"10 s\"\npreset = \"geo-kan\"\n")],
+    ),
+    (
+        "several things at once",
+        &[
+            ("\"10 s\"", "\"0 s\""),
+            ("to = \"b\"\napp", "to = \"x\"\napp"),
+            ("\"reno\"", "\"renno\""),
+            ("kind = \"cbr\", ", "kind = \"cbr\", on = \"0 s\", off = \"1 s\", "),
+        ],
+    ),
+];
+
+fn loaded(text: &str) -> Result<Loaded<Scenario>, String> {
+    load(Source::Text { name: "case.toml", text }, &presets::all(), &[]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn each_refusal_names_place_key_value_and_what_is_allowed() {
+    loaded(GOOD).expect("there is nothing wrong with it");
+    let mut text = "What is refused, and in which words\n".to_owned();
+    for (what, replacements) in CASES {
+        let mut case = GOOD.to_owned();
+        for (old, new) in *replacements {
+            assert_eq!(case.matches(old).count(), 1, "{what}: {old:?}");
+            case = case.replacen(old, new, 1);
+        }
+        let message = loaded(&case).err().unwrap_or_else(|| panic!("{what} is accepted"));
+        let _ = writeln!(text, "\n{what}\n  {}", message.replace('\n', "\n  "));
+    }
+    let nothing = "name = \"nothing\"\nduration = \"1 s\"\n";
+    let _ = writeln!(text, "\nnothing in it\n  {}", loaded(nothing).expect_err("there is no flow"));
+    golden::check("refusals.txt", &text);
+}
+
+/// Loads what `first` was resolved to, without presets.
+fn again(first: &Loaded<Scenario>, what: &str) {
+    let text = first.to_toml();
+    let second =
+        load::<Scenario>(Source::Text { name: "resolved.toml", text: &text }, &Default::default(), &[])
+            .unwrap_or_else(|error| panic!("{what}: {error}\nin\n{text}"));
+    assert!(second.value == first.value, "{what}: {text}");
+    assert_eq!(second.to_toml(), text, "{what}");
+    assert_eq!(second.to_json(), first.to_json(), "{what}");
+    assert!(second.notes.is_empty(), "{what}: {:?}", second.notes);
+}
+
+#[test]
+fn every_example_loads_and_loads_again_from_its_resolved_text() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut count = 0;
+    for entry in folder.read_dir().expect("there are examples") {
+        let path = entry.expect("the folder is readable").path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let first =
+                load::<Scenario>(Source::File(&path), &presets::all(), &[]).unwrap_or_else(|e| panic!("{e}"));
+            again(&first, &path.display().to_string());
+            count += 1;
+        }
+    }
+    assert!(count >= 2);
+}
+
+#[test]
+fn every_preset_is_a_network_on_which_a_flow_runs() {
+    for preset in PRESETS {
+        let name = preset.name;
+        assert!(!preset.about().is_empty(), "{name}");
+        let text = |from: &str, to: &str| {
+            format!(
+                "name = \"p\"\nduration = \"10 s\"\npreset = \"{name}\"\n[[flow]]\nname = \"f\"\nfrom = \"{from}\"\n\
+                 to = \"{to}\"\napp = \"bulk\"\ntransport = \"tcp\"\n"
+            )
+        };
+        // A node that does not exist lets the error name those that do.
+        let error = loaded(&text("nowhere", "nowhere else")).expect_err("there is no such node");
+        let allowed =
+            error.lines().next().and_then(|line| line.split("allowed: ").nth(1)).expect("a list of nodes");
+        let nodes: Vec<&str> = allowed.split(", ").collect();
+        assert_eq!(nodes.len(), 2, "{name}: {error}");
+        for (from, to) in [(nodes[0], nodes[1]), (nodes[1], nodes[0])] {
+            let first = loaded(&text(from, to)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            again(&first, name);
+            let report = crate::run::report(&first.value, 0);
+            let sent = report.value("tcp_connection", "f.source", "state").expect("it has a connection");
+            let delivered = crate::run::value(&report, "flow_destination", "f", "delivered_bytes");
+            // To Mars a SYN alone takes longer.
+            assert!(if name == "mars" { sent == 2.0 } else { sent == 4.0 && delivered > 10_000.0 }, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_good_scenario_survives_its_resolved_text() {
+    again(&loaded(GOOD).expect("there is nothing wrong with it"), "good");
+}

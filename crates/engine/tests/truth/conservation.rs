@@ -1,0 +1,438 @@
+//! Whatever the scenario: every packet is delivered, dropped for a named reason or still inside; nothing overtakes;
+//! no link carries and no control centre grants more than there is; and time goes forward.
+
+use crate::run::{scenario, Run, TraceRow, Traces};
+use bentpipe_core::{Held, Report, Time};
+use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
+use bentpipe_engine::Network;
+use bentpipe_models::{app, transport};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+const RATES: &[&str] = &["48 kbit/s", "256 kbit/s", "1 Mbit/s", "3.3 Mbit/s", "8 Mbit/s"];
+const DELAYS: &[&str] = &["0 s", "1 us", "3 ms", "47 ms", "250 ms"];
+const QUEUES: &[&str] = &[
+    "\"drop-tail\"",
+    r#"{ kind = "drop-tail", packets = 1 }"#,
+    r#"{ kind = "drop-tail", packets = 7 }"#,
+    r#"{ kind = "drop-tail", packets = 50 }"#,
+    r#"{ kind = "drop-tail", bytes = "1500 B" }"#,
+    r#"{ kind = "drop-tail", bytes = "20 kB" }"#,
+    r#"{ kind = "drop-tail", packets = 20, bytes = "9 kB" }"#,
+];
+const ERRORS: &[&str] = &[
+    "\"none\"",
+    "\"none\"",
+    r#"{ kind = "packet", probability = 0.002 }"#,
+    r#"{ kind = "packet", probability = 0.2 }"#,
+    r#"{ kind = "bit", rate = 1e-7 }"#,
+    r#"{ kind = "bit", rate = 2e-5 }"#,
+];
+
+fn choice(of: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(of)
+}
+
+/// Keys of one direction of a link.
+fn direction() -> impl Strategy<Value = String> {
+    (choice(RATES), choice(DELAYS), choice(QUEUES), choice(ERRORS)).prop_map(|(rate, delay, queue, error)| {
+        format!("rate = \"{rate}\", delay = \"{delay}\", queue = {queue}, error = {error}")
+    })
+}
+
+/// Links in a line (each begins where the one before ends) or in a star around the first node.
+fn links() -> impl Strategy<Value = (String, Vec<String>)> {
+    (any::<bool>(), prop::collection::vec((direction(), prop::option::of(direction())), 1..5)).prop_map(
+        |(line, links)| {
+            let mut text = "link = [\n".to_owned();
+            for (index, (forward, back)) in links.iter().enumerate() {
+                let (from, to) = (if line { index } else { 0 }, index + 1);
+                let back = back.as_ref().map_or(String::new(), |back| format!(", return = {{ {back} }}"));
+                let _ = writeln!(
+                    text,
+                    "  {{ name = \"l{index}\", from = \"n{from}\", to = \"n{to}\", {forward}{back} }},"
+                );
+            }
+            text.push_str("]\n");
+            (text, (0..=links.len()).map(|index| format!("n{index}")).collect())
+        },
+    )
+}
+
+/// A star whose gateway is node n0.
+fn network() -> impl Strategy<Value = (String, Vec<String>)> {
+    let scheme = choice(&[
+        "\"cra\"",
+        "\"rbdc\"",
+        "\"vbdc\"",
+        "{ kind = \"rbdc\", gamma = 1.0, timeout = 1 }",
+        "{ kind = \"rbdc\", gamma = 0.05, timeout = 40 }",
+    ]);
+    let terminal = (prop::option::of(0u64..6), prop::option::of(0u32..4000));
+    // Slots, frames, and an L for which there is time with 250 ms each way and 200 ms of processing.
+    let structure = prop::sample::select(&[(32u64, 4u64, 12u32), (16, 2, 20), (8, 1, 34)]);
+    let more = prop::option::of(0u32..12);
+    (
+        (scheme, prop::option::of(0u64..4), structure, more, choice(&["0 s", "40 ms", "200 ms"])),
+        prop::collection::vec(terminal, 1..7),
+        (choice(&["0 s", "13 ms", "250 ms"]), choice(QUEUES), choice(QUEUES), choice(ERRORS), choice(ERRORS)),
+        choice(&["128 kbit/s", "1 Mbit/s", "10 Mbit/s"]),
+    )
+        .prop_map(
+            |((scheme, cra, (slots, frames, response), more, processing), terminals, rest, forward)| {
+                let (propagation, queue, forward_queue, error, forward_error) = rest;
+                // No more constant slots than there are.
+                let constant = |wanted: u64| wanted.min(slots / terminals.len() as u64) * 2048 / slots;
+                let mut text = format!(
+                    "[network.sat]\nkind = \"dvb-rcs\"\ngateway = \"n0\"\npropagation = \"{propagation}\"\n\
+                 forward = {{ rate = \"{forward}\", queue = {forward_queue}, error = {forward_error} }}\n\
+                 terminals = [\n"
+                );
+                for (index, (cra, logon)) in terminals.iter().enumerate() {
+                    let _ = write!(text, "  {{ name = \"t{index}\"");
+                    if let Some(wanted) = cra {
+                        let _ = write!(text, ", cra = \"{} kbit/s\"", constant(*wanted));
+                    }
+                    if let Some(logon) = logon {
+                        let _ = write!(text, ", logon = \"{logon} ms\"");
+                    }
+                    text.push_str(" },\n");
+                }
+                let cra =
+                    cra.map_or(String::new(), |wanted| format!("cra = \"{} kbit/s\"\n", constant(wanted)));
+                let response = more.map_or(String::new(), |more| format!("response = {}\n", response + more));
+                let _ = write!(
+                text,
+                "]\n[network.sat.return]\nrate = \"2048 kbit/s\"\nslots_per_frame = {slots}\n\
+                 frames_per_superframe = {frames}\nqueue = {queue}\nerror = {error}\n\
+                 [network.sat.return.dama]\nscheme = {scheme}\nprocessing = \"{processing}\"\n{cra}{response}"
+            );
+                (text, (0..terminals.len()).map(|index| format!("t{index}")).collect())
+            },
+        )
+}
+
+const APPS: &[&str] =
+    &["\"bulk\"", r#"{ kind = "bulk", size = "30 kB" }"#, r#"{ kind = "bulk", size = "1 B" }"#];
+const OPTIONS: &[&str] = &[
+    "",
+    ", receive_window = \"10 kB\"",
+    ", segment_size = 536",
+    ", initial_window = 1, initial_ssthresh = 4",
+];
+const BURSTS: &[&str] = &[
+    "",
+    ", on = \"100 ms\", off = \"0 s\"",
+    ", on = \"1 s\", off = \"2 s\"",
+    ", on = \"200 ms\", off = \"100 ms\", distribution = \"exponential\"",
+];
+
+/// Application and transport of a flow.
+fn talk() -> impl Strategy<Value = String> {
+    let variant = (choice(&["reno", "vegas"]), choice(&["sack", "newreno"]));
+    let tcp = (choice(APPS), variant, any::<bool>(), any::<bool>(), choice(OPTIONS)).prop_map(
+        |(app, (congestion, recovery), delayed_ack, timestamps, more)| {
+            format!(
+                "app = {app}\ntransport = {{ kind = \"tcp\", congestion = \"{congestion}\", \
+                 recovery = \"{recovery}\", delayed_ack = {delayed_ack}, timestamps = {timestamps}{more} }}\n"
+            )
+        },
+    );
+    let rate = choice(&["16 kbit/s", "300 kbit/s", "2 Mbit/s"]);
+    let udp =
+        (rate, choice(&["1 B", "160 B", "1400 B"]), choice(BURSTS)).prop_map(|(rate, datagram, bursts)| {
+            format!(
+                "app = {{ kind = \"cbr\", rate = \"{rate}\", datagram = \"{datagram}\"{bursts} }}\n\
+             transport = \"udp\"\n"
+            )
+        });
+    prop_oneof![3 => tcp, 2 => udp]
+}
+
+/// A scenario as text, and the moments at which to look at it, in permille of its duration.
+fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
+    (
+        any::<u32>(),
+        1u64..12,
+        links(),
+        prop::option::weighted(0.6, network()),
+        prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u32..2500, talk()), 1..5),
+        prop::collection::vec(0u64..1000, 0..6),
+        any::<bool>(),
+    )
+        .prop_map(|(seed, seconds, (links, mut nodes), network, flows, mut moments, capture)| {
+            let mut text =
+                format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
+            if capture {
+                // A captured node keeps its router, which is otherwise passed by where there is nothing to decide.
+                text.push_str("record.capture = [\"n0\", \"n1\"]\n");
+            }
+            if let Some((network, terminals)) = network {
+                text.push_str(&network);
+                nodes.extend(terminals);
+            }
+            for (index, (from, to, start, talk)) in flows.iter().enumerate() {
+                let from = from.index(nodes.len());
+                let to = (from + 1 + to.index(nodes.len() - 1)) % nodes.len();
+                let _ = write!(
+                    text,
+                    "[[flow]]\nname = \"f{index}\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{start} ms\"\n{talk}",
+                    nodes[from], nodes[to]
+                );
+            }
+            moments.sort_unstable();
+            (text, moments)
+        })
+}
+
+/// A hundred cases, or as many as the environment asks for.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_made_up_or_turned_round((text, moments) in case()) {
+        let scenario = scenario(&text);
+        let mut run = Run::new(&scenario, scenario.seed.value(), 0);
+        for permille in moments {
+            let now = Time::from_nanos(run.end.as_nanos() / 1000 * permille);
+            run.network.run_until(now);
+            prop_assert!(run.network.next_wake().is_none_or(|wake| wake > now));
+            balance(&mut run.network)?;
+        }
+        let mut run = run.finished();
+        balance(&mut run.network)?;
+        let report = run.report();
+        let results = run.results();
+        drops_agree(&report, results.totals.dropped.values().map(|held| held.packets).sum())?;
+        for row in &results.captured {
+            prop_assert!(row.1 <= scenario.duration.as_nanos());
+        }
+        prop_assert!(results.captured.windows(2).all(|pair| pair[0].1 <= pair[1].1), "captures go back in time");
+        time_goes_forward(&results.traces)?;
+        links_carry_what_they_can(&scenario, &report)?;
+        flows_are_in_order(&scenario, &report, &results.traces)?;
+        slots_are_there(&scenario, &report, &results.traces)?;
+    }
+}
+
+/// created = consumed + dropped + held, in packets and in bytes, and what was dropped has a stage and a reason.
+fn balance(network: &mut Network) -> Result<(), TestCaseError> {
+    let held = network.held();
+    let stages = network.names().len();
+    let totals = network.out().totals();
+    let (mut packets, mut bytes) = (held.packets, held.bytes);
+    for (&(stage, reason), &Held { packets: count, bytes: size }) in &totals.dropped {
+        prop_assert!((stage as usize) < stages);
+        prop_assert!(["queue full", "channel error"].contains(&reason.words()), "{reason:?}");
+        prop_assert!(count > 0 && size >= count);
+        packets += count;
+        bytes += size;
+    }
+    prop_assert_eq!(totals.created.packets, totals.consumed.packets + packets);
+    prop_assert_eq!(totals.created.bytes, totals.consumed.bytes + bytes);
+    Ok(())
+}
+
+/// What links and terminals report as dropped is what the totals count.
+fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
+    let mut reported = 0.0;
+    for (table, entity, _) in report.rows() {
+        if ["link", "terminal"].contains(&table.name) {
+            for column in ["queue_drops", "error_drops"] {
+                reported += report.value(table.name, entity, column).expect("a count is a number");
+            }
+        }
+    }
+    prop_assert_eq!(reported, dropped as f64);
+    Ok(())
+}
+
+/// The rows of each entity of each trace are in order of time; for all entities together where a row is written at
+/// its time, which the trace of a terminal's superframes is not.
+fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
+    for (table, rows) in traces {
+        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in rows {
+            let entity = if *table == "dama" { row.entity.as_str() } else { "" };
+            let before = last.insert(entity, row.time).unwrap_or(0);
+            prop_assert!(before <= row.time, "{} of {}: {} after {}", table, row.entity, row.time, before);
+        }
+    }
+    Ok(())
+}
+
+/// No link transmits more than its rate times the duration, and it is busy for as long as that takes.
+fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
+    // The largest packet: a segment of 1460 bytes with timestamps.
+    const PACKET: f64 = 1512.0;
+    let seconds = scenario.duration.as_secs_f64();
+    let mut links = Vec::new();
+    for link in &scenario.link {
+        links.push((link.name.clone(), link.forward().rate, 0.0));
+        links.push((format!("{}.return", link.name), link.back().rate, 0.0));
+    }
+    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+        // Plans and logon responses do not wait for the data before them, and take their time from those behind.
+        let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
+        let logons = 64.0 * 1000.0;
+        links.push((format!("{name}.forward"), config.forward.rate, plans + logons));
+    }
+    for (name, rate, signalling) in links {
+        let value = |column| report.value("link", &name, column);
+        let utilisation = value("utilisation").expect("the run has a duration");
+        prop_assert!((0.0..=1.0).contains(&utilisation), "{}: {}", name, utilisation);
+        let count = |column| value(column).expect("a count is a number");
+        let bytes_per_second = rate.bits_per_second() as f64 / 8.0;
+        let (sent, capacity) = (count("bytes"), bytes_per_second * seconds);
+        // Each sending time is rounded down to the nanosecond.
+        let more = signalling + (count("packets") + 1.0) * 1e-9 * bytes_per_second;
+        prop_assert!(sent <= capacity + more, "{}: {} of {} bytes", name, sent, capacity);
+        // The packet in transmission counts for the one and not for the other.
+        let busy = utilisation * capacity;
+        prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
+        prop_assert!(sent - busy <= more, "{}: {} bytes, busy for {}", name, sent, busy);
+    }
+    Ok(())
+}
+
+/// Smallest rate on the way of a flow, in bits per second. In a line or star with a network at its hub there is only
+/// one way.
+fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
+    type Hop = (String, String, f64);
+    let mut hops: Vec<Hop> = Vec::new();
+    let bits = |rate: bentpipe_core::Rate| rate.bits_per_second() as f64;
+    for link in &scenario.link {
+        let LinkPair { from, to, .. } = link;
+        hops.push((from.clone(), to.clone(), bits(link.forward().rate)));
+        hops.push((to.clone(), from.clone(), bits(link.back().rate)));
+    }
+    for NetworkKind::DvbRcs(config) in scenario.network.values() {
+        for terminal in config.terminal_names() {
+            hops.push((config.gateway.clone(), terminal.clone(), bits(config.forward.rate)));
+            hops.push((terminal, config.gateway.clone(), bits(config.return_link.rate)));
+        }
+    }
+    let mut known = BTreeMap::from([(from.to_owned(), f64::INFINITY)]);
+    while !known.contains_key(to) {
+        for (from, to, rate) in &hops {
+            if let (Some(&so_far), false) = (known.get(from), known.contains_key(to)) {
+                known.insert(to.clone(), so_far.min(*rate));
+            }
+        }
+    }
+    known[to]
+}
+
+fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
+    fn of<'a>(traces: &'a Traces, table: &str, flow: &'a str) -> Vec<&'a TraceRow> {
+        traces.get(table).map_or(Vec::new(), |rows| rows.iter().filter(|row| row.entity == flow).collect())
+    }
+    let seconds = scenario.duration.as_secs_f64();
+    for flow in &scenario.flow {
+        let name = flow.name.as_str();
+        let source = |column| report.value("flow_source", name, column).unwrap_or(f64::NAN);
+        let destination = |column| report.value("flow_destination", name, column).unwrap_or(f64::NAN);
+        let (sent, delivered) = (source("sent_bytes"), destination("delivered_bytes"));
+        prop_assert!(delivered <= sent, "{}: {} of {}", name, delivered, sent);
+        prop_assert!(destination("delivered_packets") <= source("sent_packets"), "{}", name);
+        let capacity = bottleneck(scenario, &flow.from, &flow.to) * seconds;
+        prop_assert!(delivered * 8.0 <= capacity, "{}: {} of {}", name, delivered * 8.0, capacity);
+        match &flow.transport {
+            transport::Config::Tcp(_) => {
+                let deliveries = of(traces, "delivery", name);
+                prop_assert!(deliveries.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
+                prop_assert_eq!(deliveries.last().map_or(0.0, |row| row.values[0]), delivered);
+                let mut at_least = [0.0; 4];
+                for row in of(traces, "tcp", name) {
+                    // Acknowledged, sent, retransmissions, time-outs so far.
+                    let now: [f64; 4] = row.values[7..11].try_into().expect("the trace has these columns");
+                    prop_assert!(now.iter().zip(&at_least).all(|(now, before)| now >= before), "{:?}", row);
+                    prop_assert!(now[0] <= now[1], "{:?}", row);
+                    prop_assert!(row.values[0] >= 1.0, "{:?}", row);
+                    at_least = now;
+                }
+                prop_assert!(
+                    at_least[0] <= delivered,
+                    "{} acknowledged, {} delivered",
+                    at_least[0],
+                    delivered
+                );
+                if let app::Config::Bulk(app::bulk::Config { size: Some(size) }) = &flow.app {
+                    prop_assert!(sent <= size.bytes() as f64);
+                    if !source("completed").is_nan() {
+                        prop_assert_eq!(delivered, size.bytes() as f64);
+                    }
+                }
+            }
+            transport::Config::Udp(_) => {
+                let datagrams = of(traces, "datagram", name);
+                // Strictly ascending: no overtaking, and nothing twice, whatever was lost.
+                prop_assert!(datagrams.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
+                prop_assert_eq!(datagrams.len() as f64, destination("delivered_packets"));
+                let app::Config::Cbr(config) = &flow.app else { panic!("only cbr runs over udp") };
+                // One at once and then one each interval, which is rounded down to the nanosecond.
+                let interval = config.rate.span_of(config.datagram.bytes());
+                prop_assert!(source("sent_packets") <= (scenario.duration / interval + 1) as f64);
+                prop_assert_eq!(sent, source("sent_packets") * config.datagram.bytes() as f64);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Grants never exceed capacity, and slots carry no more than they hold.
+fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
+    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+        let frame = config.frame().expect("the scenario was checked");
+        let mut given: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut assigned: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut once = BTreeSet::new();
+        for row in &traces["dama"] {
+            let [superframe, queue, _, constant, slots, capacity, used] = row.values[..] else {
+                panic!("the trace has seven columns")
+            };
+            prop_assert!(once.insert((row.entity.clone(), superframe as u64)), "{:?} comes twice", row);
+            *given.entry(superframe as u64).or_default() += constant + slots;
+            *assigned.entry(superframe as u64).or_default() += slots;
+            prop_assert_eq!(capacity, (constant + slots) * frame.unit() as f64);
+            prop_assert!(used <= capacity, "{:?}", row);
+            prop_assert!(queue >= 0.0);
+            prop_assert_eq!(row.time, (frame.superframe() * superframe as u64).as_nanos());
+        }
+        let over = given.iter().find(|(_, slots)| **slots > f64::from(frame.slots));
+        prop_assert!(over.is_none(), "{:?} of {} slots", over, frame.slots);
+        let mut planned = BTreeMap::new();
+        for row in &traces["ncc"] {
+            let [superframe, _, demand, free, granted] = row.values[..] else {
+                panic!("the trace has five columns")
+            };
+            prop_assert!(granted <= free && granted <= demand, "{:?}", row);
+            prop_assert!(planned.insert(superframe as u64, granted).is_none(), "{:?} is planned twice", row);
+        }
+        for (superframe, slots) in &assigned {
+            let granted = planned.get(superframe).copied().unwrap_or(0.0);
+            prop_assert!(
+                *slots <= granted,
+                "superframe {}: {} slots of {} granted",
+                superframe,
+                slots,
+                granted
+            );
+        }
+        for terminal in config.terminal_names() {
+            let value = |column| report.value("terminal", &terminal, column).unwrap_or(0.0);
+            prop_assert!(value("used_bytes") <= value("capacity_bytes"), "{}", terminal);
+            prop_assert!(value("efficiency") <= 1.0);
+            // Nothing is lost on the way of a plan that is not spoiled: L is long enough.
+            prop_assert_eq!(value("late_slots"), 0.0, "{}", terminal);
+        }
+        let value = |column| report.value("ncc", name, column).expect("a count is a number");
+        prop_assert_eq!(value("granted_slots"), planned.values().sum::<f64>());
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! The engine as a whole, held to the truth (DESIGN.md, section 8): the same run twice, nothing lost without a name,
+//! tables of numbers, equations from papers, and scenarios that must be refused.
+//!
+//! One program, so that it is linked once. `BLESS=1` writes the golden files again.
+
+mod bad_scenarios;
+mod conservation;
+mod determinism;
+mod golden;
+mod run;
+mod theory;
