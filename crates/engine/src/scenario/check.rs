@@ -91,7 +91,10 @@ fn check_congestion(transport: &transport::Config, problems: &mut Problems) {
     let transport::Config::Tcp(config) = transport else { return };
     match bentpipe_congestion::create(&config.congestion, &config.parameters) {
         Ok(_) => {}
-        Err(error @ CongestionError::UnknownVariant { .. }) => problems.add("congestion", error.to_string()),
+        Err(CongestionError::UnknownVariant { name, known, .. }) => {
+            let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
+            problems.add("congestion", message);
+        }
         Err(error) => problems.add("parameters", error.to_string()),
     }
 }
