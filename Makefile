@@ -1,7 +1,6 @@
 # What this repository can do. `make` alone says so.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 

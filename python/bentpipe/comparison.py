@@ -63,7 +63,14 @@ class Comparison:
 
 
 def compare(a: Run | str | Path, b: Run | str | Path) -> Comparison:
-    """Compare two runs, or the runs in two folders. Raises :class:`bentpipe.InputError`."""
+    """Compare two runs, or the runs in two folders. Raises :class:`bentpipe.InputError`.
+
+    >>> import bentpipe as bp
+    >>> scenario = bp.load("examples/dvb-rcs-upload.toml", ["duration=20 s"])
+    >>> both = compare(bp.simulate(scenario), bp.simulate(scenario, seed=2))
+    >>> both.equal, [difference.key for difference in both.scenario]
+    (True, ['seed'])
+    """
     first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     flows = [{flow.flow: flow for flow in flow_results(run)} for run in (first, second)]
     shared = [name for name in flows[0] if name in flows[1]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from .path import NoPath, Path, kind_of, path_of
 from .quantities import base_value
@@ -50,6 +50,11 @@ def predict_scenario(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
     """The prediction of every flow of a resolved scenario (``Scenario.data`` or ``Run.scenario``), by the flow's name.
 
     Source: the equations are those of :mod:`bentpipe.predict`; which of them serves is said there.
+
+    >>> import bentpipe as bp
+    >>> upload = predict_scenario(bp.load("examples/dvb-rcs-upload.toml").data)["upload"]
+    >>> round(upload.prediction.round_trip.mean_s, 3), upload.prediction.limited_by
+    (1.064, 'rate')
     """
     return {flow["name"]: _predict(scenario, flow) for flow in scenario.get("flow", [])}
 
@@ -64,7 +69,11 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPredic
         return FlowPrediction(name, None, str(reason), {})
     congestion = flow["transport"]["congestion"]
     note = "" if congestion in COVERED else f"{congestion} is not predicted: this is what Reno would do"
-    return FlowPrediction(name, predict_flow(**arguments), note, arguments)
+    try:
+        return FlowPrediction(name, predict_flow(**arguments), note, arguments)
+    except ValueError as refused:
+        # A scenario may be right and still have nothing to say to the equations, such as links without delay.
+        return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
 
 
 class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
@@ -116,7 +125,11 @@ class _Demand:
 
 def _demand(there: Path, back: Path) -> _Demand:
     """Demand assignment on the way of the data, or else on that of the acknowledgements."""
+    from .predict import SCHEMES
+
     dama = there.dama or back.dama
     if dama is None:
         return _Demand()
-    return _Demand(cast("Scheme", dama.scheme), dama.superframe_s, dama.response_superframes)
+    if dama.scheme not in SCHEMES:
+        raise NotPredicted(f"the equations know no category {dama.scheme}")
+    return _Demand(dama.scheme, dama.superframe_s, dama.response_superframes)

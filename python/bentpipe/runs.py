@@ -18,6 +18,15 @@ class Run:
     """The results of one scenario, one seed, one instrument.
 
     Tables are read when they are asked for. Raises :class:`bentpipe.InputError` when ``folder`` is not a run's.
+
+    >>> import bentpipe as bp
+    >>> run = bp.simulate("examples/dvb-rcs-upload.toml", overrides=["duration=20 s"])
+    >>> run.flows.select("flow", "from", "to", "congestion").row(0)
+    ('upload', 'st1', 'gw', 'reno')
+    >>> run.trace("cwnd").columns
+    ['time', 'flow', 'cwnd']
+    >>> sorted(run.traces), run.tables
+    (['dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
     """
 
     def __init__(self, folder: str | Path) -> None:

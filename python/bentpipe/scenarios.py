@@ -46,6 +46,10 @@ def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
 
     ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``. Raises
     :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what is allowed.
+
+    >>> scenario = load("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])
+    >>> scenario.nodes, scenario.data["network"]["sat"]["return"]["dama"]["scheme"]["kind"]
+    (['gw', 'st1'], 'vbdc')
     """
     source, text = source_and_text(scenario)
     answer = json.loads(_native.load(source, text, list(overrides)))
@@ -60,8 +64,13 @@ def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
 
 
 def check(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> list[Problem]:
-    """What is wrong with a scenario: one dictionary per problem (file, line, column, key, value, message), none when
-    it is valid."""
+    """What is wrong with a scenario: one dictionary per problem (file, line, column, path, value, message, allowed,
+    nearest), none when it is valid.
+
+    >>> for problem in check("examples/dvb-rcs-upload.toml", ["duration=400 sec"]):
+    ...     print(problem["path"], "=", problem["value"])
+    duration = 400 sec
+    """
     try:
         load(scenario, overrides)
     except _native.ScenarioError as error:

@@ -41,6 +41,10 @@ def simulate(
 
     The engine works without the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
     :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for trouble with the disk.
+
+    >>> run = simulate("examples/dvb-rcs-upload.toml", seed=7, overrides=["duration=20 s"], out="runs/short")
+    >>> run.complete, run.provenance["seed"], run.flows.height
+    (True, 7, 1)
     """
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
@@ -56,7 +60,9 @@ def simulate(
             return False
 
     options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    _native.simulate(source, text, list(overrides), seed, run, str(folder), json.dumps(options), tell)
+    # As an override the seed is also in the resolved scenario, which then repeats the run.
+    replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
     if raised is not None:
         raise raised
     return Run(folder)

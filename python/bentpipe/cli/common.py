@@ -50,6 +50,10 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(error, InputError) and not _is_scenario_error(error):
                 raise
             fail(str(error))
+        except ImportError as error:
+            if error.name != "bentpipe" or "_native" not in str(error):
+                raise
+            fail("the engine is not built: run `make build` in the repository", TROUBLE)
         except BrokenPipeError:
             # Whoever read our output has had enough; flushing at exit must not complain again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -63,6 +63,8 @@ def rate(
     edges = np.arange(round(max(end_s, bin_s) / bin_s) + 1) * bin_s
     total = np.concatenate(([0.0], volume_bytes))
     at_edges = total[np.searchsorted(time_s, edges, side="right")]
+    # What comes at the very start belongs to the first bin.
+    at_edges[0] = 0.0
     middles: FloatArray = np.asarray(edges[:-1] + bin_s / 2, dtype=np.float64)
     return middles, np.diff(at_edges) * 8 / bin_s
 

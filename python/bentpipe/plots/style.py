@@ -141,5 +141,5 @@ def to_svg(figure: Figure, name: str) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
-    text = re.sub(r"(font: [0-9. a-z]*px) [^;\"]*", r"\g<1> system-ui, sans-serif", text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", text)
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)

@@ -70,7 +70,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
             (name, (run.path / "scenario.toml").read_text(encoding="utf-8")) for name, run in named.items()
         ],
         paths={name: str(run.path) for name, run in named.items()},
-        flow=next((flow.flow for flows in results.values() for flow in flows), "FLOW"),
+        change=_change(first),
     )
 
 
@@ -133,6 +133,15 @@ def _row(name: str, flow: FlowResult) -> dict[str, str]:
 
 def _scaled(value: float | None, factor: float) -> str:
     return number(None if value is None else value * factor)
+
+
+def _change(run: Run) -> str:
+    """Something to change about a run: the congestion control of its first TCP flow, or the seed."""
+    for flow in run.scenario.get("flow", []):
+        congestion = flow["transport"].get("congestion")
+        if congestion is not None:
+            return f"flow.{flow['name']}.transport.congestion={'vegas' if congestion != 'vegas' else 'reno'}"
+    return f"seed={run.provenance.get('seed', 1) + 1}"
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:

@@ -1,0 +1,35 @@
+//! {Title}: who gets which share, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! dama = { scheme = "rbdc", allocator = "{kebab}" }
+//! ```
+
+use super::{Allocation, Allocator, Demand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Allocation for Config {
+    fn build(&self, _terminals: usize) -> Box<dyn Allocator> {
+        Box::new({Camel})
+    }
+}
+
+struct {Camel};
+
+impl Allocator for {Camel} {
+    fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>) {
+        let mut left = capacity;
+        grants.extend(demands.iter().map(|demand| {
+            let slots = demand.slots.min(left);
+            left -= slots;
+            slots
+        }));
+    }
+}

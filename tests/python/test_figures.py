@@ -1,0 +1,107 @@
+"""Figures and the report: that they show what they should, and stand alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from bentpipe import InputError, open_run, plots
+from bentpipe.plots.data import rate, superframes, thin
+from bentpipe.report import page
+from bentpipe.results import flow_results
+from folders import write_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=3000), st.integers(10, 400))
+def test_thinning_keeps_extremes_order_and_ends(values: list[float], points: int) -> None:
+    times = np.arange(len(values), dtype=float)
+    kept_times, kept = thin(times, np.array(values), points)
+    assert len(kept) <= max(points, 2) + 2
+    assert kept.min() == min(values) and kept.max() == max(values)
+    assert kept_times[0] == 0 and kept_times[-1] == times[-1] and (np.diff(kept_times) > 0).all()
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.integers(0, 10_000)), min_size=1),
+    st.sampled_from([0.5, 1.0, 7.0]),
+)
+def test_rates_add_up_to_what_was_delivered(deliveries: list[tuple[float, int]], bin_s: float) -> None:
+    deliveries.sort()
+    times = np.array([time for time, _ in deliveries])
+    total = np.cumsum([count for _, count in deliveries])
+    _, rates = rate(times, total, bin_s, 105.0)
+    assert rates.sum() * bin_s / 8 == pytest.approx(total[-1])
+
+
+def test_constant_slots_count_as_assigned_where_a_terminal_was_silent() -> None:
+    row = {"time": 0.0, "terminal": "st1", "superframe": 0, "queue": 0, "request": 2, "constant": 1}
+    busy = row | {"assigned": 3, "capacity": 3008, "used": 1504}
+    later = busy | {"time": 0.376, "superframe": 4}
+    slots = superframes(pl.DataFrame([busy, later]))
+    assert slots["assigned"].tolist() == [4, 1, 1, 1, 4]
+    assert slots["used"].tolist() == [2, 0, 0, 0, 2]
+    assert slots["time"].tolist() == pytest.approx([0, 0.094, 0.188, 0.282, 0.376])
+
+
+def test_an_overview_has_a_panel_for_all_that_was_recorded(run_folder: Path) -> None:
+    titles = [axes.get_title(loc="left") for axes in plots.overview(open_run(run_folder)).axes]
+    assert titles == [
+        "Throughput",
+        "Round-trip time",
+        "Congestion window",
+        "Queues of links",
+        "Queues of terminals",
+        "Return link",
+    ]
+    for axes in plots.overview(open_run(run_folder)).axes:
+        assert "(" in axes.get_ylabel() or "slots" in axes.get_ylabel()
+
+
+def test_predictions_are_dashed_beside_the_simulation(run_folder: Path) -> None:
+    run = open_run(run_folder)
+    (axes,) = plots.throughput(run).axes
+    assert [one.get_linestyle() for one in axes.lines] == ["-", "--"]
+    (axes,) = plots.throughput(run, predictions=False).axes
+    assert len(axes.lines) == 1
+
+
+def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
+    runs = {name: open_run(write_run(tmp_path / name)) for name in ("one", "two")}
+    (axes,) = plots.window(runs).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two", "predicted"]
+    colours = [one.get_color() for one in axes.lines]
+    assert colours[0] == colours[1] != colours[2]
+    assert len(plots.side_by_side(runs, "rtt").axes) == 2
+    assert len(plots.comparison({name: flow_results(run) for name, run in runs.items()}).axes) == 3
+
+
+def test_a_figure_is_the_same_svg_every_time_and_takes_the_pages_colour(run_folder: Path) -> None:
+    run = open_run(run_folder)
+    first, second = (plots.to_svg(plots.rtt(run), "a") for _ in range(2))
+    assert first == second and "currentColor" in first and "DejaVu" not in first
+    references = set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", first))
+    assert references <= set(re.findall(r'id="([^"]+)"', first))
+
+
+def test_a_run_without_traces_has_no_overview_but_a_report(tmp_path: Path) -> None:
+    run = open_run(write_run(tmp_path / "bare", traces=False))
+    with pytest.raises(InputError, match="no trace"):
+        plots.overview(run)
+    assert "<svg" not in page([run])
+
+
+def test_the_report_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> None:
+    runs = [
+        open_run(write_run(tmp_path / "a", name="<script>alert(1)</script>")),
+        open_run(write_run(tmp_path / "b", congestion="vegas", status="incomplete")),
+    ]
+    text = page(runs)
+    assert "<script" not in text and "did not come to its end" in text
+    outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\((?!#)[^)]*\)|@import', text)
+    assert outside == []
+    assert "Reno would do" in text

@@ -1,0 +1,77 @@
+"""From scenarios to the arguments of the equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bentpipe as bp
+import pytest
+from bentpipe.path import NoPath, path_of
+from bentpipe.prediction import predict_scenario
+
+STAR = {
+    "name": "star",
+    "duration": "60 s",
+    "preset": "dvb-rcs",
+    "flow": [{"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}],
+}
+
+
+def arguments(*overrides: str, scenario: dict[str, Any] = STAR) -> dict[str, Any]:
+    (flow,) = predict_scenario(bp.load(scenario, overrides).data).values()
+    assert flow.prediction is not None, flow.note
+    return flow.arguments
+
+
+def note(*overrides: str, scenario: dict[str, Any] = STAR) -> str:
+    (flow,) = predict_scenario(bp.load(scenario, overrides).data).values()
+    assert flow.prediction is None
+    return flow.note
+
+
+def test_an_upload_meets_the_return_links_rate_delay_and_category() -> None:
+    found = arguments("network.sat.return.dama.scheme=vbdc")
+    assert (found["rate_bit_s"], found["rtt0_s"]) == (2_048_000, 0.5)
+    assert found["scheme"] == "vbdc" and found["response_superframes"] == 11
+    assert found["superframe_s"] == pytest.approx(0.094)
+
+
+def test_a_download_meets_the_forward_rate_and_the_category_of_its_acknowledgements() -> None:
+    found = arguments("flow.up.from=gw", "flow.up.to=st1")
+    assert found["rate_bit_s"] == 10_000_000 and found["scheme"] == "rbdc"
+
+
+def test_with_constant_slots_alone_their_rate_is_the_rate() -> None:
+    cra = "network.sat.return.dama.scheme=cra"
+    assert arguments(cra)["rate_bit_s"] == 64_000
+    assert arguments(cra, "network.sat.return.dama.cra=2048 kbit/s")["rate_bit_s"] == 2_048_000
+
+
+def test_the_response_emerges_where_it_is_not_imposed() -> None:
+    star = bp.load(STAR).data
+    del star["network"]["sat"]["return"]["dama"]["response"]
+    dama = path_of(star, "st1", "gw").dama
+    assert dama is not None and dama.response_superframes == 6
+
+
+def test_positions_give_the_propagation_delay() -> None:
+    rome = {"latitude": "41.9 deg", "longitude": "12.5 deg"}
+    star = bp.load(STAR).data
+    star["network"]["sat"]["propagation"] = {"satellite": "13 deg", "gateway": rome, "terminals": rome}
+    assert path_of(star, "st1", "gw").delay_s == pytest.approx(0.2507, abs=5e-4)
+
+
+def test_errors_on_the_way_become_a_loss_probability() -> None:
+    geo = STAR | {"preset": "geo", "flow": [STAR["flow"][0] | {"from": "user", "to": "server"}]}  # type: ignore[index]
+    assert arguments(scenario=geo)["loss_probability"] == 0
+    lossy = arguments('link.sat.error={kind="packet",probability=0.01}', scenario=geo)
+    assert lossy["loss_probability"] == pytest.approx(0.01)
+
+
+def test_what_the_equations_do_not_cover_is_a_reason() -> None:
+    assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
+    assert "start within the run" in note("flow.up.start=61 s")
+    geo = STAR | {"preset": "geo", "flow": [STAR["flow"][0] | {"from": "user", "to": "server"}]}  # type: ignore[index]
+    assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=geo)
+    with pytest.raises(NoPath):
+        path_of(bp.load(STAR).data, "st1", "elsewhere")
