@@ -14,7 +14,7 @@ A command does one run, prints one line of JSON as the last line on standard
 output and ends with 0; anything else is a failure, whose standard error is
 shown. bentpipe's side is
 
-    target/release/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
+    target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
 
 which runs the scenario on the virtual clock. Without --traces nothing is
 recorded or written; with it, every trace that the scenario's stages offer is
@@ -60,7 +60,7 @@ from typing import Any
 from measure import Figure, ProtocolError, Row, Summary, judge, ratio, run_once, short
 
 ROOT = Path(__file__).resolve().parent.parent
-BENTPIPE = ROOT / "target/release/examples/bench_run"
+BENTPIPE = ROOT / "target/dist/examples/bench_run"
 NS3 = ROOT / "target/ns3/compare"
 PACKET_BYTES = 1500
 
