@@ -29,8 +29,9 @@ def load(source: str | None, text: str | None, overrides: list[str]) -> str:
     """Read, override, resolve and validate a scenario.
 
     ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
-    ``key.path=value``, where a table is laid over the one that is there. Returns JSON: ``{"scenario": {...}, "toml": "...", "nodes": [...], "stages": N,
-    "warnings": [...]}`` with every default explicit. Raises :class:`ScenarioError`.
+    ``key.path=value``, where a table is laid over the one that is there. Returns JSON with every default explicit:
+    ``{"scenario": {...}, "toml": "...", "nodes": [...], "stages": N, "warnings": [...]}``. Raises
+    :class:`ScenarioError`.
     """
 
 def simulate(

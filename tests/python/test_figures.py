@@ -73,7 +73,9 @@ def test_predictions_are_dashed_beside_the_simulation(run_folder: Path) -> None:
 def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
     runs = {name: open_run(write_run(tmp_path / name)) for name in ("one", "two")}
     (axes,) = plots.window(runs).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two", "predicted"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "two", "predicted"]
     colours = [one.get_color() for one in axes.lines]
     assert colours[0] == colours[1] != colours[2]
     assert len(plots.side_by_side(runs, "rtt").axes) == 2

@@ -9,12 +9,9 @@ import pytest
 from bentpipe.path import NoPath, path_of
 from bentpipe.prediction import predict_scenario
 
-STAR = {
-    "name": "star",
-    "duration": "60 s",
-    "preset": "dvb-rcs",
-    "flow": [{"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}],
-}
+UPLOAD = {"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}
+STAR = {"name": "star", "duration": "60 s", "preset": "dvb-rcs", "flow": [UPLOAD]}
+GEO = STAR | {"preset": "geo", "flow": [UPLOAD | {"from": "user", "to": "server"}]}
 
 
 def arguments(*overrides: str, scenario: dict[str, Any] = STAR) -> dict[str, Any]:
@@ -62,16 +59,14 @@ def test_positions_give_the_propagation_delay() -> None:
 
 
 def test_errors_on_the_way_become_a_loss_probability() -> None:
-    geo = STAR | {"preset": "geo", "flow": [STAR["flow"][0] | {"from": "user", "to": "server"}]}  # type: ignore[index]
-    assert arguments(scenario=geo)["loss_probability"] == 0
-    lossy = arguments('link.sat.error={kind="packet",probability=0.01}', scenario=geo)
+    assert arguments(scenario=GEO)["loss_probability"] == 0
+    lossy = arguments('link.sat.error={kind="packet",probability=0.01}', scenario=GEO)
     assert lossy["loss_probability"] == pytest.approx(0.01)
 
 
 def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
     assert "start within the run" in note("flow.up.start=61 s")
-    geo = STAR | {"preset": "geo", "flow": [STAR["flow"][0] | {"from": "user", "to": "server"}]}  # type: ignore[index]
-    assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=geo)
+    assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=GEO)
     with pytest.raises(NoPath):
         path_of(bp.load(STAR).data, "st1", "elsewhere")

@@ -1,0 +1,103 @@
+"""Simulating from Python: folders, stopping, threads, determinism."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bentpipe as bp
+import pytest
+from bentpipe.variation import combinations, simulate_all
+
+if TYPE_CHECKING:
+    from bentpipe.scenario_types import Scenario
+
+SHORT: Scenario = {
+    "name": "short",
+    "duration": "20 s",
+    "preset": "dvb-rcs",
+    "flow": [{"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}],
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a run but the one that says when and where it was made."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "provenance.json"]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_runs_on_one_and_on_two_threads_are_equal_byte_for_byte(tmp_path: Path) -> None:
+    variations = combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])
+    for jobs in (1, 2):
+        runs = simulate_all(SHORT, variations, out=tmp_path / str(jobs), jobs=jobs)
+        assert [run.complete for run in runs] == [True] * 4
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_what_was_resolved_repeats_the_run(tmp_path: Path) -> None:
+    first = bp.simulate(SHORT, seed=5, overrides=["flow.up.transport.congestion=vegas"], out=tmp_path / "a")
+    again = bp.simulate(first.path / "scenario.toml", out=tmp_path / "b")
+    assert contents(first.path) == contents(again.path)
+    assert again.provenance["seed"] == 5
+
+
+def test_progress_is_told_and_stops_the_run(tmp_path: Path) -> None:
+    told: list[float] = []
+
+    def stop(fraction: float) -> bool:
+        told.append(fraction)
+        return len(told) < 2
+
+    run = bp.simulate(
+        SHORT | {"duration": "30 d", "record": {"traces": []}}, out=tmp_path / "run", progress=stop
+    )
+    assert not run.complete and run.flows.height == 1
+    assert len(told) == 2 and all(0 <= fraction <= 1 for fraction in told)
+
+
+def test_what_progress_raises_arrives_after_the_folder_was_closed(tmp_path: Path) -> None:
+    def fail(_: float) -> None:
+        raise RuntimeError("from progress")
+
+    long = SHORT | {"duration": "30 d", "record": {"traces": []}}
+    with pytest.raises(RuntimeError, match="from progress"):
+        bp.simulate(long, out=tmp_path / "run", progress=fail)
+    assert bp.open_run(tmp_path / "run").provenance["status"] == "incomplete"
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(bp.InputError, match="left alone"):
+        bp.simulate(SHORT, out=tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_an_earlier_run_is_written_again(tmp_path: Path) -> None:
+    bp.simulate(SHORT, out=tmp_path / "run")
+    assert bp.simulate(SHORT, seed=9, out=tmp_path / "run").provenance["seed"] == 9
+
+
+def test_runs_without_a_folder_get_a_new_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [str(bp.simulate(SHORT).path) for _ in range(2)] == ["runs/short", "runs/short-2"]
+
+
+def test_every_problem_of_a_scenario_is_named(tmp_path: Path) -> None:
+    wrong = SHORT | {"duration": "20 sec", "preset": "dvb-rsc"}
+    with pytest.raises(bp.ScenarioError) as caught:
+        bp.simulate(wrong, out=tmp_path / "run")
+    assert caught.value.problems and not (tmp_path / "run").exists()
+    assert bp.check(SHORT) == []
+
+
+def test_a_variation_that_is_wrong_stops_before_the_first_run(tmp_path: Path) -> None:
+    variations = combinations(["flow.up.transport.congestion=reno,veggas"])
+    with pytest.raises(bp.ScenarioError, match="veggas"):
+        simulate_all(SHORT, variations, out=tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_key_is_varied_once_and_with_values() -> None:
+    for wrong in (["seed"], ["=1"], ["seed="], ["seed=1,,2"], ["seed=1", "seed=2"]):
+        with pytest.raises(bp.InputError):
+            combinations(wrong)
