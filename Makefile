@@ -17,7 +17,7 @@ export PIP_ROOT_USER_ACTION := ignore
 help: ## This list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
-build: venv $(BIN)/bentpipe ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
+build: venv $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
 
 venv:
 	@scripts/venv

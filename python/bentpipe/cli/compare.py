@@ -47,7 +47,7 @@ def compare(
 def _print(both: Comparison) -> None:
     from .output import print_table
 
-    names = str(both.a.path), str(both.b.path)
+    names = _names(both)
     if both.scenario:
         rows = [[one.key, _short(one.a), _short(one.b)] for one in both.scenario]
         print_table(["scenario", *names], rows, text_columns=3)
@@ -85,13 +85,17 @@ def _short(value: object) -> str:
     return str(value)
 
 
+def _names(both: Comparison) -> tuple[str, str]:
+    """The runs by the name of their folder, or by its whole path where the names are the same."""
+    names = both.a.path.resolve().name, both.b.path.resolve().name
+    return names if names[0] != names[1] else (str(both.a.path), str(both.b.path))
+
+
 def _figures(both: Comparison, out: Path) -> list[Path]:
     from bentpipe import plots
     from bentpipe.results import flow_results
 
-    names = both.a.path.name, both.b.path.name
-    if names[0] == names[1]:
-        names = str(both.a.path), str(both.b.path)
+    names = _names(both)
     runs = dict(zip(names, (both.a, both.b), strict=True))
     figures = {
         "throughput": plots.throughput(runs),

@@ -58,7 +58,7 @@ def print_table(
             justify="left" if words else "right",
             no_wrap=not words,
             overflow="fold",
-            min_width=min(longest, 12) if words else None,
+            min_width=min(longest, 17) if words else None,
         )
     for row in rows:
         table.add_row(*row)

@@ -69,6 +69,24 @@ def rate(
     return middles, np.diff(at_edges) * 8 / bin_s
 
 
+def spread(
+    time_s: FloatArray, values: FloatArray, bin_s: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Middle, mean, least and greatest value of each bin of ``bin_s`` seconds that has any.
+
+    >>> [part.tolist() for part in spread(np.array([0.0, 0.5, 2.0]), np.array([1.0, 3.0, 5.0]), bin_s=1.0)]
+    [[0.5, 2.5], [2.0, 5.0], [1.0, 5.0], [3.0, 5.0]]
+    """
+    bins = np.floor(time_s / bin_s).astype(np.int64)
+    starts = np.flatnonzero(np.diff(bins, prepend=-1))
+    counts = np.diff(np.append(starts, len(bins)))
+    middles: FloatArray = (bins[starts].astype(np.float64) + 0.5) * bin_s
+    mean: FloatArray = np.add.reduceat(values, starts) / counts
+    least: FloatArray = np.minimum.reduceat(values, starts)
+    greatest: FloatArray = np.maximum.reduceat(values, starts)
+    return middles, mean, least, greatest
+
+
 def trace_of(run: Run, quantity: str) -> Mapping[str, tuple[FloatArray, FloatArray]]:
     """Times and values of a quantity by entity; empty where it was not recorded."""
     if not run.has_trace(quantity):

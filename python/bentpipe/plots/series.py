@@ -11,7 +11,7 @@ import numpy as np
 from bentpipe.errors import InputError
 from bentpipe.prediction import predict_scenario
 
-from .data import FloatArray, bin_for, duration_s, rate, round_up, superframes, thin, trace_of
+from .data import POINTS, FloatArray, bin_for, duration_s, rate, round_up, spread, superframes, thin, trace_of
 from .style import PREDICTED, figure_function, grid, legend, line, panels
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def queue(runs: Runs) -> Figure:
 
 @figure_function
 def dama(runs: Runs) -> Figure:
-    """Slots requested, assigned and used on the return link, superframe by superframe; one panel per run."""
+    """Slots requested, assigned and used on the return link, one panel per run: superframe by superframe, or, where
+    there are many, mean and range over a two-hundredth of the run."""
     named = dict(_named(runs))
     figure, axes = panels([2.4] * len(named))
     for one, (name, run) in zip(axes, named.items(), strict=True):
@@ -205,7 +206,8 @@ def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
 
 
 def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
-    """Draw slots requested, assigned and used into axes, summed over the terminals."""
+    """Draw slots requested, assigned and used into axes, summed over the terminals: the mean over a bin, and shaded
+    its range, where there are many superframes; every superframe where there are few."""
     axes.set_title(f"Return link{': ' if name else ''}{name}")
     axes.set_ylabel("slots per frame")
     if run.has_trace("dama"):
@@ -215,11 +217,23 @@ def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
         asked = float(slots["requested"].max(initial=0.0))
         for index, what in enumerate(("requested", "assigned", "used")):
             label = f"requested (up to {asked:.0f})" if what == "requested" and asked > most else what
-            axes.plot(*thin(slots["time"], slots[what]), label=label, drawstyle="steps-post", **line(index))
+            _steps_or_spread(axes, slots["time"], slots[what], bin_for(duration_s(run)), label, index)
         if asked > most:
             axes.set_ylim(top=most)
     axes.set_ylim(bottom=0)
     legend(axes)
+
+
+def _steps_or_spread(
+    axes: Axes, time: FloatArray, values: FloatArray, bin_s: float, label: str, index: int
+) -> None:
+    if len(time) <= POINTS:
+        axes.plot(time, values, label=label, drawstyle="steps-post", **line(index))
+        return
+    middles, mean, least, greatest = spread(time, values, bin_s)
+    # A later line may cover this one: what is assigned is often used to the last slot.
+    axes.plot(middles, mean, label=label, linewidth=2.6 if index == 1 else 1.2, **line(index))
+    axes.fill_between(middles, least, greatest, color=line(index)["color"], alpha=0.15, linewidth=0)
 
 
 def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> None:
