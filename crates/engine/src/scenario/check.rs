@@ -1,6 +1,6 @@
 //! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
 
-use super::{NetworkKind, Scenario};
+use super::{Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_congestion::CongestionError;
 use bentpipe_core::{Problems, Span};
 use bentpipe_models::transport;
@@ -36,6 +36,7 @@ impl bentpipe_scenario::Check for Scenario {
         });
         unique("link", self.link.iter().map(|link| &link.name), problems);
         unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
+        self.check_parts(problems);
         let islands = Islands::of(self);
         if islands.names.len() > NODES {
             problems.add("", format!("{} nodes; allowed: at most {NODES}", islands.names.len()));
@@ -53,6 +54,43 @@ impl bentpipe_scenario::Check for Scenario {
 }
 
 impl Scenario {
+    /// What is made of a link, a network or a flow has names that begin with theirs. Two parts of one name would draw
+    /// the same random numbers and could not be told apart in results.
+    fn check_parts(&self, problems: &mut Problems) {
+        let mut seen = BTreeMap::new();
+        let mut part = |(list, owner): (&str, &str), what: String, name: String, problems: &mut Problems| {
+            let message = match seen.get(&name) {
+                Some(other) if *other != what => {
+                    format!("{other} and {what} would both have a part called \"{name}\"")
+                }
+                _ => {
+                    seen.insert(name, what);
+                    return;
+                }
+            };
+            problems.within(list, |problems| problems.add(owner, message));
+        };
+        for LinkPair { name, .. } in &self.link {
+            for part_name in [name.clone(), format!("{name}.return")] {
+                part(("link", name), format!("link \"{name}\""), part_name, problems);
+            }
+        }
+        for (name, NetworkKind::DvbRcs(config)) in &self.network {
+            for suffix in ["forward", "ncc"] {
+                part(("network", name), format!("network \"{name}\""), format!("{name}.{suffix}"), problems);
+            }
+            for terminal in config.terminal_names() {
+                let part_name = format!("{name}.{terminal}");
+                part(("network", name), format!("its terminal \"{terminal}\""), part_name, problems);
+            }
+        }
+        for Flow { name, .. } in &self.flow {
+            for suffix in ["source", "destination"] {
+                part(("flow", name), format!("flow \"{name}\""), format!("{name}.{suffix}"), problems);
+            }
+        }
+    }
+
     fn check_flows(&self, islands: &Islands, problems: &mut Problems) {
         for flow in &self.flow {
             problems.within(&flow.name, |problems| {
@@ -89,13 +127,23 @@ impl Scenario {
 /// The congestion controls are C files that the models do not know.
 fn check_congestion(transport: &transport::Config, problems: &mut Problems) {
     let transport::Config::Tcp(config) = transport else { return };
+    let parameter = |name: &str, message: String, problems: &mut Problems| {
+        problems.within("parameters", |problems| problems.add(name, message));
+    };
     match bentpipe_congestion::create(&config.congestion, &config.parameters) {
         Ok(_) => {}
         Err(CongestionError::UnknownVariant { name, known, .. }) => {
             let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
         }
-        Err(error) => problems.add("parameters", error.to_string()),
+        Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
+            let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
+        }
+        Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {
+            parameter(name, format!("{value} is out of range; allowed: from {min} to {max}"), problems);
+        }
     }
 }
 
@@ -104,7 +152,8 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index + 1) {
             problems.within(list, |problems| {
-                problems.within(name.as_str(), |problems| {
+                // Its name would lead to the first of them.
+                problems.within(index.to_string(), |problems| {
                     let message = format!(
                         "\"{name}\" is the name of number {first} and of number {}; allowed: a name once",
                         index + 1
