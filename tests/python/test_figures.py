@@ -94,6 +94,8 @@ def test_a_run_without_traces_has_no_overview_but_a_report(tmp_path: Path) -> No
     run = open_run(write_run(tmp_path / "bare", traces=False))
     with pytest.raises(InputError, match="no trace"):
         plots.overview(run)
+    with pytest.raises(InputError, match="not recorded"):
+        plots.rtt(run)
     assert "<svg" not in page([run])
 
 

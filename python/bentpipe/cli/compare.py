@@ -22,20 +22,22 @@ def compare(
     a: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="The folder of another.", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option(help="Where figures of both go; a folder.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Where figures of both go; a folder.", show_default="figures/with-A in the folder of B"
+        ),
     ] = None,
+    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw both over each other.")] = True,
     json: Json = False,
 ) -> None:
-    """Show what differs between two runs.
-
-    Figures with both laid over each other are written to the folder of --out, if that is given.
-    """
+    """Show what differs between two runs."""
     from bentpipe import comparison
 
     from .output import print_json
 
     both = comparison.compare(a, b)
-    figures = [] if out is None else _figures(both, out)
+    folder = out or both.b.path / "figures" / f"with-{both.a.path.resolve().name}"
+    figures = _figures(both, folder) if draw else []
     if json:
         print_json(both.as_dict() | {"figures": figures})
         return
@@ -95,14 +97,15 @@ def _figures(both: Comparison, out: Path) -> list[Path]:
     from bentpipe import plots
     from bentpipe.results import flow_results
 
-    names = _names(both)
-    runs = dict(zip(names, (both.a, both.b), strict=True))
-    figures = {
-        "throughput": plots.throughput(runs),
-        "rtt": plots.rtt(runs),
-        "window": plots.window(runs),
-        "flows": plots.comparison({name: flow_results(run) for name, run in runs.items()}),
-    }
-    if any(run.has_trace("dama") for run in runs.values()):
-        figures |= {"dama": plots.dama(runs), "efficiency": plots.efficiency(runs)}
+    runs = dict(zip(_names(both), (both.a, both.b), strict=True))
+    figures = {"flows": plots.comparison({name: flow_results(run) for name, run in runs.items()})}
+    for name, quantities, draw in (
+        ("throughput", ("delivery", "datagram"), plots.throughput),
+        ("rtt", ("rtt",), plots.rtt),
+        ("window", ("cwnd",), plots.window),
+        ("dama", ("dama",), plots.dama),
+        ("efficiency", ("dama",), plots.efficiency),
+    ):
+        if any(run.has_trace(quantity) for run in runs.values() for quantity in quantities):
+            figures[name] = draw(runs)
     return [plots.save(figure, out / f"{name}.png") for name, figure in figures.items()]

@@ -311,6 +311,10 @@ def _draws(draw: Callable[[Axes, Runs], None], runs: Runs) -> bool:
 
 
 def _finish(figure: Figure, lowest: Axes) -> Figure:
+    if not any(axes.lines for axes in figure.axes):
+        raise InputError(
+            "nothing to draw: what this figure shows was not recorded (record.traces of the scenario)"
+        )
     lowest.set_xlabel("time (s)")
     lowest.set_xlim(left=0)
     return figure
