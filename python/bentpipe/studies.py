@@ -7,7 +7,8 @@ entry::
 
 which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts; ``json``
 says that standard output is for a program, so that nothing may be printed to it. It raises
-:class:`bentpipe.InputError` for a test that the study does not have.
+:class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
+``from .name import ...``.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
@@ -191,7 +192,10 @@ def run(folder: Path, test: str | None, out: Path, *, json: bool) -> Reproductio
 
 def _module(folder: Path) -> ModuleType:
     name = f"bentpipe_study_{folder.name.replace('-', '_')}"
-    spec = importlib.util.spec_from_file_location(name, folder / "study.py")
+    # As a package, so that a study may be several files: ``from .curves import ...``.
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "study.py", submodule_search_locations=[str(folder)]
+    )
     assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up by name.

@@ -1,0 +1,141 @@
+/*
+ * Vegas as published in 1995: judges the round-trip time by its mean, and doubles in slow start every other round.
+ *
+ * Source:     L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
+ *             IEEE Journal on Selected Areas in Communications 13(8), pages 1465-1480, 1995, sections III.B and III.C
+ *             (the paper numbers no equations).
+ *                 Expected = cwnd / BaseRTT         BaseRTT: the smallest round-trip time seen
+ *                 Actual   = cwnd / RTT             cwnd: what is sent in a round, as the window is always full
+ *                 Diff     = Expected - Actual      times BaseRTT in segments: cwnd (RTT - BaseRTT) / RTT
+ *             Once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta.
+ *             Slow start doubles the window every other round; it holds it in between, so that the two rates are
+ *             compared at one window. It ends when Diff > gamma.
+ * Use:        where the simulations of the years around 2000 said "Vegas". What Linux made of it is vegas.c: it takes
+ *             the smallest round-trip time of a round, so that queues and access delays which only a part of a window
+ *             meets do not count. On a path whose delay varies within a round the two are different algorithms.
+ * Constants:  alpha 1, beta 3 (the paper's Vegas-1,3), gamma 1 segment; one eighth off the window at the end of slow
+ *             start. `mean` chooses what RTT is: the mean of the round's samples, or (0) the sample of one segment of
+ *             it, the paper's "distinguished segment". The mean is what later descriptions and simulators use.
+ * Deviations: Loss detection by fine-grained time-outs and the smaller reduction after it (section III.A) are left
+ *             out: the endpoint detects loss, and the window is halved as Reno's. Outside the Open state Reno's
+ *             increase is used, as in vegas.c.
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(alpha, 1, 0, 65535, "segments: with fewer queued, cwnd grows by one per round-trip time")    \
+	PARAMETER(beta, 3, 0, 65535, "segments: with more queued, cwnd shrinks by one per round-trip time")    \
+	PARAMETER(gamma, 1, 0, 65535, "segments: with more queued, slow start ends")                           \
+	PARAMETER(mean, 1, 0, 1, "1: a round's mean round-trip time decides; 0: that of one segment of it")
+
+#include "reno.h"
+
+#define VEGAS95_LEAST_CWND 2
+#define VEGAS95_NO_RTT 0x7fffffffu
+
+struct vegas95 {
+	u64 sum_rtt;       /* of this round's samples, microseconds */
+	u32 samples;       /* their number */
+	u32 last_rtt;      /* the last of them */
+	u32 base_rtt;      /* smallest of the connection */
+	u32 round_end;     /* the round is over when what follows this sequence number is acknowledged */
+	u32 is_watching;   /* 0 outside the Open state, where Reno's increase is used */
+	u32 is_holding;    /* 1 in the rounds of slow start in which the window stays */
+};
+BP_PRIVATE(struct vegas95)
+
+static inline void vegas95_begin_round(struct bp_tcp *tp, struct vegas95 *vegas)
+{
+	vegas->round_end = tp->snd_nxt;
+	vegas->sum_rtt = 0;
+	vegas->samples = 0;
+}
+
+static inline void vegas95_watch(struct bp_tcp *tp)
+{
+	struct vegas95 *vegas = bp_private(tp);
+
+	vegas->is_watching = 1;
+	vegas95_begin_round(tp, vegas);
+}
+
+static inline void vegas95_decide(struct bp_tcp *tp, struct vegas95 *vegas)
+{
+	u64 cwnd = tp->snd_cwnd;
+	u64 rtt = mean(tp) ? bp_divide(vegas->sum_rtt, vegas->samples) : vegas->last_rtt;
+	/* Diff times RTT, so that nothing is rounded. */
+	u64 diff = cwnd * (rtt - vegas->base_rtt);
+
+	if (bp_in_slow_start(tp)) {
+		vegas->is_holding = !vegas->is_holding;
+		if (diff > gamma(tp) * rtt) {
+			bp_set_cwnd(tp, (u32)(cwnd - cwnd / 8), VEGAS95_LEAST_CWND);
+			tp->snd_ssthresh = tp->snd_cwnd;
+		}
+	} else if (diff > beta(tp) * rtt) {
+		bp_set_cwnd(tp, (u32)cwnd - 1, VEGAS95_LEAST_CWND);
+		/* Below ssthresh would be slow start again. */
+		tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
+	} else if (diff < alpha(tp) * rtt) {
+		bp_set_cwnd(tp, (u32)cwnd + 1, VEGAS95_LEAST_CWND);
+	}
+}
+
+BP_OP(void, init, struct bp_tcp *tp)
+{
+	bp_private(tp)->base_rtt = VEGAS95_NO_RTT;
+	vegas95_watch(tp);
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	return bp_reno_ssthresh(tp);
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	struct vegas95 *vegas = bp_private(tp);
+
+	if (!vegas->is_watching) {
+		bp_reno_cong_avoid(tp, acked);
+		return;
+	}
+	if (bp_in_slow_start(tp) && !vegas->is_holding)
+		bp_slow_start(tp, acked);
+	if (bp_after(ack, vegas->round_end)) {
+		if (vegas->samples)
+			vegas95_decide(tp, vegas);
+		vegas95_begin_round(tp, vegas);
+	}
+}
+
+BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
+{
+	if (new_state == TCP_CA_Open)
+		vegas95_watch(tp);
+	else
+		bp_private(tp)->is_watching = 0;
+}
+
+/* One microsecond is added so that a round-trip time is never 0. */
+BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
+{
+	struct vegas95 *vegas = bp_private(tp);
+	u32 rtt;
+
+	if (sample->rtt_us < 0)
+		return;
+	rtt = (u32)sample->rtt_us + 1;
+	vegas->base_rtt = bp_min(vegas->base_rtt, rtt);
+	vegas->sum_rtt += rtt;
+	vegas->last_rtt = rtt;
+	vegas->samples++;
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(vegas95, "Vegas as published in 1995: by the mean round-trip time of a round",
+	   "Brakmo and Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", init, ssthresh, cong_avoid, set_state, pkts_acked,
+	   undo_cwnd)

@@ -1,0 +1,166 @@
+"""The twelve curves of test T_I: what is simulated, and the series that are drawn and measured."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Literal
+
+import bentpipe as bp
+import numpy as np
+from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
+from bentpipe.prediction import HEADER_BYTES
+from bentpipe.quantities import base_value
+from bentpipe.runs import Run
+
+HERE: Final = Path(__file__).parent
+
+Direction = Literal["forward", "return"]
+Congestion = Literal["reno", "vegas"]
+Scheme = Literal["cra", "rbdc", "vbdc"]
+
+FLOW: Final = "transfer"
+
+CONGESTIONS: Final[tuple[Congestion, ...]] = ("reno", "vegas")
+SCHEMES: Final[tuple[Scheme, ...]] = ("cra", "rbdc", "vbdc")
+
+#: What the study calls Vegas is the algorithm of 1995; README.md, "Which Vegas".
+CONTROLS: Final = {"reno": "reno", "vegas": "vegas95"}
+
+#: The curves for CRA have the whole return link: less would not let a terminal reach the full rate, and data on the
+#: forward link need 267 kbit/s for their acknowledgements. With the other schemes each terminal has one slot.
+CRA: Final = {"cra": "2048 kbit/s", "rbdc": "64 kbit/s", "vbdc": "64 kbit/s"}
+
+#: Goodput, efficiency and round-trip times are taken over windows of this length: a few round-trip times, so that the
+#: bursts of a window that does not fill the pipe do not show.
+WINDOW_S: Final = 5.0
+STEP_S: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a figure."""
+
+    direction: Direction
+    congestion: Congestion
+    scheme: Scheme
+
+    @property
+    def name(self) -> str:
+        """As ids of statements and folders of runs have it.
+
+        >>> Curve("return", "reno", "cra").name
+        'return-reno-cra'
+        """
+        return f"{self.direction}-{self.congestion}-{self.scheme}"
+
+    @property
+    def overrides(self) -> list[str]:
+        """What makes the direction's scenario into this curve's."""
+        return [
+            f"flow.{FLOW}.transport.congestion={CONTROLS[self.congestion]}",
+            f"network.sat.return.dama.scheme={self.scheme}",
+            f'network.sat.return.dama.cra="{CRA[self.scheme]}"',
+        ]
+
+    @property
+    def scenario(self) -> Path:
+        """The scenario of its direction."""
+        return HERE / f"{self.direction}.toml"
+
+
+DIRECTIONS: Final[tuple[Direction, ...]] = ("forward", "return")
+CURVES: Final = [Curve(*parts) for parts in itertools.product(DIRECTIONS, CONGESTIONS, SCHEMES)]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A quantity against time, two arrays of one shape; times in seconds."""
+
+    time_s: FloatArray
+    value: FloatArray
+
+    def between(self, start_s: float, end_s: float) -> FloatArray:
+        """The values within a stretch of time."""
+        return self.value[(self.time_s >= start_s) & (self.time_s < end_s)]
+
+
+class Series:
+    """What one run of a curve recorded."""
+
+    def __init__(self, curve: Curve, run: Run) -> None:
+        self.curve = curve
+        self.run = run
+        self.duration_s = duration_s(run)
+
+    @cached_property
+    def rtt_ms(self) -> Course:
+        """Every sample of the round-trip time, at the moment of its acknowledgement."""
+        time, value = trace_of(self.run, "rtt")[FLOW]
+        there = ~np.isnan(value)
+        return Course(time[there], 1e3 * value[there])
+
+    @cached_property
+    def ceiling_kbit_s(self) -> float:
+        """Payload of a link full of full segments."""
+        network = self.run.scenario["network"]["sat"]
+        link = network["forward" if self.curve.direction == "forward" else "return"]["rate"]
+        segment = self.run.scenario["flow"][0]["transport"]["segment_size"]
+        return float(base_value(link)) / 1e3 * float(segment) / float(segment + HEADER_BYTES)
+
+    @cached_property
+    def goodput_kbit_s(self) -> Course:
+        """Payload delivered in the window around each moment."""
+        time, volume = trace_of(self.run, "delivery.delivered")[FLOW]
+        return self._sliding(time, volume, 1e-3)
+
+    @cached_property
+    def efficiency(self) -> Course:
+        """Equation 15 over the window around each moment, in percent: bytes in slots over the slots' capacity."""
+        slots = superframes(self.run.trace("dama"))
+        used = self._sliding(slots["time"], slots["used"].cumsum(), 1.0)
+        assigned = self._sliding(slots["time"], slots["assigned"].cumsum(), 1.0)
+        there = assigned.value > 0
+        return Course(used.time_s[there], 100 * used.value[there] / assigned.value[there])
+
+    def _sliding(self, time_s: FloatArray, volume: FloatArray, factor: float) -> Course:
+        """Growth of a running total per second, over windows that end within the run."""
+        steps = round(WINDOW_S / STEP_S)
+        _, rates = rate(time_s, volume, STEP_S, self.duration_s)
+        total = np.concatenate(([0.0], np.cumsum(rates)))
+        mean = (total[steps:] - total[:-steps]) / steps
+        middles = WINDOW_S / 2 + STEP_S * np.arange(len(mean), dtype=np.float64)
+        return Course(middles, mean * factor)
+
+
+def simulate_all(
+    curves: Sequence[Curve], out: Path, progress: Callable[[float], None], jobs: int = 2
+) -> dict[Curve, Series]:
+    """Simulate the curves, ``jobs`` at a time, into folders of their names below ``out``. ``progress`` is told the
+    fraction of the whole.
+
+    A run takes a fraction of a second, so earlier ones are written again: there is no telling them out of date.
+    """
+    done = dict.fromkeys(curves, 0.0)
+    stopped = False
+
+    def one(curve: Curve) -> Series:
+        def tell(fraction: float) -> bool:
+            done[curve] = fraction
+            progress(sum(done.values()) / len(done))
+            return not stopped
+
+        run = bp.simulate(curve.scenario, overrides=curve.overrides, out=out / curve.name, progress=tell)
+        return Series(curve, run)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            return dict(zip(curves, pool.map(one, curves), strict=True))
+        except BaseException:
+            stopped = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,168 @@
+"""Our value of every statement that the paper makes about T_I, by the statement's id in published.csv."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+from bentpipe.plots.data import FloatArray
+
+from .curves import CONGESTIONS, SCHEMES, Congestion, Course, Curve, Direction, Scheme, Series
+
+#: RTT_0 and the superframe D_SF of the paper; the RTT can be known no better than to a superframe.
+RTT0_MS: Final = 500.0
+SUPERFRAME_MS: Final = 94.0
+
+#: The schemes in which slots are asked for.
+ON_DEMAND: Final = SCHEMES[1:]
+
+#: "Full rate" is reached when the goodput of a window first comes to this part of the link's payload rate.
+FULL: Final = 0.95
+
+#: The stretches of time, in seconds, that stand for the paper's words; figures of the RTT end at 100 s.
+START_S: Final = (0.0, 10.0)
+FIT_S: Final = (0.0, 20.0)
+SHOWN_S: Final = (0.0, 100.0)
+AFTER_FIT_S: Final = (20.0, 100.0)
+SETTLED_RTT_S: Final = (50.0, 100.0)
+STEADY_S: Final = (200.0, 400.0)
+END_S: Final = (350.0, 400.0)
+
+
+def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
+    """Our values in the units of published.csv; ``None`` for what never happened."""
+
+    def of(direction: Direction, congestion: Congestion, scheme: Scheme) -> Series:
+        return series[Curve(direction, congestion, scheme)]
+
+    ours: dict[str, float | None] = {}
+    _forward(lambda congestion, scheme: of("forward", congestion, scheme), ours)
+    _return(lambda congestion, scheme: of("return", congestion, scheme), ours)
+    _efficiency(lambda congestion, scheme: of("return", congestion, scheme), ours)
+    # Of two ways to the same value one may miss it by a rounding of the last digit.
+    return {name: None if value is None else round(value, 6) for name, value in ours.items()}
+
+
+Chosen = Callable[[Congestion, Scheme], Series]
+
+
+def _forward(of: Chosen, ours: dict[str, float | None]) -> None:
+    for congestion in CONGESTIONS:
+        ours[f"fwd-full-{congestion}-cra"] = time_to_full_s(of(congestion, "cra"))
+    for scheme in ON_DEMAND:
+        ours[f"fwd-share-reno-{scheme}"] = share(of("reno", scheme), END_S)
+        ours[f"fwd-share-vegas-{scheme}"] = share(of("vegas", scheme), STEADY_S)
+        ours[f"fwd-rtt-first-reno-{scheme}"] = mean(of("reno", scheme).rtt_ms, FIT_S)
+        ours[f"fwd-onset-reno-{scheme}"] = onset_s(of("reno", scheme))
+    reno_rbdc, reno_vbdc = of("reno", "rbdc").rtt_ms, of("reno", "vbdc").rtt_ms
+    vegas_rbdc, vegas_vbdc = of("vegas", "rbdc").rtt_ms, of("vegas", "vbdc").rtt_ms
+    ours["fwd-rtt-climbs-reno-vbdc"] = rank_correlation(windows(reno_vbdc, AFTER_FIT_S, 10.0))
+    ours["fwd-access-reno-vbdc"] = float(reno_vbdc.between(*SHOWN_S).max()) - RTT0_MS
+    ours["fwd-rtt-oscillates-reno-rbdc"] = spread(reno_rbdc, AFTER_FIT_S)
+    ours["fwd-rtt-vegas-vbdc"] = mean(vegas_vbdc, SHOWN_S)
+    vegas_deviation, reno_deviation = (one.between(*AFTER_FIT_S).std() for one in (vegas_rbdc, reno_rbdc))
+    ours["fwd-rtt-less-vegas-rbdc"] = float(vegas_deviation / reno_deviation)
+    ours["fwd-ack-compression"] = compressed_acks_percent(of("reno", "vbdc"))
+
+
+def _return(of: Chosen, ours: dict[str, float | None]) -> None:
+    reno_cra, reno_rbdc, reno_vbdc = (of("reno", scheme) for scheme in SCHEMES)
+    for scheme in SCHEMES:
+        ours[f"ret-full-reno-{scheme}"] = time_to_full_s(of("reno", scheme))
+    full_s = {one: time_to_full_s(one) or one.duration_s for one in (reno_cra, reno_rbdc)}
+    ours["ret-rtt-reno-cra"] = mean(reno_cra.rtt_ms, (0.0, full_s[reno_cra]))
+    ours["ret-rtt-shown-reno-cra"] = mean(reno_cra.rtt_ms, SHOWN_S)
+    growing = reno_rbdc.rtt_ms.between(0.0, full_s[reno_rbdc])
+    ours["ret-rtt-low-reno-rbdc"] = percentile(growing, 1)
+    ours["ret-rtt-high-reno-rbdc"] = percentile(growing, 99)
+    ours["ret-rtt-reno-vbdc"] = mean(reno_vbdc.rtt_ms, AFTER_FIT_S)
+    ours["ret-rtt-varies-reno-vbdc"] = spread(reno_vbdc.rtt_ms, SETTLED_RTT_S)
+    difference = of("vegas", "cra").goodput_kbit_s.value.mean() - reno_rbdc.goodput_kbit_s.value.mean()
+    ours["ret-equal-vegas-cra"] = 100 * float(difference) / reno_cra.ceiling_kbit_s
+    for scheme in ON_DEMAND:
+        ours[f"ret-rate-vegas-{scheme}"] = mean(of("vegas", scheme).goodput_kbit_s, STEADY_S)
+        ours[f"ret-rtt-vegas-{scheme}"] = mean(of("vegas", scheme).rtt_ms, SETTLED_RTT_S)
+
+
+def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
+    reno_cra, reno_rbdc, reno_vbdc = (of("reno", scheme).efficiency for scheme in SCHEMES)
+    ours["eff-start-reno-cra"] = mean(reno_cra, START_S)
+    throughput = of("reno", "cra").goodput_kbit_s
+    ours["eff-grows-reno-cra"] = float(np.corrcoef(reno_cra.value, throughput.value)[0, 1])
+    ours["eff-start-reno-rbdc"] = mean(reno_rbdc, START_S)
+    ours["eff-later-reno-rbdc"] = mean(reno_vbdc, STEADY_S) - mean(reno_rbdc, STEADY_S)
+    others = [
+        of(congestion, scheme).efficiency
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES
+        if (congestion, scheme) != ("reno", "vbdc")
+    ]
+    best = max(float(one.value.mean()) for one in others)
+    ours["eff-best-reno-vbdc"] = float(reno_vbdc.value.mean()) - best
+    vegas_cra = of("vegas", "cra").efficiency
+    ours["eff-below-vegas-cra"] = mean(vegas_cra, SHOWN_S) - mean(reno_cra, SHOWN_S)
+    for scheme in ON_DEMAND:
+        ours[f"eff-vegas-{scheme}"] = mean(of("vegas", scheme).efficiency, STEADY_S)
+
+
+def time_to_full_s(series: Series) -> float | None:
+    """The middle of the first window that comes to ``FULL`` of the ceiling."""
+    goodput = series.goodput_kbit_s
+    there = np.flatnonzero(goodput.value >= FULL * series.ceiling_kbit_s)
+    return float(goodput.time_s[there[0]]) if len(there) else None
+
+
+def share(series: Series, stretch_s: tuple[float, float]) -> float:
+    """Mean goodput in percent of the ceiling."""
+    return 100 * mean(series.goodput_kbit_s, stretch_s) / series.ceiling_kbit_s
+
+
+def onset_s(series: Series) -> float | None:
+    """When the RTT first exceeds what the wait for a constant slot explains, RTT_0 + D_SF."""
+    rtt = series.rtt_ms
+    there = np.flatnonzero(rtt.value > RTT0_MS + SUPERFRAME_MS)
+    return float(rtt.time_s[there[0]]) if len(there) else None
+
+
+def compressed_acks_percent(series: Series) -> float:
+    """Part of the acknowledgements, once the RTT shows the DAMA delay, that come closer to the one before than the
+    data packets that they acknowledge can have arrived."""
+    times = series.rtt_ms.time_s
+    late = times[times > (onset_s(series) or math.inf)]
+    segment = series.run.scenario["flow"][0]["transport"]["segment_size"]
+    data_spacing_s = 8 * segment / (1e3 * series.ceiling_kbit_s)
+    return 100 * float((np.diff(late) < 0.99 * data_spacing_s).mean()) if len(late) > 1 else 0.0
+
+
+def mean(course: Course, stretch_s: tuple[float, float]) -> float:
+    """Mean over a stretch of time."""
+    return float(course.between(*stretch_s).mean())
+
+
+def spread(course: Course, stretch_s: tuple[float, float]) -> float:
+    """From the 5th to the 95th percentile over a stretch of time."""
+    values = course.between(*stretch_s)
+    return percentile(values, 95) - percentile(values, 5)
+
+
+def percentile(values: FloatArray, percent: float) -> float:
+    """A percentile."""
+    return float(np.percentile(values, percent))
+
+
+def windows(course: Course, stretch_s: tuple[float, float], length_s: float) -> FloatArray:
+    """Means over consecutive windows of a stretch of time."""
+    starts = np.arange(stretch_s[0], stretch_s[1], length_s)
+    return np.array([mean(course, (start, start + length_s)) for start in starts])
+
+
+def rank_correlation(values: FloatArray) -> float:
+    """Spearman's rank correlation with time: 1 where the values only rise.
+
+    >>> rank_correlation(np.array([1.0, 2.0, 5.0])), rank_correlation(np.array([3.0, 2.0, 1.0]))
+    (1.0, -1.0)
+    """
+    ranks = np.argsort(np.argsort(values))
+    return float(np.corrcoef(ranks, np.arange(len(values)))[0, 1])
