@@ -13,6 +13,7 @@ says that standard output is for a program, so that nothing may be printed to it
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
 ``deviation`` is why a statement that does not come out does not, in a few words; the study's README says it in full.
+The README's tables of verdicts are written by ``bentpipe reproduce NAME --record``, see :func:`record`.
 
 Studies belong to the repository and not to the installed package: a study is data, scenarios and text that people
 read and change. :func:`find` looks in the current folder and in the checkout that the package runs from.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +32,10 @@ from types import ModuleType
 from typing import Any, Final, Literal, cast, get_args
 
 from .errors import InputError, unknown
+from .quantities import number
 
 Relation = Literal["about", "at least", "at most"]
+_SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
 
 #: What became of a statement: within its tolerance, not, not but explained, or never measured.
 Outcome = Literal["holds", "differs", "known to differ", "not measured"]
@@ -88,6 +92,17 @@ class Verdict:
         if self.statement.holds(self.ours):
             return "holds"
         return "known to differ" if self.statement.deviation else "differs"
+
+    def as_row(self) -> list[str]:
+        """Statement with its unit, the paper's value, ours, the difference and the outcome, as text."""
+        said, difference = self.statement, self.difference
+        return [
+            f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
+            f"{_SIGNS[said.relation]}{number(said.value)} ± {number(said.tolerance)}",
+            number(self.ours),
+            "-" if difference is None else ("+" if difference > 0 else "") + number(difference),
+            self.outcome,
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -158,6 +173,45 @@ def _statement(row: Mapping[str, str]) -> Statement:
         source=row.get("source") or "",
         deviation=row.get("deviation") or "",
     )
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> str:
+    """Verdicts as a table in Markdown.
+
+    >>> print(verdict_table([Verdict(Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least"), 12.0)]))
+    | statement | paper | ours | difference | verdict |
+    | --- | ---: | ---: | ---: | --- |
+    | rate reached (Mbit/s) | >= 10 ± 0.5 | 12 | +2 | holds |
+    """
+    rows = [["statement", "paper", "ours", "difference", "verdict"], ["---", "---:", "---:", "---:", "---"]]
+    rows += [verdict.as_row() for verdict in verdicts]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def record(text: str, verdicts: Sequence[Verdict]) -> str:
+    r"""A study's README with its tables of verdicts written again: what stands between the line
+    ``<!-- verdicts TEST -->`` and the next ``<!-- end -->``. Tests without verdicts keep their tables.
+
+    >>> verdict = Verdict(Statement("a", "b", 1, "", 0, test="T_I"), 1)
+    >>> print(record("\n".join(["<!-- verdicts T_I -->", "old", "<!-- end -->"]), [verdict]))
+    <!-- verdicts T_I -->
+    | statement | paper | ours | difference | verdict |
+    | --- | ---: | ---: | ---: | --- |
+    | b | 1 ± 0 | 1 | 0 | holds |
+    <!-- end -->
+    """
+    tests: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        tests.setdefault(verdict.statement.test, []).append(verdict)
+
+    def table(match: re.Match[str]) -> str:
+        begin, test, old, end = match.groups()
+        return begin + (verdict_table(tests[test]) + "\n" if test in tests else old) + end
+
+    return _TABLE.sub(table, text)
+
+
+_TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def folders() -> list[Path]:

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import bentpipe as bp
 import numpy as np
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
-from bentpipe.prediction import HEADER_BYTES
+from bentpipe.prediction import HEADER_BYTES, TIMESTAMP_BYTES
 from bentpipe.quantities import base_value
 from bentpipe.runs import Run
 
@@ -42,21 +42,31 @@ STEP_S: Final = 0.5
 
 
 @dataclass(frozen=True)
+class Change:
+    """One thing made different from test T_I, to see what it explains. ``overrides`` come last, so they win."""
+
+    name: str
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Curve:
-    """One line of a figure."""
+    """One line of a figure, or with a change what the line would then be."""
 
     direction: Direction
     congestion: Congestion
     scheme: Scheme
+    change: Change | None = None
 
     @property
     def name(self) -> str:
-        """As ids of statements and folders of runs have it.
+        """As folders of runs have it.
 
         >>> Curve("return", "reno", "cra").name
         'return-reno-cra'
         """
-        return f"{self.direction}-{self.congestion}-{self.scheme}"
+        name = f"{self.direction}-{self.congestion}-{self.scheme}"
+        return name if self.change is None else f"{name}-{self.change.name}"
 
     @property
     def overrides(self) -> list[str]:
@@ -65,6 +75,7 @@ class Curve:
             f"flow.{FLOW}.transport.congestion={CONTROLS[self.congestion]}",
             f"network.sat.return.dama.scheme={self.scheme}",
             f'network.sat.return.dama.cra="{CRA[self.scheme]}"',
+            *(() if self.change is None else self.change.overrides),
         ]
 
     @property
@@ -75,6 +86,36 @@ class Curve:
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("forward", "return")
 CURVES: Final = [Curve(*parts) for parts in itertools.product(DIRECTIONS, CONGESTIONS, SCHEMES)]
+
+#: Acknowledgements that take as much of the return link as 64 bytes would (README.md, "How large an acknowledgement
+#: is"): timestamps make them 52 bytes, and slots of 153 bytes instead of 188 do the rest. What else depends on the
+#: return link's rate is not measured in this direction.
+LARGE_ACKS: Final = Change(
+    "large-acks",
+    (
+        f"flow.{FLOW}.transport.timestamps=true",
+        f"flow.{FLOW}.transport.segment_size=1448",
+        'network.sat.return.rate="1632 kbit/s"',
+        'network.sat.return.frame="24 ms"',
+        'network.sat.return.dama.cra="51 kbit/s"',
+    ),
+)
+LINUX_VEGAS: Final = Change("linux-vegas", (f"flow.{FLOW}.transport.congestion=vegas",))
+#: The bandwidth-delay product of 2048 kbit/s and 500 ms.
+BOUNDED_WINDOW: Final = Change("bounded-window", (f'flow.{FLOW}.transport.receive_window="128 kB"',))
+#: As small as one slot carries, instead of eight.
+SMALL_PACKETS: Final = Change("small-packets", (f"flow.{FLOW}.transport.segment_size=148",))
+
+CAUSES: Final = [
+    *(
+        Curve("forward", congestion, scheme, LARGE_ACKS)
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES[1:]
+    ),
+    *(Curve("return", "vegas", scheme, LINUX_VEGAS) for scheme in SCHEMES[1:]),
+    Curve("return", "reno", "cra", BOUNDED_WINDOW),
+    Curve("return", "vegas", "vbdc", SMALL_PACKETS),
+]
 
 
 @dataclass(frozen=True)
@@ -109,8 +150,10 @@ class Series:
         """Payload of a link full of full segments."""
         network = self.run.scenario["network"]["sat"]
         link = network["forward" if self.curve.direction == "forward" else "return"]["rate"]
-        segment = self.run.scenario["flow"][0]["transport"]["segment_size"]
-        return float(base_value(link)) / 1e3 * float(segment) / float(segment + HEADER_BYTES)
+        transport = self.run.scenario["flow"][0]["transport"]
+        segment = float(transport["segment_size"])
+        header = HEADER_BYTES + (TIMESTAMP_BYTES if transport["timestamps"] else 0)
+        return float(base_value(link)) / 1e3 * segment / (segment + header)
 
     @cached_property
     def goodput_kbit_s(self) -> Course:

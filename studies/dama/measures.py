@@ -1,4 +1,4 @@
-"""Our value of every statement that the paper makes about T_I, by the statement's id in published.csv."""
+"""Our value of every statement of published.csv, by its id: of the paper's T_I as simulated and with one change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from typing import Final
 import numpy as np
 from bentpipe.plots.data import FloatArray
 
-from .curves import CONGESTIONS, SCHEMES, Congestion, Course, Curve, Direction, Scheme, Series
+from .curves import (
+    BOUNDED_WINDOW,
+    CONGESTIONS,
+    LARGE_ACKS,
+    LINUX_VEGAS,
+    SCHEMES,
+    SMALL_PACKETS,
+    Congestion,
+    Course,
+    Curve,
+    Direction,
+    Scheme,
+    Series,
+)
 
 #: RTT_0 and the superframe D_SF of the paper; the RTT can be known no better than to a superframe.
 RTT0_MS: Final = 500.0
@@ -31,8 +44,11 @@ STEADY_S: Final = (200.0, 400.0)
 END_S: Final = (350.0, 400.0)
 
 
+Chosen = Callable[[Congestion, Scheme], Series]
+
+
 def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
-    """Our values in the units of published.csv; ``None`` for what never happened."""
+    """Our values for T_I in the units of published.csv; ``None`` for what never happened."""
 
     def of(direction: Direction, congestion: Congestion, scheme: Scheme) -> Series:
         return series[Curve(direction, congestion, scheme)]
@@ -41,11 +57,32 @@ def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
     _forward(lambda congestion, scheme: of("forward", congestion, scheme), ours)
     _return(lambda congestion, scheme: of("return", congestion, scheme), ours)
     _efficiency(lambda congestion, scheme: of("return", congestion, scheme), ours)
-    # Of two ways to the same value one may miss it by a rounding of the last digit.
-    return {name: None if value is None else round(value, 6) for name, value in ours.items()}
+    return _rounded(ours)
 
 
-Chosen = Callable[[Congestion, Scheme], Series]
+def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
+    """Our values with one thing changed, for the test T_I-causes."""
+    ours: dict[str, float | None] = {}
+    for curve, one in series.items():
+        at = f"{curve.congestion}-{curve.scheme}"
+        if curve.change == LARGE_ACKS:
+            ours[f"acks-share-{at}"] = share(one, END_S if curve.congestion == "reno" else STEADY_S)
+            if curve.congestion == "reno":
+                ours[f"acks-onset-{at}"] = onset_s(one)
+        elif curve.change == LINUX_VEGAS:
+            ours[f"linux-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+            ours[f"linux-eff-{at}"] = mean(one.efficiency, STEADY_S)
+        elif curve.change == BOUNDED_WINDOW:
+            ours[f"window-rtt-{at}"] = mean(one.rtt_ms, SHOWN_S)
+        elif curve.change == SMALL_PACKETS:
+            ours[f"small-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+            ours[f"small-rtt-{at}"] = mean(one.rtt_ms, SETTLED_RTT_S)
+    return _rounded(ours)
+
+
+def _rounded(ours: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Of two ways to the same value one may miss it by a rounding of the last digit; and no zero is negative."""
+    return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}
 
 
 def _forward(of: Chosen, ours: dict[str, float | None]) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.quantities import number
-
 from .common import TROUBLE, Json
 
 if TYPE_CHECKING:
-    from bentpipe.studies import Reproduction, Verdict
+    from bentpipe.studies import Reproduction
 
 
 def reproduce(
@@ -24,6 +22,9 @@ def reproduce(
         Path | None,
         typer.Option(help="Where runs and figures go; a folder.", show_default="runs/STUDY"),
     ] = None,
+    record: Annotated[
+        bool, typer.Option(help="Write the verdicts into the tables of the study's README.md.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Do a published study again, with verdicts.
@@ -37,6 +38,10 @@ def reproduce(
 
     folder = studies.find(study)
     reproduction = studies.run(folder, test, out or Path("runs") / folder.name, json=json)
+    if record:
+        readme = folder / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        readme.write_text(studies.record(text, reproduction.verdicts), encoding="utf-8")
     if json:
         print_json(
             {
@@ -57,7 +62,7 @@ def reproduce(
 def _print(reproduction: Reproduction) -> None:
     from .output import print_table
 
-    rows = [_row(verdict) for verdict in reproduction.verdicts]
+    rows = [verdict.as_row() for verdict in reproduction.verdicts]
     print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
     held = sum(verdict.outcome == "holds" for verdict in reproduction.verdicts)
     typer.echo(f"{held} of {len(reproduction.verdicts)} statements hold")
@@ -68,18 +73,3 @@ def _print(reproduction: Reproduction) -> None:
         typer.echo(note)
     for figure in reproduction.figures:
         typer.echo(f"figure   {figure}")
-
-
-_SIGNS = {"about": "", "at least": ">= ", "at most": "<= "}
-
-
-def _row(verdict: Verdict) -> list[str]:
-    said = verdict.statement
-    difference = verdict.difference
-    return [
-        f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
-        f"{_SIGNS[said.relation]}{number(said.value)} ± {number(said.tolerance)}",
-        number(verdict.ours),
-        "-" if difference is None else ("+" if difference > 0 else "") + number(difference),
-        verdict.outcome,
-    ]
