@@ -116,14 +116,18 @@ def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
         dama = _dama(back, delay_s)
         rate_bit_s = base_value(back["rate"])
         if dama.scheme == "cra":
-            # Constant slots are all that a terminal ever gets; an equal share of all where nothing is said.
-            slots = back["slots_per_frame"]
-            share_bit_s = rate_bit_s / slots * (slots // len(terminals))
-            constant = terminal.get("cra") or back["dama"].get("cra")
-            rate_bit_s = share_bit_s if constant is None else base_value(constant)
-            if rate_bit_s == 0:
-                continue
-        yield terminal["name"], network["gateway"], Hop(rate_bit_s, delay_s, *_errors(back), dama)
+            rate_bit_s = _constant_rate(back, terminal, len(terminals))
+        if rate_bit_s > 0:
+            yield terminal["name"], network["gateway"], Hop(rate_bit_s, delay_s, *_errors(back), dama)
+
+
+def _constant_rate(link: Mapping[str, Any], terminal: Mapping[str, Any], terminals: int) -> float:
+    """What a terminal has that never gets more: the rate of its own, the network's, or its share of the slots."""
+    constant = terminal.get("cra") or link["dama"].get("cra")
+    if constant is not None:
+        return base_value(constant)
+    slots: int = link["slots_per_frame"]
+    return base_value(link["rate"]) * (slots // terminals) / slots
 
 
 def _link(link: Mapping[str, Any]) -> Hop:

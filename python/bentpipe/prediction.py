@@ -7,7 +7,7 @@ category of a return link, independent errors. What they cannot say is a reason 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from .quantities import base_value
 
 if TYPE_CHECKING:
     from .predict import Prediction, Scheme
+    from .scenarios import ScenarioLike
 
 #: Header of a TCP segment without options over IPv4 (RFC 9293, RFC 791), and the option for timestamps (RFC 7323).
 HEADER_BYTES: Final = 40
@@ -46,16 +47,23 @@ class FlowPrediction:
         return {"flow": self.flow, "note": self.note, "arguments": arguments, "prediction": prediction}
 
 
-def predict_scenario(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
-    """The prediction of every flow of a resolved scenario (``Scenario.data`` or ``Run.scenario``), by the flow's name.
+def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> dict[str, FlowPrediction]:
+    """The prediction of every flow of a scenario, by the flow's name; nothing is simulated.
 
-    Source: the equations are those of :mod:`bentpipe.predict`; which of them serves is said there.
+    Source: the equations are those of :mod:`bentpipe.predict`; which of them serves is said there. Raises
+    :class:`bentpipe.ScenarioError`.
 
-    >>> import bentpipe as bp
-    >>> upload = predict_scenario(bp.load("examples/dvb-rcs-upload.toml").data)["upload"]
+    >>> upload = predict_scenario("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])["upload"]
     >>> round(upload.prediction.round_trip.mean_s, 3), upload.prediction.limited_by
-    (1.064, 'rate')
+    (1.581, 'rate')
     """
+    from .scenarios import load
+
+    return predict_resolved(load(scenario, overrides).data)
+
+
+def predict_resolved(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
+    """The same of a scenario that is resolved already (``Run.scenario``), which may be an older version's."""
     return {flow["name"]: _predict(scenario, flow) for flow in scenario.get("flow", [])}
 
 

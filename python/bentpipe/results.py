@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from .prediction import predict_scenario
+from .prediction import predict_resolved
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -41,7 +41,7 @@ class FlowResult:
 
 def flow_results(run: Run) -> list[FlowResult]:
     """The flows of a run, in the order of the scenario."""
-    predictions = predict_scenario(run.scenario)
+    predictions = predict_resolved(run.scenario)
     efficiencies = terminal_efficiency(run)
     results = []
     for row in run.flows.iter_rows(named=True):

@@ -15,13 +15,13 @@ GEO = STAR | {"preset": "geo", "flow": [UPLOAD | {"from": "user", "to": "server"
 
 
 def arguments(*overrides: str, scenario: dict[str, Any] = STAR) -> dict[str, Any]:
-    (flow,) = predict_scenario(bp.load(scenario, overrides).data).values()
+    (flow,) = predict_scenario(scenario, overrides).values()
     assert flow.prediction is not None, flow.note
     return flow.arguments
 
 
 def note(*overrides: str, scenario: dict[str, Any] = STAR) -> str:
-    (flow,) = predict_scenario(bp.load(scenario, overrides).data).values()
+    (flow,) = predict_scenario(scenario, overrides).values()
     assert flow.prediction is None
     return flow.note
 
@@ -40,8 +40,9 @@ def test_a_download_meets_the_forward_rate_and_the_category_of_its_acknowledgeme
 
 def test_with_constant_slots_alone_their_rate_is_the_rate() -> None:
     cra = "network.sat.return.dama.scheme=cra"
-    assert arguments(cra)["rate_bit_s"] == 64_000
-    assert arguments(cra, "network.sat.return.dama.cra=2048 kbit/s")["rate_bit_s"] == 2_048_000
+    assert arguments(cra)["rate_bit_s"] == 2_048_000
+    assert arguments(cra, 'network.sat.terminals=["st1", "st2", "st3"]')["rate_bit_s"] == 640_000
+    assert arguments(cra, "network.sat.return.dama.cra=64 kbit/s")["rate_bit_s"] == 64_000
 
 
 def test_the_response_emerges_where_it_is_not_imposed() -> None:

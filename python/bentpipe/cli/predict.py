@@ -28,11 +28,10 @@ _COLUMNS = (
 def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
     """Predict every flow with equations."""
     from bentpipe.prediction import predict_scenario
-    from bentpipe.scenarios import load
 
     from .output import print_json, print_table
 
-    predictions = predict_scenario(load(scenario, overrides or []).data)
+    predictions = predict_scenario(scenario, overrides or [])
     if json:
         print_json({"flows": [one.as_dict() for one in predictions.values()]})
         return

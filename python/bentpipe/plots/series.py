@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from bentpipe.errors import InputError
-from bentpipe.prediction import predict_scenario
+from bentpipe.prediction import predict_resolved
 
 from .data import POINTS, FloatArray, bin_for, duration_s, rate, round_up, spread, superframes, thin, trace_of
 from .style import PREDICTED, figure_function, grid, legend, line, panels
@@ -271,7 +271,7 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[tuple[str, Run, str, tuple[
 
 
 def _prediction(run: Run, flow: str) -> Prediction | None:
-    known = predict_scenario(run.scenario).get(flow)
+    known = predict_resolved(run.scenario).get(flow)
     return None if known is None else known.prediction
 
 

@@ -146,12 +146,12 @@ def _change(run: Run) -> str:
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
     """What to bear in mind about the predictions, each thing once."""
-    from bentpipe.prediction import predict_scenario
+    from bentpipe.prediction import predict_resolved
 
     notes = [
         f"{prediction.flow}: {prediction.note}"
         for run in runs.values()
-        for prediction in predict_scenario(run.scenario).values()
+        for prediction in predict_resolved(run.scenario).values()
         if prediction.note
     ]
     return list(dict.fromkeys(notes))
