@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from . import plots, predict, report, studies
     from ._native import ScenarioError
     from .comparison import Comparison, compare
     from .errors import InputError
@@ -35,9 +36,13 @@ __all__ = [
     "compare",
     "load",
     "open_run",
+    "plots",
+    "predict",
     "predict_scenario",
+    "report",
     "schema",
     "simulate",
+    "studies",
 ]
 
 # Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
@@ -56,14 +61,19 @@ _HOME: Final = {
     "simulate": "simulation",
 }
 
+#: Packages that are there without being imported.
+_PACKAGES: Final = ("plots", "predict", "report", "studies")
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("._native", __name__).version()
+    if name in _PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, "__version__"])
+    return sorted({*globals(), *_HOME, *_PACKAGES, "__version__"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -165,6 +166,17 @@ def open_run(path: str | Path) -> Run:
     bentpipe.errors.InputError: no/such/folder is not the folder of a run: there is no such folder
     """
     return Run(path)
+
+
+def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
+    """Runs by the name of their folder, or by its whole path where the names are not enough. A single run needs no
+    name: it gets an empty one."""
+    if len(runs) == 1:
+        return {"": runs[0]}
+    names = [run.path.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return dict(zip(names, runs, strict=True))
 
 
 def _closed(file: Path) -> bool:

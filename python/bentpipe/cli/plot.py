@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bentpipe.errors import InputError, unknown
 
 from .common import Json
-
-if TYPE_CHECKING:
-    from bentpipe.runs import Run
 
 _FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficiency")
 
@@ -43,7 +40,7 @@ def plot(
 
     if suffix not in ("png", "svg", "pdf"):
         raise InputError(f'"{suffix}" is no format for figures: allowed are png, svg and pdf')
-    opened = _by_name([Run(folder) for folder in runs])
+    opened = [Run(folder) for folder in runs]
     chosen = figure or (["overview"] if len(opened) == 1 else ["throughput", "rtt"])
     for name in chosen:
         if name not in _FIGURES:
@@ -53,18 +50,10 @@ def plot(
     folder = out or runs[0] / "figures"
     written = []
     for name in chosen:
-        what = next(iter(opened.values())) if len(opened) == 1 else opened
+        what = opened[0] if len(opened) == 1 else opened
         written.append(plots.save(getattr(plots, name)(what), folder / f"{name}.{suffix}"))
     if json:
         print_json({"figures": written})
     else:
         for file in written:
             typer.echo(f"figure   {file}")
-
-
-def _by_name(runs: list[Run]) -> dict[str, Run]:
-    """Runs by the name of their folder, or by its whole path where names are not enough."""
-    names = [run.path.resolve().name for run in runs]
-    if len(set(names)) < len(names):
-        names = [str(run.path) for run in runs]
-    return dict(zip(names, runs, strict=True))

@@ -1,15 +1,16 @@
-"""Quantities against time. Every function takes one run, or several by name to lay over each other, and returns a
-matplotlib figure; predictions are dashed."""
+"""Quantities against time. Every function takes one run, or several to lay over each other (by name, or in a list,
+whose names are then those of their folders), and returns a matplotlib figure; predictions are dashed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from bentpipe.errors import InputError
 from bentpipe.prediction import predict_resolved
+from bentpipe.runs import by_folder
 
 from .data import POINTS, FloatArray, bin_for, duration_s, rate, round_up, spread, superframes, thin, trace_of
 from .style import PREDICTED, figure_function, grid, legend, line, panels
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bentpipe.predict import Prediction
     from bentpipe.runs import Run
 
-Runs: TypeAlias = "Run | Mapping[str, Run]"
+Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
 
 #: Running totals of what reached the application, by transport.
 _VOLUMES = ("delivery.delivered", "datagram.received")
@@ -257,6 +258,8 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
 def _named(runs: Runs) -> Iterator[tuple[str, Run]]:
     if isinstance(runs, Mapping):
         yield from runs.items()
+    elif isinstance(runs, Sequence):
+        yield from by_folder(runs).items()
     else:
         yield "", runs
 
