@@ -90,7 +90,7 @@ pub struct Dama {
     /// The capacity category by which terminals ask for more than their constant slots.
     pub scheme: category::Config,
     /// Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the scheme
-    /// `cra`, in which there is nothing else, an equal share of all slots.
+    /// `cra`, in which there is nothing else, an equal share of the slots that terminals with a rate leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
     /// How requested slots are divided when there are not enough.
@@ -291,8 +291,14 @@ impl Config {
 
     /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
+        match own.or(self.return_link.dama.cra) {
+            Some(cra) => self.whole_slots(cra),
+            None => Some(self.default_slots()),
+        }
+    }
+
+    fn whole_slots(&self, cra: RateOrZero) -> Option<u32> {
         let link = &self.return_link;
-        let Some(cra) = own.or(link.dama.cra) else { return Some(self.default_slots()) };
         let slots = u128::from(cra.bits_per_second()) * u128::from(link.slots_per_frame.value());
         let rate = u128::from(link.rate.bits_per_second());
         (slots % rate == 0).then(|| u32::try_from(slots / rate).unwrap_or(u32::MAX))
@@ -300,13 +306,18 @@ impl Config {
 
     /// Constant slots of a terminal for which the scenario names no rate.
     fn default_slots(&self) -> u32 {
-        match self.return_link.dama.scheme {
-            category::Config::Cra(_) => {
-                let terminals = self.terminals.iter().map(Terminals::count).sum::<u64>().max(1);
-                (self.return_link.slots_per_frame.value() / terminals) as u32
+        let category::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
+        let (mut slots, mut sharing) = (self.return_link.slots_per_frame.value(), 0);
+        for entry in &self.terminals {
+            match entry.group().cra {
+                Some(cra) => {
+                    let taken = entry.count().saturating_mul(u64::from(self.whole_slots(cra).unwrap_or(0)));
+                    slots = slots.saturating_sub(taken);
+                }
+                None => sharing += entry.count(),
             }
-            _ => 1,
         }
+        (slots / sharing.max(1)) as u32
     }
 
     /// Propagation terminal to satellite and satellite to gateway; `None` when the terminal's place is not

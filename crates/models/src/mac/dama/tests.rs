@@ -187,7 +187,7 @@ const fn ms(milliseconds: u64) -> Time {
 
 #[test]
 fn a_packet_over_one_slot_per_frame() {
-    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}}"#, r#"["a", "b"]"#));
+    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a", "b"]"#));
     rig.send(0, 1500);
     rig.send(1, 1500);
     rig.run(ms(1000));
@@ -328,7 +328,7 @@ fn idle_terminals_never_wake() {
 #[test]
 fn a_terminal_logs_on_and_then_sends() {
     let terminals = r#"["a", {"name": "b", "logon": "1 s", "cra": "128 kbit/s"}]"#;
-    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}}"#, terminals));
+    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, terminals));
     rig.send(1, 376);
     rig.run(ms(10_000));
     // Asked at 1 s; heard at 1.25 s, in superframe 13 of the control centre; the next plan, made at boundary
@@ -343,7 +343,7 @@ fn a_terminal_logs_on_and_then_sends() {
 #[test]
 fn terminals_at_different_places_are_aligned_at_the_satellite() {
     let mut config = config(
-        r#"{"scheme": {"cra": {}}}"#,
+        r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#,
         r#"[{"name": "rome", "site": {"latitude": "41.9 deg", "longitude": "12.5 deg"}},
             {"name": "oslo", "site": {"latitude": "59.9 deg", "longitude": "10.8 deg"}}]"#,
     );
@@ -385,7 +385,7 @@ fn lost_messages_delay_and_do_not_lock() {
 /// How a random scenario's terminals get their slots.
 fn schemes() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        r#"{"scheme": {"cra": {}}}"#,
+        r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#,
         r#"{"scheme": {"rbdc": {}}}"#,
         r#"{"scheme": {"rbdc": {"gamma": 1.0, "timeout": 1}}, "cra": "0 bit/s", "response": 8}"#,
         r#"{"scheme": {"vbdc": {}}}"#,
@@ -457,7 +457,7 @@ proptest! {
 
 #[test]
 fn forward_data_share_the_link_with_plans_and_reach_their_terminal() {
-    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}}"#, r#"["a", "b"]"#));
+    let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a", "b"]"#));
     for (number, terminal) in [(0, 0), (1, 1), (2, 0)] {
         let packet = packet(Time::ZERO, number, 1250, GATEWAY, NodeId(terminal + 1));
         rig.out.create_held(&packet);
@@ -549,4 +549,17 @@ fn the_configuration_prints_what_it_read() {
     let schema = serde_json::to_string(&schemars::schema_for!(Config)).unwrap();
     assert!(schema.contains("frames_per_superframe") && schema.contains("rbdc"));
     assert_eq!(ncc::REPORT.columns.len(), 6);
+}
+
+#[test]
+fn with_constant_slots_alone_what_is_not_given_is_shared() {
+    let slots = |dama: &str, terminals: &str| -> Vec<u32> {
+        config(dama, terminals).members().iter().map(|member| member.constant).collect()
+    };
+    assert_eq!(slots(r#"{"scheme": {"cra": {}}}"#, r#"["a"]"#), [32]);
+    assert_eq!(slots(r#"{"scheme": {"cra": {}}}"#, r#"["a", "b", "c"]"#), [10, 10, 10]);
+    let mixed = r#"["a", {"prefix": "b", "count": 2, "cra": "128 kbit/s"}, "c"]"#;
+    assert_eq!(slots(r#"{"scheme": {"cra": {}}}"#, mixed), [14, 2, 2, 14]);
+    assert_eq!(slots(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, mixed), [1, 2, 2, 1]);
+    assert_eq!(slots(r#"{"scheme": {"rbdc": {}}}"#, mixed), [1, 2, 2, 1]);
 }
