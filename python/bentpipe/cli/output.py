@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,14 @@ def print_table(
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, markup=False).print(table)
+
+
+def print_note(text: str) -> None:
+    """A sentence or two, wrapped to the terminal; further lines are indented."""
+    width = Console().width
+    typer.echo(
+        textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -60,7 +60,7 @@ def reproduce(
 
 
 def _print(reproduction: Reproduction) -> None:
-    from .output import print_table
+    from .output import print_note, print_table
 
     rows = [verdict.as_row() for verdict in reproduction.verdicts]
     print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
@@ -68,8 +68,8 @@ def _print(reproduction: Reproduction) -> None:
     typer.echo(f"{held} of {len(reproduction.verdicts)} statements hold")
     for verdict in reproduction.verdicts:
         if verdict.outcome == "known to differ":
-            typer.echo(f"{verdict.statement.id}: {verdict.statement.deviation}")
+            print_note(f"{verdict.statement.id}: {verdict.statement.deviation}")
     for note in reproduction.notes:
-        typer.echo(note)
+        print_note(note)
     for figure in reproduction.figures:
         typer.echo(f"figure   {figure}")
