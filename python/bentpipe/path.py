@@ -116,18 +116,23 @@ def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
         dama = _dama(back, delay_s)
         rate_bit_s = base_value(back["rate"])
         if dama.scheme == "cra":
-            rate_bit_s = _constant_rate(back, terminal, len(terminals))
+            rate_bit_s = _constant_rate(back, terminal, terminals)
         if rate_bit_s > 0:
             yield terminal["name"], network["gateway"], Hop(rate_bit_s, delay_s, *_errors(back), dama)
 
 
-def _constant_rate(link: Mapping[str, Any], terminal: Mapping[str, Any], terminals: int) -> float:
-    """What a terminal has that never gets more: the rate of its own, the network's, or its share of the slots."""
+def _constant_rate(
+    link: Mapping[str, Any], terminal: Mapping[str, Any], terminals: Sequence[Mapping[str, Any]]
+) -> float:
+    """What a terminal has that never gets more: the rate of its own, the network's, or its share of what is left."""
     constant = terminal.get("cra") or link["dama"].get("cra")
     if constant is not None:
         return base_value(constant)
     slots: int = link["slots_per_frame"]
-    return base_value(link["rate"]) * (slots // terminals) / slots
+    slot_bit_s = base_value(link["rate"]) / slots
+    own = [base_value(other["cra"]) for other in terminals if other.get("cra") is not None]
+    free = slots - round(sum(own) / slot_bit_s)
+    return slot_bit_s * (free // (len(terminals) - len(own)))
 
 
 def _link(link: Mapping[str, Any]) -> Hop:

@@ -311,7 +311,8 @@ class Dama(TypedDict):
     """How requested slots are divided when there are not enough."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the
-    scheme `cra`, in which there is nothing else, an equal share of all slots."""
+    scheme `cra`, in which there is nothing else, an equal share of the slots that terminals with a rate
+    leave."""
     processing: NotRequired[Span]
     """Time from a request's arrival until the allocator may use it."""
     response: NotRequired[int]
