@@ -42,6 +42,8 @@ def test_with_constant_slots_alone_their_rate_is_the_rate() -> None:
     cra = "network.sat.return.dama.scheme=cra"
     assert arguments(cra)["rate_bit_s"] == 2_048_000
     assert arguments(cra, 'network.sat.terminals=["st1", "st2", "st3"]')["rate_bit_s"] == 640_000
+    others = 'network.sat.terminals=["st1", {name = "st2", cra = "1024 kbit/s"}, "st3"]'
+    assert arguments(cra, others)["rate_bit_s"] == 512_000
     assert arguments(cra, "network.sat.return.dama.cra=64 kbit/s")["rate_bit_s"] == 64_000
 
 
