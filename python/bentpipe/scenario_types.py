@@ -86,7 +86,7 @@ Recovery: TypeAlias = 'Literal["newreno", "sack"]'
 class TcpTransport(TypedDict):
     """Transport of the kind `tcp`."""
 
-    congestion: NotRequired[str]
+    congestion: NotRequired[Literal["reno", "vegas", "vegas95"]]
     """Name of the congestion control."""
     delayed_ack: NotRequired[bool]
     """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2); otherwise

@@ -3,7 +3,7 @@
 use crate::scenario::Scenario;
 use crate::tables::TRACES;
 use schemars::{generate::SchemaSettings, Schema};
-use serde_json::json;
+use serde_json::{json, Map, Value};
 
 /// The schema (JSON Schema 2020-12), with the names that only the engine knows: traces and congestion controls.
 pub fn of_scenario() -> Schema {
@@ -16,25 +16,50 @@ pub fn of_scenario() -> Schema {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
     });
     let traces: Vec<_> = TRACES.iter().map(|table| table.name).collect();
-    restrict(object, "/$defs/Record/properties/traces/items", json!({"enum": traces}));
+    restrict(object, "traces", "items", &json!(traces));
     let congestion: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
-    for pointer in ["/$defs/Config/properties/congestion", "/$defs/Tcp/properties/congestion"] {
-        restrict(object, pointer, json!({"enum": congestion}));
-    }
+    restrict(object, "congestion", "", &json!(congestion));
     schema
 }
 
-fn restrict(root: &mut serde_json::Map<String, serde_json::Value>, pointer: &str, more: serde_json::Value) {
-    let mut steps = pointer.split('/').skip(1);
-    let first = steps.next().expect("a pointer has a first step");
-    let Some(mut value) = root.get_mut(first) else { return };
-    for step in steps {
-        match value.get_mut(step) {
-            Some(next) => value = next,
-            None => return,
-        }
+/// Says which names the property `key` may have, wherever it is defined: itself, or its part `part`.
+///
+/// # Panics
+/// When nothing has the property, so that a renamed key does not silently lose its list.
+fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, names: &Value) {
+    assert!(
+        root.values_mut().any(|value| restricted(value, key, part, names)),
+        "nothing has the property {key}"
+    );
+}
+
+fn restricted(value: &mut Value, key: &str, part: &str, names: &Value) -> bool {
+    let mut found = false;
+    if let Some(property) = value.get_mut("properties").and_then(|all| all.get_mut(key)) {
+        let property = if part.is_empty() { property } else { &mut property[part] };
+        property["enum"] = names.clone();
+        found = true;
     }
-    if let (Some(object), serde_json::Value::Object(more)) = (value.as_object_mut(), more) {
-        object.extend(more);
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|value| found |= restricted(value, key, part, names))
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(|value| found |= restricted(value, key, part, names))
+        }
+        _ => {}
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_lists_traces_and_congestion_controls() {
+        let schema = serde_json::to_string(&of_scenario()).unwrap();
+        assert!(schema.contains(r#""enum":["reno""#), "congestion controls");
+        assert!(schema.contains(r#""enum":["tcp""#), "traces");
     }
 }

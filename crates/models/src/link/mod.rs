@@ -172,7 +172,7 @@ impl Stage for Link {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         while self.flying.front().is_some_and(|(delivery, _)| *delivery <= now) {
-            let (delivery, packet) = self.flying.pop_front().expect("there is a front");
+            let Some((delivery, packet)) = self.flying.pop_front() else { return };
             self.held_bytes -= u64::from(packet.size);
             let spoiled = match &mut self.errors {
                 Some(errors) => errors.spoils(delivery, packet.size, &mut self.stream),
