@@ -6,8 +6,11 @@
 //!
 //! Limits: the rate and the delay stay as they are once a packet is admitted.
 
+pub mod transmitter;
+
+use self::transmitter::Transmitter;
 use crate::channel::{self, Process, SPOILED};
-use crate::queue::{self, Admission, Backlog, Verdict};
+use crate::queue;
 use bentpipe_core::{
     Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table, Time,
 };
@@ -70,29 +73,13 @@ pub static REPORT: Table = Table {
 /// The stage: in port 0, out port 0.
 pub struct Link {
     name: String,
-    rate: Rate,
     delay: Span,
-    admission: Box<dyn Admission>,
+    transmitter: Transmitter,
     errors: Option<Box<dyn Process>>,
-    stream: Stream,
-    probe: Option<Probe>,
-    /// Size and sending time of the last packet: most have the size of the one before, and division is slow.
-    last: (u32, Span),
-    /// When the transmitter has sent everything that was admitted.
-    free_at: Time,
-    /// Start of transmission and size of what waits.
-    waiting: VecDeque<(Time, u32)>,
-    backlog: Backlog,
     /// Admitted packets by the moment of their delivery.
     flying: VecDeque<(Time, Packet)>,
     held_bytes: u64,
-    packets: u64,
-    bytes: u64,
-    busy: Span,
-    queue_drops: u64,
     error_drops: u64,
-    queue_max: u64,
-    wait: Span,
 }
 
 impl Link {
@@ -100,73 +87,24 @@ impl Link {
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         Link {
             name: name.to_owned(),
-            rate: config.rate,
             delay: config.delay,
-            admission: config.queue.build(),
+            transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
             errors: config.error.build(),
-            stream,
-            probe,
-            last: (0, Span::ZERO),
-            free_at: Time::ZERO,
-            waiting: VecDeque::new(),
-            backlog: Backlog::default(),
             flying: VecDeque::new(),
             held_bytes: 0,
-            packets: 0,
-            bytes: 0,
-            busy: Span::ZERO,
-            queue_drops: 0,
             error_drops: 0,
-            queue_max: 0,
-            wait: Span::ZERO,
-        }
-    }
-
-    fn forget_started(&mut self, now: Time) {
-        while let Some(&(start, size)) = self.waiting.front() {
-            if start > now {
-                break;
-            }
-            self.waiting.pop_front();
-            self.backlog.packets -= 1;
-            self.backlog.bytes -= u64::from(size);
         }
     }
 }
 
 impl Stage for Link {
     fn receive(&mut self, now: Time, _port: Port, mut packet: Packet, out: &mut Outbox) {
-        self.forget_started(now);
-        match self.admission.admit(now, &mut packet, self.backlog, &mut self.stream) {
-            Verdict::Drop(reason) => {
-                self.queue_drops += 1;
-                out.drop(packet, reason);
+        match self.transmitter.offer(now, &mut packet, out) {
+            Err(reason) => out.drop(packet, reason),
+            Ok(sent) => {
+                self.held_bytes += u64::from(packet.size);
+                self.flying.push_back((sent + self.delay, packet));
             }
-            Verdict::Admit => {
-                let size = packet.size;
-                let start = now.max(self.free_at);
-                if size != self.last.0 {
-                    self.last = (size, self.rate.span_of(u64::from(size)));
-                }
-                let sending = self.last.1;
-                if start > now {
-                    self.waiting.push_back((start, size));
-                    self.backlog.packets += 1;
-                    self.backlog.bytes += u64::from(size);
-                    self.queue_max = self.queue_max.max(self.backlog.packets);
-                    self.wait += start.since(now);
-                }
-                self.free_at = start + sending;
-                self.busy += sending;
-                self.packets += 1;
-                self.bytes += u64::from(size);
-                self.held_bytes += u64::from(size);
-                self.flying.push_back((self.free_at + self.delay, packet));
-            }
-        }
-        if let Some(probe) = self.probe {
-            let Backlog { packets, bytes } = self.backlog;
-            out.record(probe, now, &[packets as f64, bytes as f64, self.queue_drops as f64]);
         }
     }
 
@@ -175,7 +113,7 @@ impl Stage for Link {
             let Some((delivery, packet)) = self.flying.pop_front() else { return };
             self.held_bytes -= u64::from(packet.size);
             let spoiled = match &mut self.errors {
-                Some(errors) => errors.spoils(delivery, packet.size, &mut self.stream),
+                Some(errors) => errors.spoils(delivery, packet.size, &mut self.transmitter.stream),
                 None => false,
             };
             if spoiled {
@@ -197,24 +135,13 @@ impl Stage for Link {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        // What was admitted but is not yet transmitted counts neither as transmitted nor as transmission time.
-        let busy = self.busy.saturating_sub(self.free_at.since(now));
         let transmitted_later = now + self.delay;
         let mut pending = Held::default();
         for (_, packet) in self.flying.iter().rev().take_while(|(delivery, _)| *delivery > transmitted_later)
         {
             pending.add(packet);
         }
-        let values = [
-            (self.packets - pending.packets) as f64,
-            (self.bytes - pending.bytes) as f64,
-            busy.as_secs_f64() / now.as_secs_f64(),
-            self.queue_drops as f64,
-            self.error_drops as f64,
-            self.queue_max as f64,
-            if self.packets == 0 { f64::NAN } else { self.wait.as_secs_f64() / self.packets as f64 },
-        ];
-        report.row(&REPORT, &self.name, &values);
+        self.transmitter.report(&self.name, now, pending, self.error_drops, report);
     }
 }
 

@@ -1,0 +1,130 @@
+//! A transmitter with a first-in, first-out queue in front of it, as links have one: says of each packet at its arrival
+//! when its last bit will have been sent.
+
+use super::REPORT;
+use crate::queue::{Admission, Backlog, Verdict};
+use bentpipe_core::{DropReason, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
+use std::collections::VecDeque;
+
+/// Queue and transmitter; what it counts is what [`REPORT`] reports.
+pub struct Transmitter {
+    rate: Rate,
+    admission: Box<dyn Admission>,
+    /// The random stream of the link that it belongs to.
+    pub stream: Stream,
+    /// Probe on [`super::TRACE`].
+    probe: Option<Probe>,
+    /// Size and sending time of the last packet: most have the size of the one before, and division is slow.
+    last: (u32, Span),
+    /// When everything that was admitted has been sent.
+    free_at: Time,
+    /// Start of transmission and size of what waits.
+    waiting: VecDeque<(Time, u32)>,
+    backlog: Backlog,
+    sent: Held,
+    busy: Span,
+    queue_drops: u64,
+    queue_max: u64,
+    wait: Span,
+}
+
+impl Transmitter {
+    /// An idle one.
+    pub fn new(
+        rate: Rate,
+        admission: Box<dyn Admission>,
+        stream: Stream,
+        probe: Option<Probe>,
+    ) -> Transmitter {
+        Transmitter {
+            rate,
+            admission,
+            stream,
+            probe,
+            last: (0, Span::ZERO),
+            free_at: Time::ZERO,
+            waiting: VecDeque::new(),
+            backlog: Backlog::default(),
+            sent: Held::default(),
+            busy: Span::ZERO,
+            queue_drops: 0,
+            queue_max: 0,
+            wait: Span::ZERO,
+        }
+    }
+
+    /// A packet arrives: when it will have been sent, or why the queue does not take it.
+    #[inline]
+    pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
+        self.forget_started(now);
+        let answer = match self.admission.admit(now, packet, self.backlog, &mut self.stream) {
+            Verdict::Drop(reason) => {
+                self.queue_drops += 1;
+                Err(reason)
+            }
+            Verdict::Admit => {
+                let start = now.max(self.free_at);
+                if start > now {
+                    self.waiting.push_back((start, packet.size));
+                    self.backlog.packets += 1;
+                    self.backlog.bytes += u64::from(packet.size);
+                    self.queue_max = self.queue_max.max(self.backlog.packets);
+                    self.wait += start.since(now);
+                }
+                self.free_at = start + self.count(packet);
+                Ok(self.free_at)
+            }
+        };
+        if let Some(probe) = self.probe {
+            let Backlog { packets, bytes } = self.backlog;
+            out.record(probe, now, &[packets as f64, bytes as f64, self.queue_drops as f64]);
+        }
+        answer
+    }
+
+    /// Sends a packet past the queue: when it will have been sent. What arrives later goes out by that much later.
+    pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {
+        let sending = self.count(packet);
+        self.free_at = now.max(self.free_at) + sending;
+        now + sending
+    }
+
+    #[inline]
+    fn count(&mut self, packet: &Packet) -> Span {
+        if packet.size != self.last.0 {
+            self.last = (packet.size, self.rate.span_of(u64::from(packet.size)));
+        }
+        self.busy += self.last.1;
+        self.sent.add(packet);
+        self.last.1
+    }
+
+    #[inline]
+    fn forget_started(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(size);
+        }
+    }
+
+    /// Writes the row of link `name`, of whose packets `pending` are admitted but not yet transmitted: they count
+    /// neither as transmitted nor as transmission time.
+    pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
+        let busy = self.busy.saturating_sub(self.free_at.since(now));
+        let packets = self.sent.packets;
+        let values = [
+            (packets - pending.packets) as f64,
+            (self.sent.bytes - pending.bytes) as f64,
+            busy.as_secs_f64() / now.as_secs_f64(),
+            self.queue_drops as f64,
+            error_drops as f64,
+            self.queue_max as f64,
+            if packets == 0 { f64::NAN } else { self.wait.as_secs_f64() / packets as f64 },
+        ];
+        report.row(&REPORT, name, &values);
+    }
+}
