@@ -15,6 +15,7 @@ __all__ = [
     "Dama",
     "Distance",
     "Distribution",
+    "Endpoints",
     "Error",
     "Flow",
     "Forward",
@@ -78,6 +79,9 @@ class CbrApp(TypedDict):
 
 #: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
 App: TypeAlias = 'BulkApp | CbrApp | Literal["bulk", "cbr"]'
+
+#: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
+Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
 #: Loss recovery algorithms.
 Recovery: TypeAlias = 'Literal["newreno", "sack"]'
@@ -143,6 +147,7 @@ Flow = TypedDict(
     {
         "app": "App",
         "dscp": "NotRequired[int]",
+        "endpoints": "NotRequired[Endpoints]",
         "from": "str",
         "name": "str",
         "start": "NotRequired[Span]",

@@ -3,6 +3,7 @@
 //! Models are sans-I/O and told the time: see [`Stage`]. Nothing here reads a clock, starts a thread or
 //! keeps a global; the crate and `bentpipe-models` build for wasm, which CI uses as the proof.
 
+pub mod address;
 mod kind;
 mod packet;
 mod problem;
@@ -19,6 +20,6 @@ pub use packet::{
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};
-pub use stage::{Capture, DropReason, Held, Outbox, Port, Sent, Stage, Totals};
+pub use stage::{Capture, DropReason, Held, Leaving, Outbox, Port, Sent, Stage, Totals};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};

@@ -68,7 +68,8 @@ pub enum Body {
     Segment(Segment),
     /// A message of a control protocol (a capacity request, a burst time plan, ...), typed by its protocol.
     Control(Arc<dyn Message>),
-    /// The bytes of a real packet, network header first.
+    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
+    /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
 }
 

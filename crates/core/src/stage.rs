@@ -1,6 +1,6 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
-use crate::{Packet, Probe, Recorder, Report, Time};
+use crate::{Body, Packet, Probe, Recorder, Report, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -91,6 +91,19 @@ pub struct Outbox {
     totals: Totals,
     recorder: Recorder,
     capture: Option<Box<dyn Capture>>,
+    outside: VecDeque<Leaving>,
+    spare: Vec<Box<[u8]>>,
+}
+
+/// A packet that has left the network by a gate, on its way to a real host.
+#[derive(Debug)]
+pub struct Leaving {
+    /// Number of the gate.
+    pub gate: u32,
+    /// When the network let it go: when the host should have it.
+    pub due: Time,
+    /// The packet.
+    pub packet: Packet,
 }
 
 /// A packet on its way out of a stage.
@@ -145,6 +158,16 @@ impl Outbox {
     /// Drops a packet for a named reason.
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.totals.dropped.entry((self.stage, reason)).or_default().add(&packet);
+        if let Body::Frame(buffer) = packet.body {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// Lets a packet go to the real host behind gate number `gate`.
+    #[inline]
+    pub fn leave(&mut self, now: Time, gate: u32, packet: Packet) {
+        self.totals.consumed.add(&packet);
+        self.outside.push_back(Leaving { gate, due: now, packet });
     }
 
     /// Writes one row of a trace. Guard it with the `Option<Probe>` that the stage was built with, so that a trace
@@ -177,6 +200,18 @@ impl Outbox {
     #[inline]
     pub fn next_sent(&mut self) -> Option<Sent> {
         self.sent.pop_front()
+    }
+
+    /// For the driver: the next packet for a real host.
+    #[inline]
+    pub fn next_leaving(&mut self) -> Option<Leaving> {
+        self.outside.pop_front()
+    }
+
+    /// For the driver: the buffers of dropped frames, to be filled again.
+    #[inline]
+    pub fn spare(&mut self) -> &mut Vec<Box<[u8]>> {
+        &mut self.spare
     }
 
     /// What has been created, consumed and dropped so far.

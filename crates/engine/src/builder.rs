@@ -110,6 +110,16 @@ impl<'a> Builder<'a> {
         self.destinations.insert(node);
     }
 
+    /// The gate to the real host at `node`: its in port and its out port.
+    pub fn host(&mut self, node: NodeId, entry: (StageId, Port), exit: (StageId, Port)) {
+        let port = self.out_of_node(node, entry);
+        let at = &mut self.nodes[node.0 as usize];
+        at.router.set_host(port);
+        at.endpoints.push(port);
+        at.departures.push(exit);
+        self.destinations.insert(node);
+    }
+
     fn out_of_node(&mut self, node: NodeId, to: (StageId, Port)) -> Port {
         let node = &mut self.nodes[node.0 as usize];
         node.exits.push(to);

@@ -1,12 +1,13 @@
 //! From a scenario to the network that runs it.
 
 use crate::builder::Builder;
-use crate::network::Network;
-use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
+use crate::network::{Network, StageId};
+use crate::scenario::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
+use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::{self, tcp, udp};
 
@@ -15,6 +16,42 @@ use bentpipe_models::transport::{self, tcp, udp};
 /// # Panics
 /// When the scenario's check has something to say.
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
+    build(scenario, seed, run, recorder, None).0
+}
+
+/// A real host of an emulated network.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Name of its node.
+    pub name: String,
+    /// Number of its node.
+    pub node: NodeId,
+    /// The gate through which it is reached; its number is the place in the list of hosts.
+    pub gate: StageId,
+}
+
+/// The network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose endpoints are the
+/// kernel's are left to them.
+///
+/// # Panics
+/// When the scenario's check has something to say.
+pub fn instantiate_emulated(
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+    recorder: Recorder,
+    hosts: &[String],
+) -> (Network, Vec<Host>) {
+    build(scenario, seed, run, recorder, Some(hosts))
+}
+
+fn build(
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+    recorder: Recorder,
+    hosts: Option<&[String]>,
+) -> (Network, Vec<Host>) {
     let mut builder = Builder::new(Streams::new(seed, run), recorder, &scenario.record);
     for link in &scenario.link {
         add_link(&mut builder, link);
@@ -25,9 +62,20 @@ pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder)
         }
     }
     for (index, flow) in scenario.flow.iter().enumerate() {
-        add_flow(&mut builder, FlowId(index as u32), flow);
+        if hosts.is_none() || flow.endpoints == Endpoints::Model {
+            add_flow(&mut builder, FlowId(index as u32), flow);
+        }
     }
-    builder.finish()
+    let hosts = hosts.unwrap_or_default().iter().enumerate();
+    let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name)).collect();
+    (builder.finish(), hosts)
+}
+
+fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
+    let node = builder.node(name);
+    let gate = builder.stage(&format!("{name}.host"), Gate::new(number));
+    builder.host(node, (gate, gate::NETWORK), (gate, Port(0)));
+    Host { name: name.to_owned(), node, gate }
 }
 
 fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {

@@ -11,6 +11,6 @@ pub mod tables;
 mod wakes;
 
 pub use builder::{Builder, Wanted};
-pub use instantiate::instantiate;
+pub use instantiate::{instantiate, instantiate_emulated, Host};
 pub use network::{Graph, Network, StageId};
 pub use wakes::Wakes;

@@ -151,8 +151,8 @@ impl Writer {
             let begin = out.len();
             let original = match &packet.body {
                 Body::Frame(bytes) => {
-                    out.extend_from_slice(bytes);
-                    bytes.len() as u32
+                    out.extend_from_slice(&bytes[..packet.size as usize]);
+                    packet.size
                 }
                 Body::Segment(segment) => headers::write(packet, scales.shift(packet, segment), out),
                 Body::Datagram | Body::Control(_) => headers::write(packet, 0, out),

@@ -3,8 +3,7 @@
 //!
 //! | field | value |
 //! | --- | --- |
-//! | addresses | 10.0.0.1 for node 0, and so on upwards ([`address`]) |
-//! | ports | from 49152 upwards by flow ([`ports`]), in the dynamic range so that no dissector claims them |
+//! | addresses, ports | those of [`bentpipe_core::address`]; the ports are dynamic ones, so that no dissector claims them |
 //! | identification | the packet's number, modulo 65536; "don't fragment" is set |
 //! | time to live | 64: models do not count it down |
 //! | TCP options | in the order in which Linux writes them, padded with NOP to the packet's header size |
@@ -14,33 +13,16 @@
 //! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload and their
 //! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
 
-use bentpipe_core::{Body, FlowId, NodeId, Packet, Segment, SegmentFlags, SegmentOptions};
-use std::net::Ipv4Addr;
+use bentpipe_core::address::{ipv4, ports};
+use bentpipe_core::{Body, Packet, Segment, SegmentFlags, SegmentOptions};
 
 /// UDP port of control messages, at both ends.
 pub const CONTROL_PORT: u16 = 65535;
-
-const FIRST_PORT: u32 = 49152;
-/// Ports for flows: the dynamic ports (RFC 6335, section 6) but the last, which is [`CONTROL_PORT`].
-const PORTS: u32 = 65535 - FIRST_PORT;
 
 const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 /// The largest TCP header: its length is a count of 32-bit words in four bits.
 const TCP_HEADER_MAX: usize = 60;
-
-/// IPv4 address of a node.
-pub fn address(node: NodeId) -> Ipv4Addr {
-    Ipv4Addr::from(0x0a00_0001 + u32::from(node.0))
-}
-
-/// Ports of a flow at its end with the lower node number and at the other, in this order: 49152 plus the number
-/// of the flow at both, and from flow 16383 on a pair that is as unique.
-pub fn ports(flow: FlowId) -> (u16, u16) {
-    let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
-    let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
-    (port(position + turn), port(position))
-}
 
 /// Appends the headers of a packet that is not a frame, for a payload of zeros, and returns the bytes of the whole
 /// packet. `shift` is the window scale that is in use in this direction.
@@ -66,7 +48,7 @@ pub(crate) fn write(packet: &Packet, shift: u8, out: &mut Vec<u8>) -> u32 {
     }
     .min(usize::from(u16::MAX)) as u16;
 
-    let (source, destination) = (address(packet.source).octets(), address(packet.destination).octets());
+    let (source, destination) = (ipv4(packet.source).octets(), ipv4(packet.destination).octets());
     let (source_port, destination_port) = ports_of(packet);
     let (ip, transport) = out[begin..].split_at_mut(IP_HEADER);
     ip[0] = 0x45;
@@ -196,17 +178,7 @@ fn fold(sum: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{Ecn, Time};
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn ports_tell_flows_apart() {
-        let flows = [0, 1, PORTS - 1, PORTS, PORTS + 1, 2 * PORTS, 3 * PORTS + 7, 100_000, 1_000_000];
-        let pairs: BTreeSet<_> = flows.iter().map(|flow| ports(FlowId(*flow))).collect();
-        assert_eq!(pairs.len(), flows.len());
-        assert_eq!(ports(FlowId(3)), (49155, 49155));
-        assert!(pairs.iter().all(|(low, high)| *low >= 49152 && *high < CONTROL_PORT));
-    }
+    use bentpipe_core::{Ecn, FlowId, NodeId, Time};
 
     #[test]
     fn checksums_over_header_and_zeros_verify() {
@@ -242,7 +214,7 @@ mod tests {
             assert_eq!(fold(sum(&bytes[..20])), 0xffff);
             let pseudo_header = sum(&bytes[12..20]) + u32::from(bytes[9]) + (size - 20);
             assert_eq!(fold(pseudo_header + sum(&bytes[20..])), 0xffff);
-            assert_eq!((bytes[1], &bytes[12..20]), (46 << 2 | 2, &[10, 0, 0, 5, 10, 0, 0, 2][..]));
+            assert_eq!((bytes[1], &bytes[12..20]), (46 << 2 | 2, &[198, 18, 0, 5, 198, 18, 0, 2][..]));
         }
     }
 }

@@ -34,7 +34,7 @@ mod traces;
 pub use capture::{CaptureFile, CaptureOptions, PacketCapture};
 pub use error::ResultsError;
 pub use folder::{Cost, Ending, Existing, RunFolder};
-pub use headers::{address, ports, CONTROL_PORT};
+pub use headers::CONTROL_PORT;
 pub use provenance::{utc, Host, Provenance, Status};
 pub use summary::Outcome;
 pub use tables::{FlowColumn, FlowColumns, FlowValues};

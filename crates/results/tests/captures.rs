@@ -138,10 +138,10 @@ fn captured(name: &str, interfaces: &[&str], options: CaptureOptions) -> PathBuf
     }
     connection.packet(CLIENT, 64, Body::Control(Arc::new(Request { slots: 12 })));
     connection.packet(CLIENT, 4, Body::Control(Arc::new(Request { slots: 1 })));
-    // ICMP echo request with a valid checksum, from 10.0.0.4 to 10.0.1.45.
+    // ICMP echo request with a valid checksum, from 198.18.0.4 to 198.18.1.45.
     let ping = [
-        0x45, 0, 0, 28, 0, 1, 0, 0, 64, 1, 0x65, 0xb0, 10, 0, 0, 4, 10, 0, 1, 45, 8, 0, 0xf7, 0xfd, 0, 1, 0,
-        1,
+        0x45, 0, 0, 28, 0, 1, 0, 0, 64, 1, 0xed, 0x8a, 198, 18, 0, 4, 198, 18, 1, 45, 8, 0, 0xf7, 0xfd, 0, 1,
+        0, 1,
     ];
     connection.packet(CLIENT, 28, Body::Frame(Box::new(ping)));
     folder.finish(Ending::Complete, Default::default()).unwrap();
@@ -208,7 +208,10 @@ fn tshark_reads_the_fields_that_models_wrote() {
     ) else {
         return;
     };
-    assert_eq!(syn, "10.0.0.4 10.0.1.45 49152 0x0000 7 1460\n10.0.1.45 10.0.0.4 49152 0xfffe 3 1460\n");
+    assert_eq!(
+        syn,
+        "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
+    );
     let data = fields(
         "tcp.stream == 0 && tcp.len > 0 && tcp.seq_raw == 1000",
         &["ip.len", "tcp.window_size_value", "tcp.window_size", "ip.dsfield.dscp", "ip.dsfield.ecn"],

@@ -79,6 +79,26 @@ pub struct Flow {
     pub app: app::Config,
     /// What carries it.
     pub transport: transport::Config,
+    /// What stands at its ends where the scenario is emulated.
+    #[serde(default, skip_serializing_if = "Endpoints::are_default")]
+    pub endpoints: Endpoints,
+}
+
+/// What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endpoints {
+    /// Sockets of the running kernel, on real hosts.
+    #[default]
+    Kernel,
+    /// The models of the simulation: a simulated crowd beside real hosts.
+    Model,
+}
+
+impl Endpoints {
+    fn are_default(&self) -> bool {
+        *self == Endpoints::default()
+    }
 }
 
 fn best_effort() -> Count<0, 63> {

@@ -1,3 +1,4 @@
 //! The network layer: routers.
 
+pub mod gate;
 pub mod router;

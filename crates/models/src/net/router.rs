@@ -1,7 +1,8 @@
 //! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their flows.
 //! It takes no time; queues and rates are the links'.
 //!
-//! Out ports: links first, in the order in which they were attached, then the endpoints.
+//! A real host at the node takes what is for none of the endpoints. Out ports: links first, in the order in which they
+//! were attached, then the endpoints and the host.
 
 use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Stage, Time};
 
@@ -18,13 +19,14 @@ pub struct Router {
     default: Option<Port>,
     /// Endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
+    host: Option<Port>,
     interface: Option<u32>,
 }
 
 impl Router {
     /// A router for `node` whose packets are captured at `interface`, if given.
     pub fn new(node: NodeId, interface: Option<u32>) -> Router {
-        Router { node, routes: Vec::new(), default: None, endpoints: Vec::new(), interface }
+        Router { node, routes: Vec::new(), default: None, endpoints: Vec::new(), host: None, interface }
     }
 
     /// Sends everything without a route of its own out of `port`.
@@ -47,6 +49,11 @@ impl Router {
         self.endpoints.insert(at, (flow, port));
     }
 
+    /// Hands packets for this node that are for none of its endpoints out of `port`.
+    pub fn set_host(&mut self, port: Port) {
+        self.host = Some(port);
+    }
+
     fn endpoint(&self, flow: FlowId) -> Option<Port> {
         match &self.endpoints[..] {
             [(only, port)] => (*only == flow).then_some(*port),
@@ -62,7 +69,7 @@ impl Stage for Router {
             out.capture(interface, now, &packet);
         }
         if packet.destination == self.node {
-            match self.endpoint(packet.flow) {
+            match self.endpoint(packet.flow).or(self.host) {
                 Some(port) => out.send(port, packet),
                 None => out.drop(packet, NO_ENDPOINT),
             }

@@ -1,0 +1,78 @@
+//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on emulated hosts.
+//!
+//! IPv4 addresses are those of 198.18.0.0/15, which RFC 2544 (appendix C.2.2) sets aside for measurements of networks, so
+//! that they meet no machine's own; IPv6 addresses are of a local prefix (RFC 4193).
+
+use crate::{FlowId, NodeId};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const IPV4: u32 = 0xc612_0000;
+/// Length of the IPv4 prefix that all nodes share.
+pub const IPV4_PREFIX: u8 = 15;
+
+const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
+/// Length of the IPv6 prefix that all nodes share.
+pub const IPV6_PREFIX: u8 = 64;
+
+const FIRST_PORT: u32 = 49152;
+/// Ports for flows: the dynamic ports (RFC 6335, section 6) but the last, which control messages use in captures.
+const PORTS: u32 = 65535 - FIRST_PORT;
+
+/// IPv4 address of a node: 198.18.0.1 for node 0, and so on upwards.
+pub fn ipv4(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from(IPV4 + 1 + u32::from(node.0))
+}
+
+/// IPv6 address of a node: fd62:656e:7470::1 for node 0, and so on upwards.
+pub fn ipv6(node: NodeId) -> Ipv6Addr {
+    Ipv6Addr::from(IPV6 + 1 + u128::from(node.0))
+}
+
+/// The node that has an address, if the address is one of a node.
+#[inline]
+pub fn node(address: IpAddr) -> Option<NodeId> {
+    let number = match address {
+        IpAddr::V4(address) => u128::from(u32::from(address).wrapping_sub(IPV4 + 1)),
+        IpAddr::V6(address) => u128::from(address).wrapping_sub(IPV6 + 1),
+    };
+    u16::try_from(number).ok().map(NodeId)
+}
+
+/// Ports of a flow at its end with the lower node number and at the other, in this order: 49152 plus the number
+/// of the flow at both, and from flow 16383 on a pair that is as unique.
+pub fn ports(flow: FlowId) -> (u16, u16) {
+    let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
+    let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
+    (port(position + turn), port(position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn an_address_leads_back_to_its_node_and_no_other_does() {
+        for number in [0, 1, 253, 254, 65_535] {
+            let id = NodeId(number);
+            assert_eq!(node(ipv4(id).into()), Some(id));
+            assert_eq!(node(ipv6(id).into()), Some(id));
+        }
+        for other in
+            ["198.18.0.0", "198.19.0.1", "10.0.0.1", "fd62:656e:7470::", "fd62:656e:7470::1:1", "::1"]
+        {
+            assert_eq!(node(other.parse().unwrap()), None, "{other}");
+        }
+        assert_eq!(ipv4(NodeId(0)).to_string(), "198.18.0.1");
+        assert_eq!(ipv6(NodeId(15)).to_string(), "fd62:656e:7470::10");
+    }
+
+    #[test]
+    fn ports_tell_flows_apart() {
+        let flows = [0, 1, PORTS - 1, PORTS, PORTS + 1, 2 * PORTS, 3 * PORTS + 7, 100_000, 1_000_000];
+        let pairs: BTreeSet<_> = flows.iter().map(|flow| ports(FlowId(*flow))).collect();
+        assert_eq!(pairs.len(), flows.len());
+        assert_eq!(ports(FlowId(3)), (49155, 49155));
+        assert!(pairs.iter().all(|(low, high)| *low >= 49152 && *high < 65535));
+    }
+}

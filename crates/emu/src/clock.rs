@@ -1,0 +1,63 @@
+//! The machine's monotonic clock as the time of a run, and how the thread that watches it is scheduled.
+
+use crate::sys;
+use bentpipe_core::Time;
+use nix::time::{clock_gettime, ClockId};
+
+/// Time zero of a run on the machine's monotonic clock. All threads of a run have copies of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    zero: u64,
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+#[inline]
+pub(crate) fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+impl Clock {
+    /// A clock whose time zero is now.
+    pub fn start() -> Clock {
+        Clock { zero: monotonic() }
+    }
+
+    /// The time of the run.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time::from_nanos(monotonic() - self.zero)
+    }
+
+    /// The time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before it.
+    #[inline]
+    pub fn at(&self, nanoseconds: u64) -> Time {
+        Time::from_nanos(nanoseconds.saturating_sub(self.zero))
+    }
+
+    /// Nanoseconds of CLOCK_MONOTONIC at a time of the run.
+    #[inline]
+    pub fn monotonic_at(&self, time: Time) -> u64 {
+        self.zero.saturating_add(time.as_nanos())
+    }
+}
+
+/// How a thread is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheduling {
+    /// First-in, first-out real time: before every ordinary thread.
+    RealTime,
+    /// Like everything else on the machine.
+    Ordinary,
+}
+
+impl Scheduling {
+    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case; says what it got.
+    pub fn best() -> Scheduling {
+        sys::exact_timers();
+        match sys::real_time_priority(1) {
+            Ok(()) => Scheduling::RealTime,
+            Err(_) => Scheduling::Ordinary,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How late things were: the difference between when the model let a packet go and when the host got it.
+
+use bentpipe_core::Span;
+use hdrhistogram::Histogram;
+
+/// Statistics of lateness in bounded memory: percentiles to three significant digits of nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    histogram: Histogram<u64>,
+}
+
+impl Default for Lateness {
+    fn default() -> Lateness {
+        // Up to 1000 s, later saturates; nothing is allocated when a sample is added.
+        let histogram =
+            Histogram::new_with_bounds(1, 1_000_000_000_000, 3).expect("the bounds are constants");
+        Lateness { histogram }
+    }
+}
+
+impl Lateness {
+    /// Adds one sample.
+    #[inline]
+    pub fn add(&mut self, late: Span) {
+        self.histogram.saturating_record(late.as_nanos());
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Percentile (0 to 100); zero without samples.
+    pub fn percentile(&self, percent: f64) -> Span {
+        Span::from_nanos(self.histogram.value_at_percentile(percent))
+    }
+
+    /// The latest; zero without samples.
+    pub fn max(&self) -> Span {
+        Span::from_nanos(self.histogram.max())
+    }
+}

@@ -1,0 +1,89 @@
+//! Network namespaces without names: they last as long as a file descriptor or a process of theirs, so nothing is left
+//! of them when their owner ends, however it ends.
+
+use crate::sys;
+use nix::sched::{setns, unshare, CloneFlags};
+use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
+use nix::sys::stat::fstat;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::thread;
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct Namespace {
+    file: File,
+}
+
+/// An IPv4 socket of this thread's namespace, for requests to its interfaces.
+pub(crate) fn control_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    Ok(socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?)
+}
+
+/// Runs `task` in a thread of its own, which may change its namespace and ends with it.
+fn aside<R: Send>(task: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, task);
+        let joined = thread.expect("a thread can be started").join();
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+impl Namespace {
+    /// A new one, with its loopback interface up.
+    ///
+    /// # Errors
+    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN.
+    pub fn new() -> io::Result<Namespace> {
+        aside(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            sys::bring_up_loopback(control_socket(AddressFamily::Inet)?.as_fd())?;
+            Namespace::current()
+        })
+    }
+
+    /// That of this thread.
+    ///
+    /// # Errors
+    /// /proc is missing.
+    pub fn current() -> io::Result<Namespace> {
+        Ok(Namespace { file: File::open("/proc/thread-self/ns/net")? })
+    }
+
+    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it makes belong to the namespace.
+    ///
+    /// # Errors
+    /// Those of setns(2).
+    pub fn within<R: Send>(&self, task: impl FnOnce() -> R + Send) -> io::Result<R> {
+        aside(|| {
+            setns(&self.file, CloneFlags::CLONE_NEWNET)?;
+            Ok(task())
+        })
+    }
+
+    /// Its inode number, by which the kernel knows it.
+    pub fn inode(&self) -> u64 {
+        fstat(self.file.as_fd()).expect("an open file has an inode").st_ino
+    }
+
+    /// A path by which processes of the same user can enter it while this process lives.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+
+    /// Writes a value to a file of `/proc/sys` as it is inside.
+    ///
+    /// # Errors
+    /// There is no such setting, or the kernel refuses the value.
+    pub fn set_sysctl(&self, name: &str, value: &str) -> io::Result<()> {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        self.within(|| std::fs::write(path, value))?
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

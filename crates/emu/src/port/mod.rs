@@ -1,0 +1,31 @@
+//! Ways between the engine and a real host.
+
+pub mod memory;
+pub mod tun;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// A way by which whole network-layer packets come and go.
+pub trait Port: Send {
+    /// The next packet from the host into `buffer` (and what does not fit there into `rest`): its length, or `None` when
+    /// there is none at present.
+    ///
+    /// # Errors
+    /// The way is broken for good.
+    fn read(&mut self, buffer: &mut [u8], rest: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Hands a packet to the host; `false` if the host's side had no room for it.
+    ///
+    /// # Errors
+    /// The way is broken for good.
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool>;
+
+    /// Becomes readable when there is something to [`read`](Port::read).
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Packets that the host's side threw away before the engine could read them, so far.
+    fn lost(&self) -> u64 {
+        0
+    }
+}

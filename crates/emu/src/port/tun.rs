@@ -1,0 +1,107 @@
+//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU with good checksums, also rootless.
+
+use super::Port;
+use crate::namespace::{control_socket, Namespace};
+use crate::sys;
+use bentpipe_core::address::{ipv4, ipv6, IPV4_PREFIX, IPV6_PREFIX};
+use bentpipe_core::NodeId;
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::AddressFamily;
+use nix::sys::uio::readv;
+use nix::unistd::write;
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Packets that wait in the kernel for the engine. The kernel's TCP sends a whole window at once, and what does not fit
+/// is lost silently.
+const QUEUE: u32 = 131_072;
+
+/// What an interface is to be.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its name.
+    pub name: String,
+    /// Largest packet in bytes, 1280 (RFC 8200, section 5) to 9000.
+    pub mtu: u32,
+    /// Whether everything leads out of it that has no other route.
+    pub default_route: bool,
+}
+
+/// The engine's side of the interface.
+pub struct Tun {
+    file: File,
+    /// The host's count of packets that found the queue full.
+    dropped: File,
+}
+
+impl Tun {
+    /// Makes the interface in `namespace` with the addresses of `node`.
+    ///
+    /// # Errors
+    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of that name.
+    pub fn new(namespace: &Namespace, node: NodeId, config: &Config) -> io::Result<Tun> {
+        namespace.within(|| {
+            let options = &mut OpenOptions::new();
+            options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+            let file = options.open("/dev/net/tun")?;
+            sys::attach_tun(file.as_fd(), &config.name)?;
+            let (v4, v6) = (control_socket(AddressFamily::Inet)?, control_socket(AddressFamily::Inet6));
+            sys::set_ipv4(v4.as_fd(), &config.name, ipv4(node), IPV4_PREFIX)?;
+            sys::bring_up(v4.as_fd(), &config.name, config.mtu, QUEUE)?;
+            // A kernel may be built without IPv6.
+            if let Ok(v6) = v6 {
+                let index = if_nametoindex(config.name.as_str())?;
+                sys::set_ipv6(v6.as_fd(), index, ipv6(node), IPV6_PREFIX)?;
+            }
+            if config.default_route {
+                let name = CString::new(config.name.as_str())?;
+                sys::add_default_route(v4.as_fd(), &name)?;
+            }
+            let dropped = File::open("/proc/thread-self/net/dev")?;
+            Ok(Tun { file, dropped })
+        })?
+    }
+}
+
+impl Port for Tun {
+    fn read(&mut self, buffer: &mut [u8], rest: &mut [u8]) -> io::Result<Option<usize>> {
+        match readv(&self.file, &mut [IoSliceMut::new(buffer), IoSliceMut::new(rest)]) {
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        match write(&self.file, packet) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINVAL) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn lost(&self) -> u64 {
+        dropped_by_host(&self.dropped).unwrap_or(0)
+    }
+}
+
+/// The "drop" column of what interfaces transmit, in the text of /proc/net/dev.
+fn dropped_by_host(file: &File) -> Option<u64> {
+    use std::io::{Read, Seek, SeekFrom};
+    let (mut file, mut text) = (file, String::new());
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.read_to_string(&mut text).ok()?;
+    let interfaces = text.lines().skip(2).filter_map(|line| line.split_once(':'));
+    interfaces
+        .filter(|(name, _)| name.trim() != "lo")
+        .map(|(_, values)| values.split_whitespace().nth(11).and_then(|value| value.parse::<u64>().ok()))
+        .sum()
+}

@@ -1,0 +1,122 @@
+//! The calls to the kernel that have no safe wrapper in `nix`. Nothing else in this crate is unsafe.
+#![allow(unsafe_code)]
+
+use nix::errno::Errno;
+use std::ffi::CStr;
+use std::io;
+use std::mem::zeroed;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// From <linux/if_tun.h>.
+const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    Errno::result(result).map(drop).map_err(io::Error::from)
+}
+
+/// An interface request for `name`, which must be shorter than IFNAMSIZ.
+fn request(name: &str) -> libc::ifreq {
+    // SAFETY: ifreq is plain data for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    assert!(name.len() < libc::IFNAMSIZ, "{name} is too long for an interface");
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+/// Makes `tun`, an open /dev/net/tun, the interface `name` of this thread's network namespace: layer 3, without a header
+/// before each packet.
+pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes an ifreq, which lives until the call returns.
+    check(unsafe { libc::ioctl(tun.as_raw_fd(), TUNSETIFF, &mut request) })
+}
+
+/// Sets an interface's MTU and transmit queue length, and brings it up. `socket` is any IPv4 socket of its namespace.
+pub fn bring_up(socket: BorrowedFd<'_>, name: &str, mtu: u32, queue: u32) -> io::Result<()> {
+    let mut request = request(name);
+    let fd = socket.as_raw_fd();
+    // SAFETY: each call reads an ifreq that lives until the call returns; writing a union's plain fields is safe.
+    unsafe {
+        request.ifr_ifru.ifru_mtu = mtu as libc::c_int;
+        check(libc::ioctl(fd, libc::SIOCSIFMTU, &request))?;
+        request.ifr_ifru.ifru_metric = queue as libc::c_int;
+        check(libc::ioctl(fd, libc::SIOCSIFTXQLEN, &request))?;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        check(libc::ioctl(fd, libc::SIOCSIFFLAGS, &request))
+    }
+}
+
+/// Brings the loopback interface up.
+pub fn bring_up_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let mut request = request("lo");
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the call reads an ifreq that lives until the call returns.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) })
+}
+
+fn ipv4_address(address: Ipv4Addr) -> libc::sockaddr {
+    let inner = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: 0,
+        sin_addr: libc::in_addr { s_addr: u32::from(address).to_be() },
+        sin_zero: [0; 8],
+    };
+    // SAFETY: both are plain data of 16 bytes, and the kernel reads an IPv4 address from either.
+    unsafe { std::mem::transmute(inner) }
+}
+
+/// Gives an interface an IPv4 address and the length of its network's prefix. `socket` is an IPv4 socket.
+pub fn set_ipv4(socket: BorrowedFd<'_>, name: &str, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
+    let mut request = request(name);
+    let mask = Ipv4Addr::from(u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0));
+    let fd = socket.as_raw_fd();
+    // SAFETY: each call reads an ifreq that lives until the call returns.
+    unsafe {
+        request.ifr_ifru.ifru_addr = ipv4_address(address);
+        check(libc::ioctl(fd, libc::SIOCSIFADDR, &request))?;
+        request.ifr_ifru.ifru_netmask = ipv4_address(mask);
+        check(libc::ioctl(fd, libc::SIOCSIFNETMASK, &request))
+    }
+}
+
+/// Gives the interface with number `index` an IPv6 address. `socket` is an IPv6 socket.
+pub fn set_ipv6(socket: BorrowedFd<'_>, index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
+    let request = libc::in6_ifreq {
+        ifr6_addr: libc::in6_addr { s6_addr: address.octets() },
+        ifr6_prefixlen: prefix.into(),
+        ifr6_ifindex: index as libc::c_int,
+    };
+    // SAFETY: the call reads an in6_ifreq that lives until the call returns.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFADDR, &request) })
+}
+
+/// Sends everything for which there is no other route of IPv4 out of interface `name`.
+pub fn add_default_route(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    // SAFETY: rtentry is plain data for which zeros are valid; the call reads it and the name, which live until it
+    // returns.
+    unsafe {
+        let mut route: libc::rtentry = zeroed();
+        route.rt_dst = ipv4_address(Ipv4Addr::UNSPECIFIED);
+        route.rt_genmask = ipv4_address(Ipv4Addr::UNSPECIFIED);
+        route.rt_flags = libc::RTF_UP;
+        route.rt_dev = name.as_ptr().cast_mut();
+        check(libc::ioctl(socket.as_raw_fd(), libc::SIOCADDRT, &route))
+    }
+}
+
+/// Lets timers of this thread expire when they say, not up to 50 us later.
+pub fn exact_timers() {
+    // SAFETY: PR_SET_TIMERSLACK takes a number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
+}
+
+/// Gives this thread first-in, first-out real-time priority.
+pub fn real_time_priority(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the call reads the parameters, which live until it returns; 0 is this thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) })
+}

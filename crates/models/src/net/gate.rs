@@ -1,0 +1,38 @@
+//! Where the network ends and a real host begins. In port 0 is the network's side, in port 1 the host's; what comes from
+//! the host goes out of port 0.
+
+use bentpipe_core::{Outbox, Packet, Port, Stage, Time};
+
+/// In port for packets from the network.
+pub const NETWORK: Port = Port(0);
+/// In port for packets from the host.
+pub const HOST: Port = Port(1);
+
+/// The stage.
+pub struct Gate {
+    number: u32,
+}
+
+impl Gate {
+    /// Gate `number` of the network.
+    pub fn new(number: u32) -> Gate {
+        Gate { number }
+    }
+}
+
+impl Stage for Gate {
+    #[inline]
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        match port {
+            HOST => out.create(Port(0), packet),
+            _ => out.leave(now, self.number, packet),
+        }
+    }
+
+    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+}
