@@ -7,36 +7,70 @@ use crate::{FlowId, NodeId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const IPV4: u32 = 0xc612_0000;
-/// Length of the IPv4 prefix that all nodes share.
-pub const IPV4_PREFIX: u8 = 15;
-
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
-/// Length of the IPv6 prefix that all nodes share.
-pub const IPV6_PREFIX: u8 = 64;
+
+/// Addresses of the nodes of one network. Networks that meet, since one is reached through another or both through the
+/// machine's own, have different numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    number: u8,
+}
+
+impl Plan {
+    /// How many plans there are.
+    pub const COUNT: u8 = 32;
+    /// Nodes with addresses of their own in a network that may meet others.
+    pub const NODES: u16 = 4094;
+    /// Length of the IPv4 prefix that the nodes of a network share.
+    pub const IPV4_PREFIX: u8 = 20;
+    /// Length of the IPv6 prefix that the nodes of a network share.
+    pub const IPV6_PREFIX: u8 = 64;
+
+    /// The plan with this number; `None` from [`COUNT`](Self::COUNT) on.
+    pub fn new(number: u8) -> Option<Plan> {
+        (number < Plan::COUNT).then_some(Plan { number })
+    }
+
+    /// The IPv4 network, without host bits.
+    pub fn ipv4_network(self) -> Ipv4Addr {
+        Ipv4Addr::from(IPV4 | u32::from(self.number) << 12)
+    }
+
+    /// IPv4 address of a node: in plan 0, 198.18.0.1 for node 0, and so on upwards.
+    pub fn ipv4(self, node: NodeId) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(node.0))
+    }
+
+    fn ipv6_network(self) -> u128 {
+        IPV6 | u128::from(self.number) << 64
+    }
+
+    /// IPv6 address of a node: in plan 0, fd62:656e:7470::1 for node 0, and so on upwards.
+    pub fn ipv6(self, node: NodeId) -> Ipv6Addr {
+        Ipv6Addr::from(self.ipv6_network() + 1 + u128::from(node.0))
+    }
+
+    /// The node that has an address, if the address is one of this plan.
+    #[inline]
+    pub fn node(self, address: IpAddr) -> Option<NodeId> {
+        let number = match address {
+            IpAddr::V4(address) => {
+                u128::from(u32::from(address).wrapping_sub(u32::from(self.ipv4_network()) + 1))
+            }
+            IpAddr::V6(address) => u128::from(address).wrapping_sub(self.ipv6_network() + 1),
+        };
+        u16::try_from(number).ok().filter(|number| *number < Plan::NODES).map(NodeId)
+    }
+}
+
+/// IPv4 address of a node of a network that meets no other (plan 0).
+pub fn ipv4(node: NodeId) -> Ipv4Addr {
+    Plan::default().ipv4(node)
+}
 
 const FIRST_PORT: u32 = 49152;
 /// Ports for flows: the dynamic ports (RFC 6335, section 6) but the last, which control messages use in captures.
 const PORTS: u32 = 65535 - FIRST_PORT;
-
-/// IPv4 address of a node: 198.18.0.1 for node 0, and so on upwards.
-pub fn ipv4(node: NodeId) -> Ipv4Addr {
-    Ipv4Addr::from(IPV4 + 1 + u32::from(node.0))
-}
-
-/// IPv6 address of a node: fd62:656e:7470::1 for node 0, and so on upwards.
-pub fn ipv6(node: NodeId) -> Ipv6Addr {
-    Ipv6Addr::from(IPV6 + 1 + u128::from(node.0))
-}
-
-/// The node that has an address, if the address is one of a node.
-#[inline]
-pub fn node(address: IpAddr) -> Option<NodeId> {
-    let number = match address {
-        IpAddr::V4(address) => u128::from(u32::from(address).wrapping_sub(IPV4 + 1)),
-        IpAddr::V6(address) => u128::from(address).wrapping_sub(IPV6 + 1),
-    };
-    u16::try_from(number).ok().map(NodeId)
-}
 
 /// Ports of a flow at its end with the lower node number and at the other, in this order: 49152 plus the number
 /// of the flow at both, and from flow 16383 on a pair that is as unique.
@@ -53,18 +87,25 @@ mod tests {
 
     #[test]
     fn an_address_leads_back_to_its_node_and_no_other_does() {
-        for number in [0, 1, 253, 254, 65_535] {
-            let id = NodeId(number);
-            assert_eq!(node(ipv4(id).into()), Some(id));
-            assert_eq!(node(ipv6(id).into()), Some(id));
+        for plan in [0, 1, 31].map(|number| Plan::new(number).unwrap()) {
+            for number in [0, 1, 253, 254, Plan::NODES - 1] {
+                let id = NodeId(number);
+                assert_eq!(plan.node(plan.ipv4(id).into()), Some(id));
+                assert_eq!(plan.node(plan.ipv6(id).into()), Some(id));
+            }
+            for other in ["198.17.255.255", "198.18.0.0", "198.20.0.1", "10.0.0.1", "fd62:656e:7470::", "::1"]
+            {
+                assert_eq!(plan.node(other.parse().unwrap()), None, "{other}");
+            }
         }
-        for other in
-            ["198.18.0.0", "198.19.0.1", "10.0.0.1", "fd62:656e:7470::", "fd62:656e:7470::1:1", "::1"]
-        {
-            assert_eq!(node(other.parse().unwrap()), None, "{other}");
-        }
-        assert_eq!(ipv4(NodeId(0)).to_string(), "198.18.0.1");
-        assert_eq!(ipv6(NodeId(15)).to_string(), "fd62:656e:7470::10");
+        let plan = Plan::default();
+        assert_eq!(plan.ipv4(NodeId(0)).to_string(), "198.18.0.1");
+        assert_eq!(plan.ipv6(NodeId(15)).to_string(), "fd62:656e:7470::10");
+        let last = Plan::new(31).unwrap();
+        assert_eq!(last.ipv4(NodeId(0)).to_string(), "198.19.240.1");
+        assert_eq!(plan.node(last.ipv4(NodeId(0)).into()), None);
+        assert_eq!(plan.node(last.ipv6(NodeId(0)).into()), None);
+        assert_eq!(Plan::new(32), None);
     }
 
     #[test]

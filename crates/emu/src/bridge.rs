@@ -9,7 +9,8 @@ use crate::clock::Clock;
 use crate::frame;
 use crate::lateness::Lateness;
 use crate::port::Port;
-use bentpipe_core::{address, Body, Ecn, NodeId, Packet, Span, Time};
+use bentpipe_core::address::Plan;
+use bentpipe_core::{Body, Ecn, Packet, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -53,8 +54,9 @@ pub struct Bridge {
     network: Network,
     clock: Clock,
     ways: Vec<Way>,
-    /// Takes what is for no node: the way to the rest of the world.
-    outlet: Option<NodeId>,
+    plan: Plan,
+    /// Number of the way to the rest of the world, which is the last. What comes to its gate for no node takes it.
+    outlet: Option<usize>,
     epoll: Epoll,
     timer: TimerFd,
     event: Arc<EventFd>,
@@ -107,15 +109,17 @@ impl Handle {
 }
 
 impl Bridge {
-    /// A bridge between `network` and its hosts, each with its port.
+    /// A bridge between `network` and its hosts, each with its port. What is for no node leaves at the host with the number
+    /// in `outlet` by the port there.
     ///
     /// # Errors
     /// No file descriptors are left.
     pub fn new(
         network: Network,
         clock: Clock,
+        plan: Plan,
         hosts: Vec<(Host, Box<dyn Port>)>,
-        outlet: Option<NodeId>,
+        outlet: Option<(usize, Box<dyn Port>)>,
     ) -> io::Result<(Bridge, Handle)> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let event = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
@@ -123,8 +127,11 @@ impl Bridge {
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         epoll.add(event.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, EVENT))?;
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        let ways: Vec<_> =
-            hosts.into_iter().map(|(host, port)| Way { host, port, entered: 0, refused: 0 }).collect();
+        let beyond = outlet.map(|(number, port)| (hosts[number].0.clone(), port));
+        let has_outlet = beyond.is_some();
+        let ways = hosts.into_iter().chain(beyond);
+        let ways: Vec<_> = ways.map(|(host, port)| Way { host, port, entered: 0, refused: 0 }).collect();
+        let outlet = has_outlet.then(|| ways.len() - 1);
         for (number, way) in ways.iter().enumerate() {
             epoll.add(way.port.fd(), EpollEvent::new(EpollFlags::EPOLLIN, number as u64))?;
         }
@@ -133,6 +140,7 @@ impl Bridge {
         let bridge = Bridge {
             network,
             clock,
+            plan,
             ways,
             outlet,
             epoll,
@@ -264,11 +272,11 @@ impl Bridge {
 
     #[inline]
     fn enter(&mut self, number: usize, now: Time, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
-        let way = &mut self.ways[number];
         let headers = frame::parse(&buffer[..size]);
-        let destination = headers.and_then(|headers| match address::node(headers.destination) {
+        let outlet = self.outlet.map(|outlet| self.ways[outlet].host.node);
+        let destination = headers.and_then(|headers| match self.plan.node(headers.destination) {
             None if headers.destination.is_multicast() => None,
-            None => self.outlet,
+            None => outlet,
             node => node,
         });
         let (Some(headers), Some(destination)) = (headers, destination) else {
@@ -277,6 +285,7 @@ impl Bridge {
             self.pool.push(buffer);
             return Ok(());
         };
+        let way = &mut self.ways[number];
         let packet = Packet {
             birth: now,
             number: way.entered,
@@ -297,13 +306,22 @@ impl Bridge {
     #[inline]
     fn hand_out(&mut self) -> io::Result<()> {
         while let Some(leaving) = self.network.out().next_leaving() {
-            let way = &mut self.ways[leaving.gate as usize];
             let packet = leaving.packet;
             let Body::Frame(mut buffer) = packet.body else {
                 self.strays += 1;
                 continue;
             };
             let bytes = &mut buffer[..packet.size as usize];
+            let mut number = leaving.gate as usize;
+            if let Some(outlet) =
+                self.outlet.filter(|outlet| self.ways[*outlet].host.gate == self.ways[number].host.gate)
+            {
+                let destination = frame::parse(bytes).map(|headers| headers.destination);
+                if destination.is_some_and(|destination| self.plan.node(destination).is_none()) {
+                    number = outlet;
+                }
+            }
+            let way = &mut self.ways[number];
             if packet.ecn == Ecn::Ce {
                 frame::mark_congestion(bytes);
             }

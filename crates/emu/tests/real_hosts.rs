@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
+use bentpipe_core::address::Plan;
 use bentpipe_core::Recorder;
 use bentpipe_emu::port::{tun, Port};
 use bentpipe_emu::{Bridge, Clock, Namespace};
@@ -44,10 +45,11 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
     let mut ways = Vec::new();
     for (host, namespace) in hosts.into_iter().zip(&namespaces) {
         let config = tun::Config { name: "sat0".to_owned(), mtu: 9000, default_route: false };
-        let port: Box<dyn Port> = Box::new(tun::Tun::new(namespace, host.node, &config).unwrap());
+        let port: Box<dyn Port> =
+            Box::new(tun::Tun::new(namespace, Plan::default(), host.node, &config).unwrap());
         ways.push((host, port));
     }
-    let (mut bridge, handle) = Bridge::new(network, Clock::start(), ways, None).unwrap();
+    let (mut bridge, handle) = Bridge::new(network, Clock::start(), Plan::default(), ways, None).unwrap();
     let engine = std::thread::Builder::new().spawn(move || {
         bridge.run(None).unwrap();
         bridge

@@ -3,7 +3,7 @@
 use super::Port;
 use crate::namespace::{control_socket, Namespace};
 use crate::sys;
-use bentpipe_core::address::{ipv4, ipv6, IPV4_PREFIX, IPV6_PREFIX};
+use bentpipe_core::address::Plan;
 use bentpipe_core::NodeId;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -39,23 +39,23 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface in `namespace` with the addresses of `node`.
+    /// Makes the interface in `namespace` with the addresses that `plan` has for `node`.
     ///
     /// # Errors
     /// There is no TUN on this machine, it may not be used, or the namespace has an interface of that name.
-    pub fn new(namespace: &Namespace, node: NodeId, config: &Config) -> io::Result<Tun> {
+    pub fn new(namespace: &Namespace, plan: Plan, node: NodeId, config: &Config) -> io::Result<Tun> {
         namespace.within(|| {
             let options = &mut OpenOptions::new();
             options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
             let file = options.open("/dev/net/tun")?;
             sys::attach_tun(file.as_fd(), &config.name)?;
             let (v4, v6) = (control_socket(AddressFamily::Inet)?, control_socket(AddressFamily::Inet6));
-            sys::set_ipv4(v4.as_fd(), &config.name, ipv4(node), IPV4_PREFIX)?;
+            sys::set_ipv4(v4.as_fd(), &config.name, plan.ipv4(node), Plan::IPV4_PREFIX)?;
             sys::bring_up(v4.as_fd(), &config.name, config.mtu, QUEUE)?;
             // A kernel may be built without IPv6.
             if let Ok(v6) = v6 {
                 let index = if_nametoindex(config.name.as_str())?;
-                sys::set_ipv6(v6.as_fd(), index, ipv6(node), IPV6_PREFIX)?;
+                sys::set_ipv6(v6.as_fd(), index, plan.ipv6(node), Plan::IPV6_PREFIX)?;
             }
             if config.default_route {
                 let name = CString::new(config.name.as_str())?;
