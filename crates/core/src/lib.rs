@@ -12,10 +12,11 @@ mod random;
 mod stage;
 mod time;
 mod trace;
+mod whole;
 
 pub use kind::name_alone;
 pub use packet::{
-    Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions,
+    Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps,
 };
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
@@ -23,3 +24,4 @@ pub use random::{Stream, Streams};
 pub use stage::{Capture, DropReason, Held, Leaving, Outbox, Port, Sent, Stage, Totals};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};
+pub use whole::Whole;

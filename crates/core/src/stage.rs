@@ -1,6 +1,6 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
-use crate::{Body, Packet, Probe, Recorder, Report, Time};
+use crate::{Body, Packet, Probe, Recorder, Report, Time, Whole};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -86,7 +86,11 @@ impl Held {
 /// Where a stage puts what it does in one call. Owned by the event loop and used again for every call.
 #[derive(Default)]
 pub struct Outbox {
-    sent: VecDeque<Sent>,
+    /// What was sent; of the first `taken` only empty shells are left.
+    sent: Vec<Whole<Packet>>,
+    /// Stage and out port of each packet in `sent`, apart from it so that packets are moved in one piece.
+    exits: Vec<(u32, Port)>,
+    taken: usize,
     stage: u32,
     totals: Totals,
     recorder: Recorder,
@@ -132,14 +136,15 @@ impl Outbox {
     /// Sends a packet that is passed on out of `port`.
     #[inline]
     pub fn send(&mut self, port: Port, packet: Packet) {
-        self.sent.push_back(Sent { stage: self.stage, port, packet });
+        self.exits.push((self.stage, port));
+        self.sent.push(Whole::new(packet));
     }
 
     /// Sends a packet that this stage has just made.
     #[inline]
     pub fn create(&mut self, port: Port, packet: Packet) {
         self.totals.created.add(&packet);
-        self.sent.push_back(Sent { stage: self.stage, port, packet });
+        self.send(port, packet);
     }
 
     /// Counts a packet that this stage has just made and keeps, to [`send`](Self::send) it later.
@@ -196,10 +201,32 @@ impl Outbox {
         self.stage = stage;
     }
 
-    /// For the event loop: the next packet that was sent, in the order of sending.
+    /// For the event loop: stage and out port of the next packet that was sent, in the order of sending. The packet
+    /// itself has to be [taken](Self::take_sent) then; it comes apart from them to be moved in one piece.
     #[inline]
+    pub fn next_exit(&self) -> Option<(u32, Port)> {
+        self.exits.get(self.taken).copied()
+    }
+
+    /// For the event loop: the packet that goes to [`next_exit`](Self::next_exit); panics when there is none.
+    #[inline]
+    pub fn take_sent(&mut self) -> Packet {
+        self.taken += 1;
+        if self.taken < self.sent.len() {
+            return std::mem::take(self.sent[self.taken - 1].get_mut());
+        }
+        // The last, and most often the only one.
+        let packet = self.sent.pop().expect("a packet was sent");
+        self.taken = 0;
+        self.sent.clear();
+        self.exits.clear();
+        packet.into_inner()
+    }
+
+    /// The next packet that was sent, in the order of sending.
     pub fn next_sent(&mut self) -> Option<Sent> {
-        self.sent.pop_front()
+        let (stage, port) = self.next_exit()?;
+        Some(Sent { stage, port, packet: self.take_sent() })
     }
 
     /// For the driver: the next packet for a real host.

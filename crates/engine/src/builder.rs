@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
             for (port, &to) in node.exits.iter().enumerate() {
                 self.graph.wire((node.stage, Port(port as u16)), to);
             }
-            self.graph.fill(node.stage, Box::new(node.router));
+            self.graph.fill_router(node.stage, node.router);
         }
         self.graph.finish(Outbox::new(self.recorder))
     }

@@ -3,6 +3,7 @@
 
 use crate::wakes::Wakes;
 use bentpipe_core::{Held, Outbox, Packet, Port, Report, Stage, Time};
+use bentpipe_models::net::router::Router;
 
 /// Number of a stage in its network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -17,9 +18,25 @@ struct Wire {
 
 const LOOSE: Wire = Wire { stage: u32::MAX, port: Port(0) };
 
+/// What stands under a stage's number.
+enum Place {
+    Stage(Box<dyn Stage>),
+    /// Passes packets on without holding them.
+    Router(Box<Router>),
+}
+
+impl Place {
+    fn stage(&self) -> Option<&dyn Stage> {
+        match self {
+            Place::Stage(stage) => Some(&**stage),
+            Place::Router(_) => None,
+        }
+    }
+}
+
 /// Stages, the wires between their ports, and what is due.
 pub struct Network {
-    stages: Vec<Box<dyn Stage>>,
+    places: Vec<Place>,
     names: Vec<String>,
     wires: Vec<Wire>,
     /// Where the wires of each stage begin in `wires`; one more entry than stages.
@@ -33,7 +50,7 @@ pub struct Network {
 /// A network as it is put together.
 #[derive(Default)]
 pub struct Graph {
-    stages: Vec<Option<Box<dyn Stage>>>,
+    places: Vec<Option<Place>>,
     names: Vec<String>,
     wires: Vec<Vec<Wire>>,
 }
@@ -48,15 +65,20 @@ impl Graph {
 
     /// Takes a number for a stage that comes later, so that others can be wired to it.
     pub fn reserve(&mut self, name: impl Into<String>) -> StageId {
-        self.stages.push(None);
+        self.places.push(None);
         self.names.push(name.into());
         self.wires.push(Vec::new());
-        StageId(self.stages.len() as u32 - 1)
+        StageId(self.places.len() as u32 - 1)
     }
 
     /// Puts a stage where its number was reserved.
     pub fn fill(&mut self, id: StageId, stage: Box<dyn Stage>) {
-        self.stages[id.0 as usize] = Some(stage);
+        self.places[id.0 as usize] = Some(Place::Stage(stage));
+    }
+
+    /// Puts a router where its number was reserved.
+    pub fn fill_router(&mut self, id: StageId, router: Router) {
+        self.places[id.0 as usize] = Some(Place::Router(Box::new(router)));
     }
 
     /// Leads out port `from` to in port `to`. Several out ports may lead to one in port.
@@ -76,12 +98,12 @@ impl Graph {
 
     /// How many stages there are.
     pub fn len(&self) -> usize {
-        self.stages.len()
+        self.places.len()
     }
 
     /// Whether there are no stages.
     pub fn is_empty(&self) -> bool {
-        self.stages.is_empty()
+        self.places.is_empty()
     }
 
     /// The finished network, whose stages write through `out`.
@@ -93,13 +115,13 @@ impl Graph {
             offsets.push(wires.len() as u32);
         }
         let filled =
-            |(stage, name): (Option<_>, &String)| stage.unwrap_or_else(|| panic!("stage {name} is missing"));
-        let stages: Vec<Box<dyn Stage>> = self.stages.into_iter().zip(&self.names).map(filled).collect();
-        let mut wakes = Wakes::new(stages.len());
-        for (index, stage) in stages.iter().enumerate() {
-            wakes.set(index as u32, stage.next_wake());
+            |(place, name): (Option<_>, &String)| place.unwrap_or_else(|| panic!("stage {name} is missing"));
+        let places: Vec<Place> = self.places.into_iter().zip(&self.names).map(filled).collect();
+        let mut wakes = Wakes::new(places.len());
+        for (index, place) in places.iter().enumerate() {
+            wakes.set(index as u32, place.stage().and_then(Stage::next_wake));
         }
-        Network { stages, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
+        Network { places, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
     }
 }
 
@@ -119,7 +141,9 @@ impl Network {
             }
             self.events += 1;
             self.out.begin(stage);
-            let woken = &mut self.stages[stage as usize];
+            let Place::Stage(woken) = &mut self.places[stage as usize] else {
+                unreachable!("routers wait for nothing")
+            };
             woken.wake(time, &mut self.out);
             let wake = woken.next_wake();
             debug_assert!(
@@ -144,21 +168,36 @@ impl Network {
     }
 
     #[inline]
-    fn receive(&mut self, now: Time, wire: Wire, packet: Packet) {
-        self.receives += 1;
-        self.out.begin(wire.stage);
-        let stage = &mut self.stages[wire.stage as usize];
-        stage.receive(now, wire.port, packet, &mut self.out);
-        self.wakes.set(wire.stage, stage.next_wake());
+    fn receive(&mut self, now: Time, mut wire: Wire, packet: Packet) {
+        loop {
+            self.receives += 1;
+            self.out.begin(wire.stage);
+            match &mut self.places[wire.stage as usize] {
+                Place::Stage(stage) => {
+                    stage.receive(now, wire.port, packet, &mut self.out);
+                    return self.wakes.set(wire.stage, stage.next_wake());
+                }
+                Place::Router(router) => match router.forward(now, &packet, &mut self.out) {
+                    Ok(port) => wire = self.wire(wire.stage, port),
+                    Err(reason) => return self.out.drop(packet, reason),
+                },
+            }
+        }
+    }
+
+    /// Where an out port of a stage leads.
+    #[inline]
+    fn wire(&self, stage: u32, port: Port) -> Wire {
+        self.wires[self.offsets[stage as usize] as usize + port.0 as usize]
     }
 
     /// Delivers what has been sent at this moment, and what is sent in answer, in the order of sending.
     #[inline]
     fn deliver(&mut self, now: Time) {
-        while let Some(sent) = self.out.next_sent() {
-            let offset = self.offsets[sent.stage as usize] as usize + sent.port.0 as usize;
-            let wire = self.wires[offset];
-            self.receive(now, wire, sent.packet);
+        while let Some((stage, port)) = self.out.next_exit() {
+            let wire = self.wire(stage, port);
+            let packet = self.out.take_sent();
+            self.receive(now, wire, packet);
         }
     }
 
@@ -179,7 +218,7 @@ impl Network {
 
     /// Packets inside the stages at this moment.
     pub fn held(&self) -> Held {
-        self.stages.iter().map(|stage| stage.held()).fold(Held::default(), |sum, held| Held {
+        self.places.iter().filter_map(Place::stage).map(Stage::held).fold(Held::default(), |sum, held| Held {
             packets: sum.packets + held.packets,
             bytes: sum.bytes + held.bytes,
         })
@@ -188,7 +227,7 @@ impl Network {
     /// What the stages have to say at the end of a run.
     pub fn report(&self, now: Time) -> Report {
         let mut report = Report::default();
-        for stage in &self.stages {
+        for stage in self.places.iter().filter_map(Place::stage) {
             stage.report(now, &mut report);
         }
         report

@@ -14,22 +14,27 @@ const NONE: Entry = Entry::MAX;
 
 /// Pending wakes of stages, which are numbered from 0.
 pub struct Wakes {
-    /// The root is at 1, the children of i at 2 i and 2 i + 1, the leaf of a stage at `leaves` plus its number.
-    tree: Vec<Entry>,
-    leaves: usize,
+    /// Nodes 2 i and 2 i + 1 in pairs: the root is node 1, the children of i are the pair i; the lower half are leaves.
+    tree: Vec<[Entry; 2]>,
+    /// Where the leaf of each stage is. It gets one when it first waits: many stages never do.
+    leaves: Vec<u32>,
+    /// How many leaves are taken.
+    taken: usize,
 }
+
+/// The leaf of a stage that has never waited.
+const NOWHERE: u32 = u32::MAX;
 
 impl Wakes {
     /// An empty queue for `stages` stages.
     pub fn new(stages: usize) -> Wakes {
-        let leaves = stages.next_power_of_two().max(2);
-        Wakes { tree: vec![NONE; 2 * leaves], leaves }
+        Wakes { tree: vec![[NONE; 2]; 2], leaves: vec![NOWHERE; stages], taken: 0 }
     }
 
     /// The earliest wake and its stage.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
-        let first = self.tree[1];
+        let first = self.tree[0][1];
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
@@ -37,18 +42,45 @@ impl Wakes {
     #[inline]
     pub fn set(&mut self, stage: u32, wake: Option<Time>) {
         let entry = wake.map_or(NONE, |time| (time.as_nanos() as Entry) << 32 | stage as Entry);
-        let mut at = self.leaves + stage as usize;
-        if self.tree[at] == entry {
-            return;
-        }
-        self.tree[at] = entry;
-        while at > 1 {
-            let earlier = self.tree[at].min(self.tree[at ^ 1]);
-            at /= 2;
-            if self.tree[at] == earlier {
+        let mut leaf = self.leaves[stage as usize];
+        if leaf == NOWHERE {
+            if entry == NONE {
                 return;
             }
-            self.tree[at] = earlier;
+            leaf = self.take_leaf(stage);
+        }
+        let tree = &mut self.tree[..];
+        let mut at = tree.len() + leaf as usize;
+        if tree[at / 2][at % 2] == entry {
+            return;
+        }
+        let mut earlier = entry;
+        while at > 0 {
+            let pair = &mut tree[at / 2];
+            pair[at % 2] = earlier;
+            earlier = earlier.min(pair[(at % 2) ^ 1]);
+            at /= 2;
+        }
+    }
+
+    #[cold]
+    fn take_leaf(&mut self, stage: u32) -> u32 {
+        if self.taken == self.tree.len() {
+            self.grow();
+        }
+        self.leaves[stage as usize] = self.taken as u32;
+        self.taken += 1;
+        self.taken as u32 - 1
+    }
+
+    /// Twice as many leaves.
+    fn grow(&mut self) {
+        let half = self.tree.len();
+        self.tree.resize(2 * half, [NONE; 2]);
+        self.tree.copy_within(half / 2..half, half);
+        for at in (1..2 * half).rev() {
+            let [left, right] = self.tree[at];
+            self.tree[at / 2][at % 2] = left.min(right);
         }
     }
 }

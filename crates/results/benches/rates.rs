@@ -6,7 +6,7 @@
 
 use bentpipe_core::{
     Body, Capture, Column, Ecn, FlowId, NodeId, Packet, Recorder, Segment, SegmentFlags, Sink, Span, Table,
-    Time,
+    Time, Timestamps,
 };
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
 use std::fs;
@@ -78,7 +78,7 @@ fn capture(root: &Path, snap: Option<u32>, packets: u32) {
     let segment = Segment {
         flags: SegmentFlags::ACK,
         payload: 1448,
-        timestamps: Some((1, 2)),
+        timestamps: Some(Timestamps::new(1, 2)),
         window: 65_535,
         ..Segment::default()
     };

@@ -141,13 +141,13 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
         }
         out.extend_from_slice(&[SACK_PERMITTED, 2]);
     }
-    if let Some((value, echo)) = segment.timestamps {
+    if let Some(stamps) = segment.timestamps {
         if !options.sack_permitted {
             out.extend_from_slice(&[NOP, NOP]);
         }
         out.extend_from_slice(&[TIMESTAMPS, 10]);
-        out.extend_from_slice(&value.to_be_bytes());
-        out.extend_from_slice(&echo.to_be_bytes());
+        out.extend_from_slice(&stamps.value().to_be_bytes());
+        out.extend_from_slice(&stamps.echo().to_be_bytes());
     }
     if let Some(scale) = options.window_scale {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, scale]);
@@ -178,7 +178,7 @@ fn fold(sum: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{Ecn, FlowId, NodeId, Time};
+    use bentpipe_core::{Ecn, FlowId, NodeId, Time, Timestamps};
 
     #[test]
     fn checksums_over_header_and_zeros_verify() {
@@ -192,7 +192,7 @@ mod tests {
             sequence: 0xffff_fff0,
             window: 65_535,
             flags: SegmentFlags::SYN,
-            timestamps: Some((1, 0)),
+            timestamps: Some(Timestamps::new(1, 0)),
             options: Some(Box::new(options)),
             ..Segment::default()
         };

@@ -4,7 +4,7 @@ mod common;
 
 use bentpipe_core::{
     Body, Capture, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions,
-    Span, Time,
+    Span, Time, Timestamps,
 };
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
 use common::fresh;
@@ -73,7 +73,7 @@ impl Connection {
             acknowledgment,
             window: 65_535,
             flags: SegmentFlags::SYN.with(flags),
-            timestamps: timestamps.then_some((5, 0)),
+            timestamps: timestamps.then_some(Timestamps::new(5, 0)),
             options: Some(Box::new(options)),
             ..Segment::default()
         };
@@ -82,7 +82,7 @@ impl Connection {
 
     /// Set-up, `data` segments, duplicate acknowledgments with SACK, the second segment again, and an orderly end.
     fn talk(&mut self, data: u32, timestamps: bool) {
-        let (none, stamps) = (SegmentFlags::default(), timestamps.then_some((7, 5)));
+        let (none, stamps) = (SegmentFlags::default(), timestamps.then_some(Timestamps::new(7, 5)));
         let stamps_size = if timestamps { 12 } else { 0 };
         self.syn(CLIENT, none, 0, timestamps);
         self.syn(SERVER, ACK, 1000, timestamps);

@@ -13,6 +13,7 @@ use crate::channel::{self, Process, SPOILED};
 use crate::queue;
 use bentpipe_core::{
     Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table, Time,
+    Whole,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,15 +71,27 @@ pub static REPORT: Table = Table {
     ],
 };
 
+/// A packet in flight. The packet comes first, so that it lies as when it is alone and is moved in the same pieces.
+#[repr(C)]
+struct Flying {
+    packet: Whole<Packet>,
+    delivery: Time,
+}
+
+fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
+    let mut held = Held::default();
+    flying.for_each(|one| one.packet.read(|packet| held.add(packet)));
+    held
+}
+
 /// The stage: in port 0, out port 0.
 pub struct Link {
     name: String,
     delay: Span,
     transmitter: Transmitter,
     errors: Option<Box<dyn Process>>,
-    /// Admitted packets by the moment of their delivery.
-    flying: VecDeque<(Time, Packet)>,
-    held_bytes: u64,
+    /// Admitted packets in order of delivery.
+    flying: VecDeque<Flying>,
     error_drops: u64,
 }
 
@@ -91,7 +104,6 @@ impl Link {
             transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
             errors: config.error.build(),
             flying: VecDeque::new(),
-            held_bytes: 0,
             error_drops: 0,
         }
     }
@@ -102,16 +114,16 @@ impl Stage for Link {
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
             Ok(sent) => {
-                self.held_bytes += u64::from(packet.size);
-                self.flying.push_back((sent + self.delay, packet));
+                let (packet, delivery) = (Whole::new(packet), sent + self.delay);
+                self.flying.push_back(Flying { packet, delivery });
             }
         }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        while self.flying.front().is_some_and(|(delivery, _)| *delivery <= now) {
-            let Some((delivery, packet)) = self.flying.pop_front() else { return };
-            self.held_bytes -= u64::from(packet.size);
+        while self.flying.front().is_some_and(|first| first.delivery <= now) {
+            let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
+            let packet = packet.into_inner();
             let spoiled = match &mut self.errors {
                 Some(errors) => errors.spoils(delivery, packet.size, &mut self.transmitter.stream),
                 None => false,
@@ -127,20 +139,17 @@ impl Stage for Link {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        self.flying.front().map(|(delivery, _)| *delivery)
+        self.flying.front().map(|first| first.delivery)
     }
 
     fn held(&self) -> Held {
-        Held { packets: self.flying.len() as u64, bytes: self.held_bytes }
+        held(self.flying.iter())
     }
 
     fn report(&self, now: Time, report: &mut Report) {
         let transmitted_later = now + self.delay;
-        let mut pending = Held::default();
-        for (_, packet) in self.flying.iter().rev().take_while(|(delivery, _)| *delivery > transmitted_later)
-        {
-            pending.add(packet);
-        }
+        let pending = self.flying.iter().rev().take_while(|flying| flying.delivery > transmitted_later);
+        let pending = held(pending);
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
     }
 }

@@ -1,17 +1,18 @@
 //! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their flows.
-//! It takes no time; queues and rates are the links'.
+//! It takes no time; queues and rates are the links'. It is no stage, since it never holds a packet: the event loop
+//! asks it for the way and moves nothing.
 //!
 //! A real host at the node takes what is for none of the endpoints. Out ports: links first, in the order in which they
 //! were attached, then the endpoints and the host.
 
-use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Stage, Time};
+use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Time};
 
 /// There is no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// No endpoint of the packet's flow is at this node.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
 
-/// The stage. What comes in is treated alike, whatever the port.
+/// The node's tables. What comes in is treated alike, whatever the port.
 pub struct Router {
     node: NodeId,
     /// Out port by destination; nodes beyond the end take the default.
@@ -60,32 +61,17 @@ impl Router {
             all => all.binary_search_by_key(&flow, |(flow, _)| *flow).ok().map(|at| all[at].1),
         }
     }
-}
 
-impl Stage for Router {
+    /// Captures a packet that has come in, by whatever port, and says where it goes out.
     #[inline]
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+    pub fn forward(&self, now: Time, packet: &Packet, out: &mut Outbox) -> Result<Port, DropReason> {
         if let Some(interface) = self.interface {
-            out.capture(interface, now, &packet);
+            out.capture(interface, now, packet);
         }
         if packet.destination == self.node {
-            match self.endpoint(packet.flow).or(self.host) {
-                Some(port) => out.send(port, packet),
-                None => out.drop(packet, NO_ENDPOINT),
-            }
-        } else {
-            let route = self.routes.get(packet.destination.0 as usize).copied().flatten().or(self.default);
-            match route {
-                Some(port) => out.send(port, packet),
-                None => out.drop(packet, NO_ROUTE),
-            }
+            return self.endpoint(packet.flow).or(self.host).ok_or(NO_ENDPOINT);
         }
-    }
-
-    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
-
-    #[inline]
-    fn next_wake(&self) -> Option<Time> {
-        None
+        let route = self.routes.get(packet.destination.0 as usize).copied().flatten();
+        route.or(self.default).ok_or(NO_ROUTE)
     }
 }

@@ -4,7 +4,7 @@
 use super::reno::Reno;
 use bentpipe_core::{
     Body, Count, FlowId, NodeId, Outbox, Packet, Port, Segment, SegmentFlags, SegmentOptions, Size, Span,
-    Stage, Stream, Streams, Time,
+    Stage, Stream, Streams, Time, Timestamps,
 };
 use bentpipe_models::app::{Actions, App, End, Event};
 use bentpipe_models::transport::hosting::Site;
@@ -283,7 +283,7 @@ proptest! {
             let flags = if flags < 8 { flags } else { flags & !0x06 | 0x10 };
             incoming.push((Segment {
                 sequence: number(sequence), acknowledgment: number(acknowledgment), window: window.into(), payload,
-                flags: SegmentFlags(flags), timestamps: stamped.then_some((value, echo)),
+                flags: SegmentFlags(flags), timestamps: stamped.then_some(Timestamps::new(value, echo)),
                 options: Some(Box::new(options)),
             }, wait));
         }

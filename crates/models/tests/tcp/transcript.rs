@@ -16,7 +16,7 @@
 //! `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
-use bentpipe_core::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time};
+use bentpipe_core::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::Config;
@@ -217,8 +217,8 @@ impl Player {
             text += &format!(" ack {}", segment.acknowledgment.wrapping_sub(self.theirs));
         }
         text += &format!(" win {}", segment.window);
-        if let Some((value, echo)) = segment.timestamps {
-            text += &format!(" ts {value}/{echo}");
+        if let Some(stamps) = segment.timestamps {
+            text += &format!(" ts {stamps:?}");
         }
         if let Some(options) = &segment.options {
             let blocks = options.sack.as_slice();
@@ -277,7 +277,7 @@ impl Player {
                 "ts" => {
                     let (value, echo) = words.next().and_then(|word| word.split_once('/')).ok_or("no ts")?;
                     let number = |text: &str| text.parse().map_err(|_| "no number".to_owned());
-                    segment.timestamps = Some((number(value)?, number(echo)?));
+                    segment.timestamps = Some(Timestamps::new(number(value)?, number(echo)?));
                 }
                 _ => return Err(format!("what is {word}?")),
             }

@@ -23,7 +23,7 @@ use super::receiver::Receiver;
 use super::sender::{Ack, Chunk, News, Sender};
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
-use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time};
+use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
 
 pub use super::events::{Event, Failure};
 
@@ -248,7 +248,7 @@ impl Connection {
         }
         let Some(start) = self.theirs.position(segment.sequence, self.receiver.next()) else { return };
         let old = match segment.timestamps {
-            Some((value, _)) if self.timestamps => self.receiver.is_old(value, start, occupies > 0),
+            Some(stamps) if self.timestamps => self.receiver.is_old(stamps.value(), start, occupies > 0),
             _ => false,
         };
         if old || !self.receiver.is_acceptable(start, occupies) {
@@ -289,7 +289,7 @@ impl Connection {
     fn take_acknowledgment(&mut self, now: Time, segment: &Segment, start: u64, occupies: bool) {
         let Some(position) = self.ours.position(segment.acknowledgment, self.sender.una()) else { return };
         let echo = match segment.timestamps {
-            Some((_, echo)) if self.timestamps => header::echoed(now, echo),
+            Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
             _ => None,
         };
         let ack = Ack { position, window: segment.window, sequence: start, occupies, sack: &[], echo };
@@ -413,7 +413,7 @@ impl Connection {
         self.handshake.agree(syn);
         let Agreement { timestamps, sack, window_scale, .. } = *self.handshake.agreement();
         self.timestamps = timestamps;
-        let timestamp = syn.timestamps.filter(|_| timestamps).map(|(value, _)| value);
+        let timestamp = syn.timestamps.filter(|_| timestamps).map(Timestamps::value);
         self.receiver.begin(sack, window_scale, timestamp);
     }
 
@@ -513,10 +513,10 @@ impl Connection {
     }
 
     #[inline]
-    fn stamp(&self, now: Time, answers: bool) -> Option<(u32, u32)> {
+    fn stamp(&self, now: Time, answers: bool) -> Option<Timestamps> {
         self.timestamps.then(|| {
             let echo = if answers { self.receiver.echo() } else { 0 };
-            (header::timestamp(now), echo)
+            Timestamps::new(header::timestamp(now), echo)
         })
     }
 }

@@ -134,7 +134,7 @@ impl Handshake {
             answer
                 .timestamps
                 .filter(|_| self.agreement.timestamps)
-                .and_then(|(_, echo)| header::echoed(now, echo))
+                .and_then(|stamps| header::echoed(now, stamps.echo()))
         } else {
             Some(self.sent)
         };
@@ -150,6 +150,7 @@ impl Handshake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::Timestamps;
 
     #[test]
     fn options_are_agreed_on_when_both_ends_offer_them() {
@@ -164,7 +165,7 @@ mod tests {
             let options =
                 SegmentOptions { mss, window_scale: scale, sack_permitted: sack, ..Default::default() };
             handshake.agree(&Segment {
-                timestamps: timestamps.then_some((1, 0)),
+                timestamps: timestamps.then_some(Timestamps::new(1, 0)),
                 options: Some(Box::new(options)),
                 ..Segment::default()
             });

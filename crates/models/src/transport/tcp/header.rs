@@ -86,7 +86,7 @@ pub const fn most_sack_blocks(timestamps: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{SackBlocks, SegmentOptions};
+    use bentpipe_core::{SackBlocks, SegmentOptions, Timestamps};
 
     #[test]
     fn positions_survive_the_wrap() {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn options_never_exceed_forty_bytes() {
         let mut sack = SackBlocks::default();
-        let mut segment = Segment { timestamps: Some((1, 2)), ..Segment::default() };
+        let mut segment = Segment { timestamps: Some(Timestamps::new(1, 2)), ..Segment::default() };
         assert_eq!(option_bytes(&segment), 12);
         for _ in 0..most_sack_blocks(true) {
             sack.push(1, 2);

@@ -1,0 +1,41 @@
+//! Large values in queues.
+
+use std::cell::Cell;
+
+/// A value that is moved in one piece.
+///
+/// A queue gives a value back inside an `Option`, whose "none" the compiler keeps in a spare value of some field of it.
+/// So it moves that field apart from the others, and at the next move the loads across both wait for the stores: some
+/// 5 ns for each packet and queue. This wrapper has no spare values.
+pub struct Whole<T>(Cell<T>);
+
+impl<T> Whole<T> {
+    /// Wraps a value.
+    #[inline]
+    pub fn new(value: T) -> Whole<T> {
+        Whole(Cell::new(value))
+    }
+
+    /// The value.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+
+    /// Looks at the value.
+    pub fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R
+    where
+        T: Default,
+    {
+        let value = self.0.take();
+        let seen = look(&value);
+        self.0.set(value);
+        seen
+    }
+
+    /// The value, in place.
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+}
