@@ -152,8 +152,8 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
         let bound = f64::from(window) / rtt;
         assert!((rate / bound - 1.0).abs() < 0.01, "{segments} segments, {delay} ms: {rate} of {bound} B/s");
         let measured = value(&run.report(), "flow_source", "f", "rtt_p50");
-        // Percentiles have three significant digits.
-        assert!((measured / rtt - 1.0).abs() < 0.003, "{measured} instead of {rtt} s");
+        // Percentiles are exact to 0.4 %.
+        assert!((measured / rtt - 1.0).abs() < 0.006, "{measured} instead of {rtt} s");
     }
 }
 
