@@ -90,7 +90,7 @@ pub struct Recorder {
 }
 
 /// Rows in a batch: large enough that a batch costs little, small enough to stay in the second-level cache.
-const BATCH: usize = 8192;
+const BATCH: usize = 2048;
 
 impl Recorder {
     /// A recorder that writes to `sink`.

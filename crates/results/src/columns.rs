@@ -1,5 +1,6 @@
 //! Columns on their way to a Parquet file: what they are, and their values for the next row group.
 
+use crate::names::Names;
 use bentpipe_core::Column;
 use parquet::data_type::ByteArray;
 
@@ -67,6 +68,8 @@ impl Field {
 pub(crate) enum Values {
     Whole(Nullable<i64>),
     Text(Nullable<ByteArray>),
+    /// For a column of kind [`Kind::Entity`], by numbers.
+    Names(Names),
     Real(Nullable<f64>),
 }
 
@@ -75,6 +78,7 @@ impl Values {
         match self {
             Values::Whole(values) => values.clear(),
             Values::Text(values) => values.clear(),
+            Values::Names(names) => names.clear(),
             Values::Real(values) => values.clear(),
         }
     }
@@ -85,15 +89,11 @@ impl Values {
     }
 
     /// Adds a model's values.
-    pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64>) {
+    pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
-            Values::Whole(values) => {
-                numbers.for_each(|number| values.push((!number.is_nan()).then_some(number as i64)))
-            }
-            Values::Real(values) => {
-                numbers.for_each(|number| values.push((!number.is_nan()).then_some(number)))
-            }
-            Values::Text(_) => unreachable!("numbers for a column of text"),
+            Values::Whole(values) => values.extend(numbers, |number| number as i64),
+            Values::Real(values) => values.extend(numbers, |number| number),
+            Values::Text(_) | Values::Names(_) => unreachable!("numbers for a column of text"),
         }
     }
 }
@@ -123,6 +123,22 @@ impl<T> Nullable<T> {
             }
             None => self.push_null(),
         }
+    }
+
+    /// Adds a model's values, of which NaN are missing.
+    fn extend(&mut self, numbers: impl Iterator<Item = f64> + Clone, convert: impl Fn(f64) -> T) {
+        if self.levels.is_empty() {
+            let (before, mut missing) = (self.values.len(), false);
+            self.values.extend(numbers.clone().map(|number| {
+                missing |= number.is_nan();
+                convert(number)
+            }));
+            if !missing {
+                return;
+            }
+            self.values.truncate(before);
+        }
+        numbers.for_each(|number| self.push((!number.is_nan()).then(|| convert(number))));
     }
 
     #[cold]

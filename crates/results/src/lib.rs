@@ -24,6 +24,7 @@ mod columns;
 mod error;
 mod folder;
 mod headers;
+mod names;
 mod pcapng;
 mod provenance;
 mod summary;

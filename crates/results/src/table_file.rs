@@ -86,10 +86,14 @@ impl TableFile {
     }
 
     fn encode(&mut self, columns: &[Values]) -> Result<(), ParquetError> {
+        let descriptor = SchemaDescriptor::new(self.writer.schema_descr().root_schema_ptr());
         let mut group = self.writer.next_row_group()?;
-        let mut columns = columns.iter();
-        while let Some(mut column) = group.next_column()? {
-            let values = columns.next().expect("one column of values per field");
+        for (index, values) in columns.iter().enumerate() {
+            if let Values::Names(names) = values {
+                names.write(descriptor.column(index), &mut group)?;
+                continue;
+            }
+            let mut column = group.next_column()?.expect("one column of values per field");
             match (column.untyped(), values) {
                 (ColumnWriter::Int64ColumnWriter(writer), Values::Whole(values)) => {
                     write(writer, values, &mut self.ones)?
@@ -217,7 +221,7 @@ fn properties(schema: &Schema) -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::None)
         .set_offset_index_disabled(true)
         .set_write_batch_size(8192)
-        .set_data_page_row_count_limit(ROW_GROUP);
+        .set_data_page_row_count_limit(16 * 1024);
     for field in &schema.fields {
         let path = ColumnPath::new(vec![field.name.clone()]);
         properties = match field.kind {

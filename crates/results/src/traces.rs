@@ -6,10 +6,10 @@
 //! the files keep what they had.
 
 use crate::columns::{Field, Schema, Values};
+use crate::names::Names;
 use crate::table_file::{TableFile, ROW_GROUP};
 use crate::ResultsError;
 use bentpipe_core::{Row, Sink, Table};
-use parquet::data_type::ByteArray;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 /// Batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
-const QUEUE: usize = 16;
+const QUEUE: usize = 32;
 
 /// Rows that are turned into columns at a time, so that they stay in the first-level cache.
 const BLOCK: usize = 128;
@@ -122,7 +122,7 @@ struct Writer {
     recycle: Sender<Batch>,
     failed: Arc<AtomicBool>,
     problem: Option<ResultsError>,
-    names: Vec<ByteArray>,
+    names: Vec<String>,
     tables: Vec<TraceTable>,
 }
 
@@ -144,8 +144,7 @@ impl Writer {
                     self.table(table);
                 }
                 Message::Rows { table, new_entities, batch } => {
-                    self.names
-                        .extend(new_entities.into_iter().map(|name| ByteArray::from(name.into_bytes())));
+                    self.names.extend(new_entities);
                     self.rows(table, batch);
                 }
                 Message::Close => break,
@@ -171,7 +170,8 @@ impl Writer {
         }
         let fields = [Field::time(), Field::entity(table.entity)];
         let fields: Vec<Field> = fields.into_iter().chain(table.columns.iter().map(Field::of)).collect();
-        let columns = fields.iter().map(Field::values).collect();
+        let mut columns: Vec<Values> = fields.iter().map(Field::values).collect();
+        columns[1] = Values::Names(Names::default());
         let schema = Schema { table: table.name.to_owned(), about: table.about.to_owned(), fields };
         let label = format!("traces/{}.parquet", table.name);
         let file = match TableFile::create(&self.root, &label, &schema) {
@@ -222,22 +222,22 @@ impl Writer {
 }
 
 impl TraceTable {
-    fn append(&mut self, rows: &[Row], values: &[f64], names: &[ByteArray]) {
+    fn append(&mut self, rows: &[Row], values: &[f64], names: &[String]) {
         let width = self.table.columns.len();
         let [time, entity, columns @ ..] = &mut self.columns[..] else {
             unreachable!("a trace has a time and an entity")
         };
-        let (Values::Whole(time), Values::Text(entity)) = (time, entity) else {
+        let (Values::Whole(time), Values::Names(entity)) = (time, entity) else {
             unreachable!("a trace begins with a time and an entity")
         };
         for row in rows {
             time.push(Some(row.time as i64));
-            entity.push(Some(names[row.entity as usize].clone()));
+            entity.push(row.entity, names);
         }
         if width > 0 {
             for block in values.chunks(BLOCK * width) {
                 for (index, column) in columns.iter_mut().enumerate() {
-                    column.extend_numbers(block[index..].iter().step_by(width).copied());
+                    column.extend_numbers(block.chunks_exact(width).map(|row| row[index]));
                 }
             }
         }
