@@ -53,6 +53,66 @@ def simulate(
     provenance, both optional.
     """
 
+class Network:
+    """An emulated network: it lives until it is stopped or this process ends. Methods work without the GIL."""
+
+    def __init__(
+        self, source: str | None, text: str | None, overrides: list[str], options_json: str
+    ) -> None:
+        """Make the hosts and let time begin.
+
+        ``options_json`` is a JSON object with ``hosts`` (names of nodes; all when not given), ``mtu`` (bytes),
+        ``internet`` (the host behind which the machine's network begins) and ``rules`` (the name of the machine's
+        nftables table for it). Raises :class:`ScenarioError`, or ``OSError`` with what is missing and a remedy.
+        """
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the hosts."""
+
+    def describe(self) -> str:
+        """What others have to know to reach the hosts, as JSON: ``{"hosts": {NAME: {"ipv4", "ipv6", "namespace", "inode"}},
+        "scheduling", "interface", "switched_forwarding"}``."""
+
+    def run(
+        self,
+        host: str,
+        argv: list[str],
+        files: list[tuple[str, str]],
+        environment: list[tuple[str, str]],
+        started: Callable[[int], object] | None,
+    ) -> int:
+        """Run a program in a host and wait: its exit code, 128 plus the signal for one that was killed.
+
+        ``files`` are pairs of what it sees and in place of what; ``started`` is told its process number. The program is
+        killed when this process dies.
+        """
+
+    def status(self) -> str:
+        """What the network says of itself at this moment, as JSON: ``time``, ``rows`` (table, entity, values), ``packets``,
+        ``lost``, ``late`` (s)."""
+
+    def stop(self) -> None:
+        """End it."""
+
+def exec_in_host(
+    owner: int,
+    namespace: str,
+    argv: list[str],
+    files: list[tuple[str, str]],
+    environment: list[tuple[str, str]],
+) -> None:
+    """Become a program in a host of a network that process ``owner`` keeps; returns only by raising ``OSError``."""
+
+def enter_user_namespace() -> bool:
+    """Make sure that this process may make networks: as it is (False), or in a user namespace of its own (True).
+
+    Call it before there is a second thread. Raises ``OSError`` where the kernel does not allow it.
+    """
+
+def remove_internet_rules(table: str, switched_forwarding: bool) -> None:
+    """Remove the rules of a way to the Internet whose process was killed."""
+
 def schema() -> str:
     """The scenario's JSON Schema."""
 

@@ -20,7 +20,7 @@ impl Plan {
     /// How many plans there are.
     pub const COUNT: u8 = 32;
     /// Nodes with addresses of their own in a network that may meet others.
-    pub const NODES: u16 = 4094;
+    pub const NODES: u16 = 4093;
     /// Length of the IPv4 prefix that the nodes of a network share.
     pub const IPV4_PREFIX: u8 = 20;
     /// Length of the IPv6 prefix that the nodes of a network share.
@@ -34,6 +34,11 @@ impl Plan {
     /// The IPv4 network, without host bits.
     pub fn ipv4_network(self) -> Ipv4Addr {
         Ipv4Addr::from(IPV4 | u32::from(self.number) << 12)
+    }
+
+    /// IPv4 address of the machine's own end of the way out, the last of the network.
+    pub fn ipv4_outside(self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(Plan::NODES))
     }
 
     /// IPv4 address of a node: in plan 0, 198.18.0.1 for node 0, and so on upwards.
@@ -105,6 +110,10 @@ mod tests {
         assert_eq!(last.ipv4(NodeId(0)).to_string(), "198.19.240.1");
         assert_eq!(plan.node(last.ipv4(NodeId(0)).into()), None);
         assert_eq!(plan.node(last.ipv6(NodeId(0)).into()), None);
+        assert_eq!(
+            (last.ipv4_outside().to_string(), last.node(last.ipv4_outside().into())),
+            ("198.19.255.254".into(), None)
+        );
         assert_eq!(Plan::new(32), None);
     }
 

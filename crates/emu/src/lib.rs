@@ -3,13 +3,20 @@
 
 mod bridge;
 mod clock;
+mod error;
 pub mod frame;
+pub mod internet;
 mod lateness;
+mod live;
 mod namespace;
 pub mod port;
+pub mod process;
 mod sys;
+pub mod user;
 
-pub use bridge::{Bridge, Handle};
+pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling};
+pub use error::Error;
 pub use lateness::Lateness;
+pub use live::{Live, LiveHost, Prepared, Setup, INTERFACE};
 pub use namespace::Namespace;

@@ -2,11 +2,19 @@
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
-use std::ffi::CStr;
+use nix::fcntl::OFlag;
+use nix::mount::{mount, MsFlags};
+use nix::sched::{unshare, CloneFlags};
+use nix::sys::stat::Mode;
+use std::ffi::{CStr, CString, NulError};
 use std::io;
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 /// From <linux/if_tun.h>.
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
@@ -119,4 +127,72 @@ pub fn real_time_priority(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the call reads the parameters, which live until it returns; 0 is this thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) })
+}
+
+/// What a program sees and how it ends, made ready before the fork so that nothing is allocated after it.
+pub struct Surroundings {
+    files: Vec<(CString, CString)>,
+    /// Contents of uid_map and gid_map that make it the user again.
+    maps: Option<(CString, CString)>,
+    dies_with_parent: bool,
+}
+
+impl Surroundings {
+    /// Files seen in place of others (what, where), the user to become again, and whether it is killed when the thread
+    /// that started it dies.
+    pub fn new(
+        files: &[(PathBuf, PathBuf)],
+        identity: Option<(u32, u32)>,
+        dies_with_parent: bool,
+    ) -> io::Result<Surroundings> {
+        let text = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
+        let files: Result<Vec<_>, NulError> =
+            files.iter().map(|(what, place)| Ok((text(what)?, text(place)?))).collect();
+        let map = |number: u32| CString::new(format!("{number} 0 1"));
+        let maps = identity.map(|(user, group)| Ok::<_, NulError>((map(user)?, map(group)?))).transpose()?;
+        Ok(Surroundings { files: files?, maps, dies_with_parent })
+    }
+
+    fn enter(&self) -> nix::Result<()> {
+        if self.dies_with_parent {
+            // SAFETY: PR_SET_PDEATHSIG takes a number and touches no memory.
+            Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        }
+        // The caller of a foreground program ignores what the terminal sends it; the program does not.
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        if !self.files.is_empty() {
+            unshare(CloneFlags::CLONE_NEWNS)?;
+            let none: Option<&CStr> = None;
+            mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+            for (what, place) in &self.files {
+                mount(Some(what.as_c_str()), place.as_c_str(), none, MsFlags::MS_BIND, none)?;
+            }
+        }
+        if let Some((user, group)) = &self.maps {
+            unshare(CloneFlags::CLONE_NEWUSER)?;
+            for (path, text) in [
+                (c"/proc/self/setgroups", c"deny"),
+                (c"/proc/self/uid_map", user),
+                (c"/proc/self/gid_map", group),
+            ] {
+                let file = nix::fcntl::open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+                nix::unistd::write(&file, text.to_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has `command` enter its surroundings after the fork.
+pub fn prepare(command: &mut Command, surroundings: Surroundings) {
+    // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
+    // no lock is taken.
+    unsafe {
+        command.pre_exec(move || {
+            surroundings.enter().map_err(|error| io::Error::from_raw_os_error(error as i32))
+        })
+    };
 }

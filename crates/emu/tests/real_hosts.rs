@@ -44,9 +44,15 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
     let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
     let mut ways = Vec::new();
     for (host, namespace) in hosts.into_iter().zip(&namespaces) {
-        let config = tun::Config { name: "sat0".to_owned(), mtu: 9000, default_route: false };
-        let port: Box<dyn Port> =
-            Box::new(tun::Tun::new(namespace, Plan::default(), host.node, &config).unwrap());
+        let plan = Plan::default();
+        let config = tun::Config {
+            name: "sat0".to_owned(),
+            mtu: 9000,
+            ipv4: plan.ipv4(host.node),
+            ipv6: Some(plan.ipv6(host.node)),
+            default_route: false,
+        };
+        let port: Box<dyn Port> = Box::new(tun::Tun::new(namespace, &config).unwrap());
         ways.push((host, port));
     }
     let (mut bridge, handle) = Bridge::new(network, Clock::start(), Plan::default(), ways, None).unwrap();

@@ -3,6 +3,7 @@
 
 mod error;
 mod lists;
+mod live;
 
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
@@ -105,6 +106,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_class::<live::Network>()?;
+    module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
+    module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;
+    module.add_function(wrap_pyfunction!(live::remove_internet_rules, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;

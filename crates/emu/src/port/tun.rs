@@ -4,7 +4,6 @@ use super::Port;
 use crate::namespace::{control_socket, Namespace};
 use crate::sys;
 use bentpipe_core::address::Plan;
-use bentpipe_core::NodeId;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::AddressFamily;
@@ -12,7 +11,8 @@ use nix::sys::uio::readv;
 use nix::unistd::write;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -27,6 +27,10 @@ pub struct Config {
     pub name: String,
     /// Largest packet in bytes, 1280 (RFC 8200, section 5) to 9000.
     pub mtu: u32,
+    /// Its IPv4 address, in a network of [`Plan::IPV4_PREFIX`].
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address, in a network of [`Plan::IPV6_PREFIX`], if it has one.
+    pub ipv6: Option<Ipv6Addr>,
     /// Whether everything leads out of it that has no other route.
     pub default_route: bool,
 }
@@ -35,35 +39,41 @@ pub struct Config {
 pub struct Tun {
     file: File,
     /// The host's count of packets that found the queue full.
-    dropped: File,
+    counters: File,
+    name: String,
 }
 
 impl Tun {
-    /// Makes the interface in `namespace` with the addresses that `plan` has for `node`.
+    /// Makes the interface in `namespace`.
     ///
     /// # Errors
     /// There is no TUN on this machine, it may not be used, or the namespace has an interface of that name.
-    pub fn new(namespace: &Namespace, plan: Plan, node: NodeId, config: &Config) -> io::Result<Tun> {
-        namespace.within(|| {
-            let options = &mut OpenOptions::new();
-            options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
-            let file = options.open("/dev/net/tun")?;
-            sys::attach_tun(file.as_fd(), &config.name)?;
-            let (v4, v6) = (control_socket(AddressFamily::Inet)?, control_socket(AddressFamily::Inet6));
-            sys::set_ipv4(v4.as_fd(), &config.name, plan.ipv4(node), Plan::IPV4_PREFIX)?;
-            sys::bring_up(v4.as_fd(), &config.name, config.mtu, QUEUE)?;
-            // A kernel may be built without IPv6.
-            if let Ok(v6) = v6 {
-                let index = if_nametoindex(config.name.as_str())?;
-                sys::set_ipv6(v6.as_fd(), index, plan.ipv6(node), Plan::IPV6_PREFIX)?;
-            }
-            if config.default_route {
-                let name = CString::new(config.name.as_str())?;
-                sys::add_default_route(v4.as_fd(), &name)?;
-            }
-            let dropped = File::open("/proc/thread-self/net/dev")?;
-            Ok(Tun { file, dropped })
-        })?
+    pub fn new(namespace: &Namespace, config: &Config) -> io::Result<Tun> {
+        namespace.within(|| Tun::here(config))?
+    }
+
+    /// Makes the interface in this thread's namespace.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn here(config: &Config) -> io::Result<Tun> {
+        let options = &mut OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+        let file = options.open("/dev/net/tun")?;
+        sys::attach_tun(file.as_fd(), &config.name)?;
+        let socket = control_socket(AddressFamily::Inet)?;
+        sys::set_ipv4(socket.as_fd(), &config.name, config.ipv4, Plan::IPV4_PREFIX)?;
+        sys::bring_up(socket.as_fd(), &config.name, config.mtu, QUEUE)?;
+        // A kernel may be built without IPv6.
+        if let (Some(ipv6), Ok(socket)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
+            let index = if_nametoindex(config.name.as_str())?;
+            sys::set_ipv6(socket.as_fd(), index, ipv6, Plan::IPV6_PREFIX)?;
+        }
+        if config.default_route {
+            sys::add_default_route(socket.as_fd(), &CString::new(config.name.as_str())?)?;
+        }
+        let counters = File::open("/proc/thread-self/net/dev")?;
+        Ok(Tun { file, counters, name: config.name.clone() })
     }
 }
 
@@ -89,19 +99,16 @@ impl Port for Tun {
     }
 
     fn lost(&self) -> u64 {
-        dropped_by_host(&self.dropped).unwrap_or(0)
+        dropped_by_host(&self.counters, &self.name).unwrap_or(0)
     }
 }
 
-/// The "drop" column of what interfaces transmit, in the text of /proc/net/dev.
-fn dropped_by_host(file: &File) -> Option<u64> {
-    use std::io::{Read, Seek, SeekFrom};
-    let (mut file, mut text) = (file, String::new());
+/// The "drop" column of what an interface transmits, in the text of /proc/net/dev.
+fn dropped_by_host(mut file: &File, name: &str) -> Option<u64> {
+    let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.read_to_string(&mut text).ok()?;
-    let interfaces = text.lines().skip(2).filter_map(|line| line.split_once(':'));
-    interfaces
-        .filter(|(name, _)| name.trim() != "lo")
-        .map(|(_, values)| values.split_whitespace().nth(11).and_then(|value| value.parse::<u64>().ok()))
-        .sum()
+    let mut interfaces = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, values) = interfaces.find(|(interface, _)| interface.trim() == name)?;
+    values.split_whitespace().nth(11)?.parse().ok()
 }

@@ -1,0 +1,46 @@
+//! Why an emulation cannot be had: what was being done, what the machine said, and what would help.
+
+use std::io;
+
+/// Something that this machine does not give.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing}: {cause}{}", remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default())]
+pub struct Error {
+    /// What was being done, as "making a network namespace".
+    pub doing: String,
+    /// What the machine said.
+    #[source]
+    pub cause: io::Error,
+    /// What would help, if that is known.
+    pub remedy: Option<&'static str>,
+}
+
+/// Says what was being done when a call to the machine failed.
+pub trait Doing<T> {
+    /// With these words.
+    ///
+    /// # Errors
+    /// The call failed.
+    fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, doing: impl Into<String>) -> Result<T, Error> {
+        self.map_err(|cause| {
+            let cause = cause.into();
+            Error { doing: doing.into(), remedy: remedy(&cause), cause }
+        })
+    }
+}
+
+fn remedy(cause: &io::Error) -> Option<&'static str> {
+    match cause.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            Some("run as root, or allow user namespaces; `bentpipe doctor` says what this machine lacks")
+        }
+        Some(libc::EMFILE | libc::ENFILE) => Some("raise the limit of open files (ulimit -n)"),
+        Some(libc::ENOSPC) => Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)"),
+        Some(libc::ENODEV | libc::ENXIO) => Some("load the kernel's module tun"),
+        _ => None,
+    }
+}

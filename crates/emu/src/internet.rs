@@ -1,0 +1,140 @@
+//! The way from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
+//! gives what comes from the network the machine's address (NAT, RFC 3022). IPv4 only.
+//!
+//! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table and
+//! the forwarding switch behind, for [`remove_rules`].
+
+use crate::error::{Doing, Error};
+use crate::port::tun::{self, Tun};
+use bentpipe_core::address::Plan;
+use nix::net::if_::if_nametoindex;
+use std::fs;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
+
+/// The way out; the rules are removed when it is dropped.
+pub struct Internet {
+    config: tun::Config,
+    plan: Plan,
+    table: String,
+    /// Whether forwarding was off before.
+    switched: bool,
+}
+
+impl Internet {
+    /// Chooses addresses that nothing here uses yet, and sets the rules up under the name `table`.
+    ///
+    /// # Errors
+    /// All address plans are in use, there is no `nft`, or the machine does not allow it.
+    pub fn new(table: &str, mtu: u32) -> Result<Internet, Error> {
+        let taken = routes().doing("reading the machine's routes")?;
+        let plan = (0..Plan::COUNT).filter_map(Plan::new).find(|plan| {
+            let network = u32::from(plan.ipv4_network());
+            !taken.iter().any(|(other, mask)| *mask != 0 && (network ^ other) & mask & prefix_mask() == 0)
+        });
+        let plan = plan
+            .ok_or_else(|| io::Error::other("routes of this machine cover all of 198.18.0.0/15"))
+            .doing("choosing addresses")?;
+        let mut names = (0..1000).map(|number| format!("bentpipe{number}"));
+        let free = names.find(|name| if_nametoindex(name.as_str()).is_err());
+        let name = free.expect("a machine has fewer interfaces");
+        nft(&format!(
+            "table ip {table} {{ chain nat {{ type nat hook postrouting priority srcnat; \
+             ip saddr {}/{} oifname != \"{name}\" masquerade; }} }}\n",
+            plan.ipv4_network(),
+            Plan::IPV4_PREFIX
+        ))?;
+        let config = tun::Config { name, mtu, ipv4: plan.ipv4_outside(), ipv6: None, default_route: false };
+        let mut internet = Internet { config, plan, table: table.to_owned(), switched: false };
+        let forwarding = fs::read_to_string(FORWARDING).doing("reading whether this machine forwards")?;
+        if forwarding.trim() == "0" {
+            fs::write(FORWARDING, "1").doing("letting this machine forward")?;
+            internet.switched = true;
+        }
+        Ok(internet)
+    }
+
+    /// The addresses of the network.
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// Makes the interface.
+    ///
+    /// # Errors
+    /// The machine does not allow it.
+    pub fn port(&self) -> Result<Tun, Error> {
+        Tun::here(&self.config).doing(format!("making the interface {}", self.config.name))
+    }
+
+    /// Name of the interface in the machine's own namespace.
+    pub fn interface(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Whether the machine did not forward before.
+    pub fn switched_forwarding(&self) -> bool {
+        self.switched
+    }
+}
+
+impl Drop for Internet {
+    fn drop(&mut self) {
+        let _ = remove_rules(&self.table, self.switched);
+    }
+}
+
+/// Removes what an [`Internet`] that was killed has left, and nothing else.
+///
+/// # Errors
+/// There is no `nft`, or the machine does not allow it. That the table is gone already is none.
+pub fn remove_rules(table: &str, switched_forwarding: bool) -> Result<(), Error> {
+    // Adding first makes the deletion succeed whether it is there or not.
+    nft(&format!("add table ip {table}\ndelete table ip {table}\n"))?;
+    if switched_forwarding {
+        fs::write(FORWARDING, "0").doing("switching forwarding off again")?;
+    }
+    Ok(())
+}
+
+fn prefix_mask() -> u32 {
+    u32::MAX << (32 - Plan::IPV4_PREFIX)
+}
+
+/// Network and mask of every IPv4 route of this namespace.
+fn routes() -> io::Result<Vec<(u32, u32)>> {
+    let text = fs::read_to_string("/proc/thread-self/net/route")?;
+    let word = |text: Option<&str>| u32::from_str_radix(text?, 16).ok().map(u32::swap_bytes);
+    let parsed = text.lines().skip(1).filter_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        Some((word(fields.get(1).copied())?, word(fields.get(7).copied())?))
+    });
+    Ok(parsed.collect())
+}
+
+/// Has nft(8) do what a script says.
+fn nft(script: &str) -> Result<(), Error> {
+    let run = || -> io::Result<()> {
+        let mut child = Command::new("nft")
+            .args(["-f", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    io::Error::other("there is no nft on this machine (on Debian: apt install nftables)")
+                }
+                _ => error,
+            })?;
+        child.stdin.take().expect("its input is a pipe").write_all(script.as_bytes())?;
+        let output = child.wait_with_output()?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    };
+    run().doing("setting up the way to the Internet")
+}

@@ -1,0 +1,219 @@
+//! A network that lives on this machine: a namespace for each host, an interface in each, and the engine's thread between
+//! them. All of it ends with this process.
+
+use crate::bridge::{Bridge, Ended, Handle};
+use crate::clock::{Clock, Scheduling};
+use crate::error::{Doing, Error};
+use crate::internet::Internet;
+use crate::namespace::Namespace;
+use crate::port::tun::{self, Tun};
+use crate::port::Port;
+use bentpipe_core::address::Plan;
+use bentpipe_core::{Capture, NodeId, Recorder};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::{instantiate_emulated, Host, Network};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::thread::{self, JoinHandle};
+
+/// Name of the interface that a host has to the network.
+pub const INTERFACE: &str = "sat0";
+
+/// What is to live.
+pub struct Setup<'a> {
+    /// The network. Its flows with model endpoints run in it.
+    pub scenario: &'a Scenario,
+    /// Seed and number of the run, for the random streams.
+    pub seed: (u64, u64),
+    /// Nodes that are hosts.
+    pub hosts: &'a [String],
+    /// Takes the rows of traces.
+    pub recorder: Recorder,
+    /// Takes captured packets.
+    pub capture: Option<Box<dyn Capture>>,
+    /// Largest packet of the hosts' interfaces in bytes.
+    pub mtu: u32,
+    /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
+    pub internet: Option<(&'a str, &'a str)>,
+}
+
+/// A host of a living network.
+#[derive(Debug)]
+pub struct LiveHost {
+    /// Its node's name.
+    pub name: String,
+    /// Its node's number.
+    pub node: NodeId,
+    /// Where it lives.
+    pub namespace: Namespace,
+    /// Its IPv4 address.
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address.
+    pub ipv6: Ipv6Addr,
+}
+
+/// A network that is ready to live: the hosts are there, and nothing moves yet.
+pub struct Prepared {
+    network: Network,
+    hosts: Vec<LiveHost>,
+    ways: Vec<(Host, Box<dyn Port>)>,
+    plan: Plan,
+    outlet: Option<(usize, Box<dyn Port>)>,
+    internet: Option<Internet>,
+}
+
+/// A living network.
+pub struct Live {
+    hosts: Vec<LiveHost>,
+    handle: Handle,
+    engine: Option<JoinHandle<Engine>>,
+    clock: Clock,
+    scheduling: Scheduling,
+    internet: Option<Internet>,
+}
+
+struct Engine {
+    bridge: Bridge,
+    outcome: io::Result<()>,
+}
+
+impl Prepared {
+    /// Makes the hosts.
+    ///
+    /// # Errors
+    /// The machine does not give what is needed.
+    ///
+    /// # Panics
+    /// When `hosts` or `internet` name no node of the scenario.
+    pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
+        let (seed, run) = setup.seed;
+        let (mut network, nodes) =
+            instantiate_emulated(setup.scenario, seed, run, setup.recorder, setup.hosts);
+        network.out().set_capture(setup.capture);
+        let (plan, internet) = match setup.internet {
+            Some((_, rules)) => {
+                let internet = Internet::new(rules, setup.mtu)?;
+                (internet.plan(), Some(internet))
+            }
+            None => (Plan::default(), None),
+        };
+        let (mut hosts, mut ways) = (Vec::new(), Vec::new());
+        for host in nodes {
+            let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
+            let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
+            let config = tun::Config {
+                name: INTERFACE.to_owned(),
+                mtu: setup.mtu,
+                ipv4,
+                ipv6: Some(ipv6),
+                default_route: internet.is_some(),
+            };
+            let port = Tun::new(&namespace, &config)
+                .doing(format!("making the TUN interface of host {}", host.name))?;
+            // Without privileges, too, a host may ping.
+            for groups in ["0 2147483647", "0 0"] {
+                if namespace.set_sysctl("net.ipv4.ping_group_range", groups).is_ok() {
+                    break;
+                }
+            }
+            hosts.push(LiveHost { name: host.name.clone(), node: host.node, namespace, ipv4, ipv6 });
+            ways.push((host, Box::new(port) as Box<dyn Port>));
+        }
+        let outlet = match (setup.internet, &internet) {
+            (Some((node, _)), Some(internet)) => {
+                let number = hosts.iter().position(|host| host.name == node);
+                let port: Box<dyn Port> = Box::new(internet.port()?);
+                Some((number.expect("the way out is at a host"), port))
+            }
+            _ => None,
+        };
+        Ok(Prepared { network, hosts, ways, plan, outlet, internet })
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &[LiveHost] {
+        &self.hosts
+    }
+
+    /// Lets time begin.
+    ///
+    /// # Errors
+    /// No thread or file descriptor is left.
+    pub fn start(self, clock: Clock) -> Result<Live, Error> {
+        let (mut bridge, handle) = Bridge::new(self.network, clock, self.plan, self.ways, self.outlet)
+            .doing("waiting for packets and timers")?;
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let engine = thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(move || {
+                let _ = tell.send(Scheduling::best());
+                let outcome = bridge.run(None);
+                Engine { bridge, outcome }
+            })
+            .doing("starting the engine's thread")?;
+        let scheduling = told.recv().unwrap_or(Scheduling::Ordinary);
+        Ok(Live {
+            hosts: self.hosts,
+            handle,
+            engine: Some(engine),
+            clock,
+            scheduling,
+            internet: self.internet,
+        })
+    }
+}
+
+impl Live {
+    /// The hosts.
+    pub fn hosts(&self) -> &[LiveHost] {
+        &self.hosts
+    }
+
+    /// The host of a node.
+    pub fn host(&self, name: &str) -> Option<&LiveHost> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+
+    /// Reaches the engine.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// The time of the run.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// How the engine's thread is scheduled.
+    pub fn scheduling(&self) -> Scheduling {
+        self.scheduling
+    }
+
+    /// The way out to the machine's own network.
+    pub fn internet(&self) -> Option<&Internet> {
+        self.internet.as_ref()
+    }
+
+    /// Ends the engine and returns it, for what it has to say; hosts and interfaces are gone when it is dropped.
+    ///
+    /// # Errors
+    /// A port broke while it ran.
+    pub fn finish(mut self) -> Result<Bridge, Error> {
+        let _ = self.handle.post(|bridge, _| bridge.stop());
+        let engine = self.engine.take().expect("a network is finished once");
+        let Engine { bridge, outcome } =
+            engine.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        outcome.doing("moving packets between the hosts and the engine")?;
+        Ok(bridge)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.take() {
+            let stopped: Result<(), Ended> = self.handle.post(|bridge, _| bridge.stop());
+            drop(stopped);
+            let _ = engine.join();
+        }
+    }
+}

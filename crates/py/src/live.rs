@@ -1,0 +1,217 @@
+//! Emulated networks as Python holds them.
+
+use crate::read;
+use bentpipe_core::Recorder;
+use bentpipe_emu::process::{exit_code, Guest};
+use bentpipe_emu::{internet, user, Clock, Live, Prepared, Setup};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{PoisonError, RwLock};
+
+fn trouble(error: impl std::fmt::Display) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// A network that lives until it is stopped or this process ends.
+#[pyclass(frozen)]
+pub struct Network {
+    live: RwLock<Option<Live>>,
+    names: Vec<String>,
+}
+
+impl Network {
+    fn with<R>(&self, py: Python<'_>, task: impl FnOnce(&Live) -> R + Send) -> PyResult<R>
+    where
+        R: Send,
+    {
+        py.detach(|| {
+            let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+            live.as_ref().map(task).ok_or_else(|| trouble("the network has ended"))
+        })
+    }
+}
+
+#[pymethods]
+impl Network {
+    /// Makes the hosts and lets time begin.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        source: Option<&str>,
+        text: Option<&str>,
+        overrides: Vec<String>,
+        options_json: &str,
+    ) -> PyResult<Network> {
+        let loaded = read(py, source, text, &overrides)?;
+        let options: Value = serde_json::from_str(options_json)
+            .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
+        let scenario = &loaded.value;
+        let names: Vec<String> = match options["hosts"].as_array() {
+            Some(names) => names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
+            None => scenario.nodes(),
+        };
+        let internet = options["internet"].as_str().zip(options["rules"].as_str());
+        let live = py.detach(|| {
+            let prepared = Prepared::new(Setup {
+                scenario,
+                seed: (scenario.seed.value(), 0),
+                hosts: &names,
+                recorder: Recorder::default(),
+                capture: None,
+                mtu: options["mtu"].as_u64().unwrap_or(1500) as u32,
+                internet,
+            })?;
+            prepared.start(Clock::start())
+        });
+        let live = Some(live.map_err(trouble)?);
+        Ok(Network { live: live.into(), names })
+    }
+
+    /// Names of the hosts.
+    #[getter]
+    fn hosts(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// What others have to know to reach the hosts, as JSON.
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |live| {
+            let hosts: serde_json::Map<String, Value> = live
+                .hosts()
+                .iter()
+                .map(|host| {
+                    let about = json!({
+                        "ipv4": host.ipv4,
+                        "ipv6": host.ipv6,
+                        "namespace": host.namespace.path(),
+                        "inode": host.namespace.inode(),
+                    });
+                    (host.name.clone(), about)
+                })
+                .collect();
+            json!({
+                "hosts": hosts,
+                "scheduling": format!("{:?}", live.scheduling()),
+                "interface": live.internet().map(|internet| internet.interface().to_owned()),
+                "switched_forwarding": live.internet().is_some_and(|internet| internet.switched_forwarding()),
+            })
+            .to_string()
+        })
+    }
+
+    /// Runs a program in a host and waits: its exit code. `files` are what it sees in place of others; `started` is told
+    /// its process number.
+    fn run(
+        &self,
+        py: Python<'_>,
+        host: &str,
+        argv: Vec<String>,
+        files: Vec<(PathBuf, PathBuf)>,
+        environment: Vec<(String, String)>,
+        started: Option<Py<PyAny>>,
+    ) -> PyResult<i32> {
+        let mut command = program(&argv)?;
+        command.envs(environment);
+        let status = self.with(py, |live| {
+            let host = live.host(host).ok_or_else(|| trouble(format!("there is no host {host}")))?;
+            Guest { command, files }
+                .run(&host.namespace, |child| {
+                    if let Some(started) = started {
+                        Python::attach(|py| started.call1(py, (child.id(),)).map(drop).unwrap_or(()));
+                    }
+                })
+                .map_err(|error| not_started(&argv, error))
+        })??;
+        Ok(exit_code(status))
+    }
+
+    /// What the network says of itself at this moment, as JSON: report rows, totals, lateness.
+    fn status(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.with(py, |live| live.handle().clone())?;
+        let answer = py.detach(|| {
+            handle.ask(|bridge, now| {
+                let network = bridge.network();
+                let report = network.report(now);
+                let rows: Vec<Value> = report
+                    .rows()
+                    .iter()
+                    .map(|(table, entity, values)| {
+                        let columns = table.columns.iter().zip(values);
+                        let values: serde_json::Map<String, Value> =
+                            columns.map(|(column, value)| (column.name.to_owned(), json!(value))).collect();
+                        json!({"table": table.name, "entity": entity, "values": values})
+                    })
+                    .collect();
+                let totals = network.out().totals();
+                let dropped: u64 = totals.dropped.values().map(|held| held.packets).sum();
+                let packets = json!({
+                    "created": totals.created.packets,
+                    "consumed": totals.consumed.packets,
+                    "dropped": dropped,
+                });
+                let late = bridge.lateness();
+                json!({
+                    "time": now.as_secs_f64(),
+                    "rows": rows,
+                    "packets": packets,
+                    "lost": bridge.lost(),
+                    "late": {
+                        "p50": late.percentile(50.0).as_secs_f64(),
+                        "p99": late.percentile(99.0).as_secs_f64(),
+                        "max": late.max().as_secs_f64(),
+                    },
+                })
+                .to_string()
+            })
+        });
+        answer.map_err(trouble)
+    }
+
+    /// Ends it. Programs in its hosts lose their network.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let live = self.live.write().unwrap_or_else(PoisonError::into_inner).take();
+            live.map(Live::finish).transpose().map(drop).map_err(trouble)
+        })
+    }
+}
+
+fn program(argv: &[String]) -> PyResult<Command> {
+    let (name, arguments) = argv.split_first().ok_or_else(|| PyValueError::new_err("no command"))?;
+    let mut command = Command::new(name);
+    command.args(arguments);
+    Ok(command)
+}
+
+fn not_started(argv: &[String], error: std::io::Error) -> PyErr {
+    PyErr::from(std::io::Error::new(error.kind(), format!("{}: {error}", argv[0])))
+}
+
+/// Becomes a program in a host of a network that another process keeps. Returns only with an error.
+#[pyfunction]
+pub fn exec_in_host(
+    owner: u32,
+    namespace: &str,
+    argv: Vec<String>,
+    files: Vec<(PathBuf, PathBuf)>,
+    environment: Vec<(String, String)>,
+) -> PyResult<()> {
+    let mut command = program(&argv)?;
+    command.envs(environment);
+    Err(not_started(&argv, Guest { command, files }.exec(owner, namespace)))
+}
+
+/// Makes sure that this process may make networks: as it is, or in a user namespace of its own (True).
+#[pyfunction]
+pub fn enter_user_namespace() -> PyResult<bool> {
+    Ok(user::enter()?)
+}
+
+/// Removes the rules of a way to the Internet whose process was killed.
+#[pyfunction]
+pub fn remove_internet_rules(py: Python<'_>, table: &str, switched_forwarding: bool) -> PyResult<()> {
+    py.detach(|| internet::remove_rules(table, switched_forwarding)).map_err(trouble)
+}
