@@ -70,7 +70,7 @@ fn simulate(
         words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
     });
     let started = given["started"].as_str().map(str::to_owned);
-    let options = bentpipe_sim::Options { seed, run, command, started };
+    let options = bentpipe_runs::Options { seed, run, command, started };
     let mut failure = None;
     let mut tell = |fraction: f64| {
         let Some(progress) = &progress else { return ControlFlow::Continue(()) };

@@ -1,6 +1,5 @@
 //! The virtual clock: jumps to the next wake, until the scenario's duration is over.
 
-mod flows;
 mod run;
 
-pub use run::{drive, simulate, Driven, Error, Options, Simulated};
+pub use run::{drive, simulate, Driven, Error, Simulated};

@@ -1,29 +1,14 @@
 //! One run of a scenario on the virtual clock.
 
-use crate::flows;
-use bentpipe_core::{Recorder, Report, Time, Totals};
+use bentpipe_core::{Report, Time, Totals};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, Network};
-use bentpipe_results::{
-    CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
-};
+use bentpipe_results::{Cost, ResultsError};
+use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
 use cpu_time::ThreadTime;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// What to do besides what the scenario says.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Seed instead of the scenario's.
-    pub seed: Option<u64>,
-    /// Number of the replication: other random streams under the same seed.
-    pub run: u64,
-    /// Command line, for the provenance.
-    pub command: Vec<String>,
-    /// When the run starts, in UTC as of RFC 3339, for the provenance.
-    pub started: Option<String>,
-}
 
 /// What came of a run.
 pub struct Simulated {
@@ -61,25 +46,14 @@ pub fn simulate(
     options: &Options,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Simulated, Error> {
-    let seed = options.seed.unwrap_or(scenario.seed.value());
-    let mut provenance = Provenance::new("simulate", seed, options.run);
-    provenance.command.clone_from(&options.command);
-    provenance.started.clone_from(&options.started);
-    let mut folder = RunFolder::create(out, Existing::Replace, text, provenance)?;
-    let recorder = match scenario.record.traces.is_empty() {
-        true => Recorder::default(),
-        false => Recorder::new(Box::new(folder.traces()?)),
-    };
-    let mut network = instantiate(scenario, seed, options.run, recorder);
-    if !scenario.record.capture.is_empty() {
-        let snap = Some(scenario.record.capture_bytes.value() as u32);
-        let capture = folder.capture(&scenario.record.capture, CaptureOptions { snap, epoch: 0 })?;
-        network.out().set_capture(Some(Box::new(capture)));
-    }
+    let (run, Writers { recorder, capture }) = Run::open("simulate", scenario, text, out, options, 0)?;
+    let (seed, number) = run.seed();
+    let mut network = instantiate(scenario, seed, number, recorder);
+    network.out().set_capture(capture);
     let end = Time::ZERO + scenario.duration;
     let mut last = Instant::now();
     let driven = drive(&mut network, end, &mut |now| {
-        if folder.failed() {
+        if run.failed() {
             return ControlFlow::Break(());
         }
         if last.elapsed() >= PROGRESS {
@@ -92,28 +66,18 @@ pub fn simulate(
     network.out().recorder().finish();
     let report = network.report(driven.reached);
     let totals = network.out().totals().clone();
-    let flows = flows::columns(scenario, &report, driven.reached);
-    let outcome = Outcome {
-        duration: driven.reached.since(Time::ZERO),
+    let complete = driven.reached == end;
+    let cost = run.close(Closing {
+        reached: driven.reached,
         report: &report,
         totals: &totals,
         held: network.held(),
         stages: network.names(),
-        flows: &flows,
-    };
-    folder.outcome(&outcome)?;
-    let complete = driven.reached == end;
-    let ending = match complete {
-        true => Ending::Complete,
-        false => Ending::Incomplete(format!("interrupted at {:?}", driven.reached)),
-    };
-    let cost = Cost {
-        simulated: driven.reached.since(Time::ZERO),
+        interrupted: (!complete).then(|| interrupted_at(driven.reached)),
         events: network.events(),
         wall_seconds: driven.wall.as_secs_f64(),
         cpu_seconds: driven.cpu.as_secs_f64(),
-    };
-    folder.finish(ending, cost)?;
+    })?;
     Ok(Simulated { report, totals, complete, cost })
 }
 

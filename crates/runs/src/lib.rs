@@ -1,0 +1,145 @@
+//! A run of a scenario, on whatever clock: opens the run folder with what the scenario wants recorded, and closes it with
+//! what came of it.
+
+mod flows;
+
+use bentpipe_core::{Capture, Held, Recorder, Report, Span, Time, Totals};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_results::{
+    CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
+};
+use std::path::Path;
+
+/// What to do besides what the scenario says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Seed instead of the scenario's.
+    pub seed: Option<u64>,
+    /// Number of the replication: other random streams under the same seed.
+    pub run: u64,
+    /// Command line, for the provenance.
+    pub command: Vec<String>,
+    /// When the run starts, in UTC as of RFC 3339, for the provenance.
+    pub started: Option<String>,
+}
+
+/// A run whose folder is open. One that is dropped before [`Run::close`] is marked incomplete.
+pub struct Run<'a> {
+    scenario: &'a Scenario,
+    folder: RunFolder,
+    seed: u64,
+    number: u64,
+}
+
+/// What writes to the folder while the run goes on.
+pub struct Writers {
+    /// Takes the rows of traces.
+    pub recorder: Recorder,
+    /// Takes captured packets, when the scenario wants any.
+    pub capture: Option<Box<dyn Capture>>,
+}
+
+/// How a run ended, and what it left.
+pub struct Closing<'a> {
+    /// The moment reached.
+    pub reached: Time,
+    /// What the stages, and the real hosts if there were any, reported.
+    pub report: &'a Report,
+    /// Packets created, consumed, dropped.
+    pub totals: &'a Totals,
+    /// Packets still inside.
+    pub held: Held,
+    /// Names of the stages.
+    pub stages: &'a [String],
+    /// Why it ended early, if it did.
+    pub interrupted: Option<String>,
+    /// Events of the event loop.
+    pub events: u64,
+    /// Real time in seconds.
+    pub wall_seconds: f64,
+    /// Processor time in seconds.
+    pub cpu_seconds: f64,
+}
+
+impl<'a> Run<'a> {
+    /// Opens the folder `out`, which may hold an earlier run, for a run of `scenario`, whose resolved text is `text`, by
+    /// `instrument`. `epoch` is the moment of time zero for captures, in nanoseconds of Unix time.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written.
+    pub fn open(
+        instrument: &str,
+        scenario: &'a Scenario,
+        text: &str,
+        out: &Path,
+        options: &Options,
+        epoch: u64,
+    ) -> Result<(Run<'a>, Writers), ResultsError> {
+        let seed = options.seed.unwrap_or(scenario.seed.value());
+        let mut provenance = Provenance::new(instrument, seed, options.run);
+        provenance.command.clone_from(&options.command);
+        provenance.started.clone_from(&options.started);
+        let mut folder = RunFolder::create(out, Existing::Replace, text, provenance)?;
+        let record = &scenario.record;
+        let recorder = match record.traces.is_empty() {
+            true => Recorder::default(),
+            false => Recorder::new(Box::new(folder.traces()?)),
+        };
+        let capture: Option<Box<dyn Capture>> = match record.capture.is_empty() {
+            true => None,
+            false => {
+                let snap = Some(record.capture_bytes.value() as u32);
+                Some(Box::new(folder.capture(&record.capture, CaptureOptions { snap, epoch })?))
+            }
+        };
+        let run = Run { scenario, folder, seed, number: options.run };
+        Ok((run, Writers { recorder, capture }))
+    }
+
+    /// Seed and number of the run, for its random streams.
+    pub fn seed(&self) -> (u64, u64) {
+        (self.seed, self.number)
+    }
+
+    /// The folder, for files and notes of the instrument's own.
+    pub fn folder(&mut self) -> &mut RunFolder {
+        &mut self.folder
+    }
+
+    /// Whether writing has failed, so that going on is of no use. Cheap; ask it now and then.
+    pub fn failed(&self) -> bool {
+        self.folder.failed()
+    }
+
+    /// Writes what came of it and closes the folder. Both writers have ended by then.
+    ///
+    /// # Errors
+    /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
+    pub fn close(mut self, closing: Closing<'_>) -> Result<Cost, ResultsError> {
+        let duration = closing.reached.since(Time::ZERO);
+        let flows = flows::columns(self.scenario, closing.report, closing.reached);
+        self.folder.outcome(&Outcome {
+            duration,
+            report: closing.report,
+            totals: closing.totals,
+            held: closing.held,
+            stages: closing.stages,
+            flows: &flows,
+        })?;
+        let cost = Cost {
+            simulated: duration,
+            events: closing.events,
+            wall_seconds: closing.wall_seconds,
+            cpu_seconds: closing.cpu_seconds,
+        };
+        let ending = closing.interrupted.map_or(Ending::Complete, Ending::Incomplete);
+        self.folder.finish(ending, cost)?;
+        Ok(cost)
+    }
+}
+
+/// The reason to give for a run that the user stopped at `reached`.
+pub fn interrupted_at(reached: Time) -> String {
+    let reached: Span = reached.since(Time::ZERO);
+    format!("interrupted at {reached:?}")
+}
