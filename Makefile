@@ -25,7 +25,6 @@ venv:
 $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) | venv
 	@echo "bentpipe: compiling the engine"
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --profile dist
-	@scripts/bpf
 	@touch $(BIN)/bentpipe $(NATIVE)
 
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report

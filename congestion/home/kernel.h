@@ -74,6 +74,7 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 data_segs_out;
 	u32 srtt_us;
 	u32 mdev_us;
 	u32 app_limited;
@@ -172,26 +173,62 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 		return (type *)(void *)tp->inet_conn.icsk_ca_priv;                                             \
 	}
 
-/* The loader may change these before it loads the object; after that they are constants to the verifier. */
-#ifdef BP_PARAMETERS
+/*
+ * What the loader may change before it loads the object; after that they are constants to the verifier. The loader
+ * (crates/kernel) writes this section as 32-bit numbers in this order.
+ */
+#ifndef BP_PARAMETERS
+#define BP_PARAMETERS(PARAMETER)
+#endif
+#define BP_PARAMETER_MEMBER(name, initial, least, most, about) u32 name;
+#define BP_PARAMETER_INITIAL(name, initial, least, most, about) .name = initial,
 #define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
-	const volatile u32 parameter_##name = initial;                                                         \
 	static inline u32 name(const struct bp_tcp *tp)                                                        \
 	{                                                                                                      \
-		return parameter_##name;                                                                       \
+		return bp_settings.name;                                                                       \
 	}
+const volatile struct {
+	u32 initial_window;   /* segments; 0: the kernel's own */
+	u32 initial_ssthresh; /* segments; 0: the kernel's own */
+	BP_PARAMETERS(BP_PARAMETER_MEMBER)
+} bp_settings SEC(".rodata.settings") = {BP_PARAMETERS(BP_PARAMETER_INITIAL)};
 BP_PARAMETERS(BP_PARAMETER_VALUE)
-#endif
+
+/*
+ * A scenario's initial window and threshold, set when the connection is established and before the variant's own
+ * init, as the engine's endpoint does. A variant chosen for a connection that has sent data starts from what it
+ * finds.
+ */
+static inline void bp_start(struct bp_tcp *tp)
+{
+	u32 window = bp_settings.initial_window;
+
+	if (tp->data_segs_out)
+		return;
+	if (window)
+		tp->snd_cwnd = window < tp->snd_cwnd_clamp ? window : tp->snd_cwnd_clamp;
+	if (bp_settings.initial_ssthresh)
+		tp->snd_ssthresh = bp_settings.initial_ssthresh;
+}
 
 #define BP_OP(type, operation, ...) BP_OP_##operation(type, operation, __VA_ARGS__)
 #define BP_OP_PLAIN(type, operation, ...) SEC("struct_ops/" #operation) type BPF_PROG(op_##operation, __VA_ARGS__)
-#define BP_OP_init BP_OP_PLAIN
 #define BP_OP_ssthresh BP_OP_PLAIN
 #define BP_OP_cong_avoid BP_OP_PLAIN
 #define BP_OP_set_state BP_OP_PLAIN
 #define BP_OP_cwnd_event BP_OP_PLAIN
 #define BP_OP_pkts_acked BP_OP_PLAIN
 #define BP_OP_undo_cwnd BP_OP_PLAIN
+
+/* A variant's init comes after bp_start; one without init has only that. */
+#define BP_OP_init(type, operation, tp_declaration)                                                            \
+	static __always_inline type bp_init(tp_declaration);                                                   \
+	SEC("struct_ops/init") type op_init(u64 *ctx)                                                          \
+	{                                                                                                      \
+		bp_start((struct bp_tcp *)ctx[0]);                                                             \
+		bp_init((struct bp_tcp *)ctx[0]);                                                              \
+	}                                                                                                      \
+	static __always_inline type bp_init(tp_declaration)
 
 /*
  * Linux 6.10 gave cong_control two more arguments before the sample. The version is a constant to the verifier, so
@@ -215,11 +252,17 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 
 /*
  * Section .struct_ops.link ties the registration to the loader, so a variant is gone when its loader ends, however
- * it ends.
+ * it ends. The loader may change the name, which is the last member. Of two values for `init` the last counts; "?"
+ * keeps the program of the other from being loaded.
  */
+#pragma clang diagnostic ignored "-Winitializer-overrides"
 #define BP_OPERATION(operation) .operation = (void *)op_##operation,
 #define BP_VARIANT(NAME, ABOUT, SOURCE, ...)                                                                   \
 	char _license[] SEC("license") = "Dual MIT/GPL";                                                       \
+	SEC("?struct_ops/init") void op_start(u64 *ctx)                                                        \
+	{                                                                                                      \
+		bp_start((struct bp_tcp *)ctx[0]);                                                             \
+	}                                                                                                      \
 	SEC(".struct_ops.link")                                                                                \
-	struct tcp_congestion_ops bp_##NAME = {                                                                \
+	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start,                                       \
 		BP_EACH(BP_OPERATION, __VA_ARGS__).flags = BP_NON_RESTRICTED, .name = "bp_" #NAME};

@@ -110,11 +110,15 @@ pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
 ) -> Result<Box<dyn Congestion>, CongestionError> {
-    let variant = variants().iter().find(|variant| variant.name == name).ok_or_else(|| {
+    variant(name)?.create(parameters)
+}
+
+/// The variant called `name`.
+pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
+    variants().iter().find(|variant| variant.name == name).ok_or_else(|| {
         let known: Vec<_> = variants().iter().map(|variant| variant.name).collect();
         CongestionError::UnknownVariant { name: name.to_owned(), nearest: nearest(name, &known), known }
-    })?;
-    variant.create(parameters)
+    })
 }
 
 impl Variant {
@@ -130,11 +134,15 @@ impl Variant {
         &'static self,
         parameters: &BTreeMap<String, i64>,
     ) -> Result<Box<dyn Congestion>, CongestionError> {
-        Ok(Box::new(Control::new(self.name, self.raw, self.values(parameters)?)))
+        let mut values = [0; MAX_PARAMETERS];
+        for (place, value) in values.iter_mut().zip(self.values(parameters)?) {
+            *place = value;
+        }
+        Ok(Box::new(Control::new(self.name, self.raw, values)))
     }
 
-    /// The values of all parameters, in the order of their declaration.
-    fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<[u32; MAX_PARAMETERS], CongestionError> {
+    /// The values of all parameters, in the order of their declaration: those given, and the defaults of the others.
+    pub fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<Vec<u32>, CongestionError> {
         if let Some(name) = parameters.keys().find(|name| self.parameters.iter().all(|p| p.name != *name)) {
             let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
             let nearest = nearest(name, &known);
@@ -145,15 +153,16 @@ impl Variant {
                 known,
             });
         }
-        let mut values = [0; MAX_PARAMETERS];
-        for (value, parameter) in values.iter_mut().zip(&self.parameters) {
-            let given = parameters.get(parameter.name).copied().unwrap_or(parameter.default);
-            let &Parameter { name, min, max, .. } = parameter;
-            *value = u32::try_from(given).ok().filter(|_| (min..=max).contains(&given)).ok_or(
-                CongestionError::OutOfRange { variant: self.name, parameter: name, value: given, min, max },
-            )?;
-        }
-        Ok(values)
+        self.parameters
+            .iter()
+            .map(|parameter| {
+                let &Parameter { name, min, max, default, .. } = parameter;
+                let value = parameters.get(name).copied().unwrap_or(default);
+                u32::try_from(value).ok().filter(|_| (min..=max).contains(&value)).ok_or(
+                    CongestionError::OutOfRange { variant: self.name, parameter: name, value, min, max },
+                )
+            })
+            .collect()
     }
 }
 
