@@ -1,0 +1,114 @@
+//! Whether BPF can be used here, found out by trying; only when it cannot, why.
+
+use std::{fs, io};
+
+use crate::{bpf, congestion, log};
+
+/// Why BPF cannot be used. The text is a sentence with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Unavailable {
+    /// It was not compiled in.
+    #[error(
+        "this bentpipe was built without BPF, as the headers of libelf and zlib were not there; install libelf-dev, \
+         zlib1g-dev, pkg-config and make (Debian's names), then build again"
+    )]
+    NotBuilt,
+    /// The process may not.
+    #[error(
+        "BPF needs {}, which this process lacks; run as root, or give the program these capabilities", .0.join(", ")
+    )]
+    Capabilities(Vec<&'static str>),
+    /// The process is root only in a user namespace.
+    #[error("the kernel refuses BPF in a user namespace (rootless containers have one); run as the machine's root")]
+    UserNamespace,
+    /// No BTF.
+    #[error(
+        "this kernel does not show its types (/sys/kernel/btf/vmlinux is missing), which BPF programs are fitted to; \
+         mount /sys, or use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are"
+    )]
+    NoTypes,
+    /// The kernel is too old.
+    #[error("congestion controls by BPF need Linux 6.4, and this is {0}; use a newer kernel")]
+    Kernel(String),
+    /// Everything seems right, yet the kernel refuses; a seccomp filter or a security module may be why.
+    #[error(
+        "the kernel refuses BPF though this process has the capabilities: {0} (in a container: allow bpf() in its \
+         seccomp profile; with lockdown: see /sys/kernel/security/lockdown)"
+    )]
+    Refused(#[source] io::Error),
+}
+
+/// Whether the kernel takes congestion controls from this process and lets it log connections. Loads one of each for
+/// the answer, which takes some milliseconds, and keeps none.
+pub fn available() -> Result<(), Unavailable> {
+    if !bpf::IS_BUILT {
+        return Err(Unavailable::NotBuilt);
+    }
+    congestion::attempt().and_then(|()| log::attempt()).map_err(reason)
+}
+
+/// Looks for the cause of a refusal.
+fn reason(refusal: io::Error) -> Unavailable {
+    if let Some(missing) = missing_capabilities() {
+        return Unavailable::Capabilities(missing);
+    }
+    if fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !is_whole_range(&map)) {
+        return Unavailable::UserNamespace;
+    }
+    if !fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) {
+        return Unavailable::NoTypes;
+    }
+    match fs::read_to_string("/proc/sys/kernel/osrelease") {
+        Ok(release) if is_before_6_4(&release) => Unavailable::Kernel(release.trim().to_owned()),
+        _ => Unavailable::Refused(refusal),
+    }
+}
+
+/// The capabilities that are needed and not there. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
+fn missing_capabilities() -> Option<Vec<&'static str>> {
+    const SYS_ADMIN: u64 = 1 << 21;
+    const NEEDED: [(&str, u64); 3] =
+        [("CAP_BPF", 1 << 39 | SYS_ADMIN), ("CAP_PERFMON", 1 << 38 | SYS_ADMIN), ("CAP_NET_ADMIN", 1 << 12)];
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let effective = u64::from_str_radix(effective.trim(), 16).ok()?;
+    let missing: Vec<_> =
+        NEEDED.iter().filter(|(_, any)| effective & any == 0).map(|(name, _)| *name).collect();
+    (!missing.is_empty()).then_some(missing)
+}
+
+/// Whether a user namespace's map (user_namespaces(7)) is that of the machine's own.
+fn is_whole_range(map: &str) -> bool {
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+fn is_before_6_4(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => (major, minor) < (6, 4),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_and_maps_are_read() {
+        assert!(is_before_6_4("6.1.0-18-amd64\n"));
+        assert!(is_before_6_4("5.15.0"));
+        assert!(!is_before_6_4("6.4.0"));
+        assert!(!is_before_6_4("6.18.44-fc-v595\n"));
+        assert!(!is_before_6_4("7.0"));
+        assert!(is_whole_range("         0          0 4294967295\n"));
+        assert!(!is_whole_range("         0       1000          1\n"));
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    #[test]
+    fn without_the_feature_the_answer_says_how_to_get_it() {
+        let said = available().unwrap_err().to_string();
+        assert!(said.contains("libelf-dev") && said.contains("build again"), "{said}");
+    }
+}

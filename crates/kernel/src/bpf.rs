@@ -1,0 +1,229 @@
+//! The calls to libbpf: loads objects, writes their settings, attaches them, reads the ring.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::time::Duration;
+
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel,
+    RingBuffer, RingBufferBuilder,
+};
+
+use crate::event::RECORD;
+
+/// Whether BPF is built in.
+pub const IS_BUILT: bool = true;
+
+/// The section of constants that the objects let a loader write.
+const SETTINGS: &str = ".rodata.settings";
+
+/// Bytes of a congestion control's name, which is the last member of its structure.
+const NAME: usize = 16;
+
+/// Most records that are taken out of the ring at once.
+const AT_ONCE: usize = 4096;
+
+/// The program of bpf/log.c that is attached to a function of the kernel, which not every kernel allows.
+const CLOSING: &str = "segment_while_closing";
+
+/// A congestion control in the kernel, until dropped: its link is a file descriptor, which goes with the process.
+#[derive(Debug)]
+pub struct CongestionControl {
+    _link: Link,
+}
+
+/// The tracing program in the kernel, until dropped.
+#[derive(Debug)]
+pub struct Tracer {
+    ring: RingBuffer<'static>,
+    /// What the ring's callback took out of it: records end to end.
+    taken: Arc<Mutex<Vec<u8>>>,
+    _links: Vec<Link>,
+    sees_closing: bool,
+    object: Object,
+}
+
+/// Loads a congestion control without registering it.
+pub fn try_congestion(object: &[u8]) -> io::Result<()> {
+    listening(|| open(object, "bentpipe_try")?.load().map(drop))
+}
+
+/// Loads the tracing program without attaching it.
+pub fn try_tracer(object: &[u8]) -> io::Result<()> {
+    listening(|| load_tracer(object, &[], None).map(drop))
+}
+
+impl CongestionControl {
+    /// Registers the object's congestion control as `name`, with `settings` as the first words of its constants.
+    pub fn register(object: &[u8], name: &str, settings: &[u32]) -> io::Result<CongestionControl> {
+        listening(|| {
+            let mut open = open(object, name)?;
+            write_settings(&mut open, settings);
+            rename(&mut open, name);
+            let mut loaded = open.load()?;
+            let mut control = loaded
+                .maps_mut()
+                .find(|map| map.map_type() == MapType::StructOps)
+                .expect("BP_VARIANT defines one");
+            // The link keeps what it needs of the object.
+            Ok(CongestionControl { _link: control.attach_struct_ops()? })
+        })
+    }
+}
+
+impl Tracer {
+    /// Starts to record the connections of `namespaces`, inode number and tag of each, into a ring of `ring_bytes`.
+    pub fn start(object: &[u8], namespaces: &[(u32, u32)], ring_bytes: u32) -> io::Result<Tracer> {
+        listening(|| {
+            let object = load_tracer(object, namespaces, Some(ring_bytes))?;
+            let taken = Arc::new(Mutex::new(Vec::new()));
+            let into = Arc::clone(&taken);
+            let map = object.maps().find(|map| map.name() == "ring").expect("log.c defines it");
+            let mut builder = RingBufferBuilder::new();
+            builder.add(&map, move |record| {
+                let mut taken = into.lock().unwrap_or_else(PoisonError::into_inner);
+                taken.extend_from_slice(record);
+                // A negative number ends the reading, after this record.
+                if taken.len() < AT_ONCE * RECORD {
+                    0
+                } else {
+                    -1
+                }
+            })?;
+            let ring = builder.build()?;
+
+            let mut links = Vec::new();
+            let mut sees_closing = false;
+            for program in object.progs_mut() {
+                match program.attach() {
+                    Ok(link) => {
+                        sees_closing |= program.name() == CLOSING;
+                        links.push(link);
+                    }
+                    Err(_) if program.name() == CLOSING => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(Tracer { ring, taken, _links: links, sees_closing, object })
+        })
+    }
+
+    /// Whether segments of connections that are closing are recorded.
+    pub fn sees_closing(&self) -> bool {
+        self.sees_closing
+    }
+
+    /// Waits for records, at most `timeout`, and hands on some of those there are.
+    pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        // Waits only when the ring is empty, and then for a wake-up (many records) or the end of the time.
+        let full = self.ring.poll_raw(timeout) == -1;
+        if !full {
+            self.ring.consume_raw();
+        }
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        for record in taken.chunks_exact(RECORD) {
+            each(record);
+        }
+        taken.clear();
+        Ok(())
+    }
+
+    /// Records that the ring had no room for.
+    pub fn lost(&self) -> io::Result<u64> {
+        listening(|| {
+            let map = self.object.maps().find(|map| map.name() == ".bss.lost").expect("log.c defines it");
+            let value =
+                map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)?.expect("an array has its first element");
+            Ok(u64::from_ne_bytes(value.try_into().expect("log.c says u64")))
+        })
+    }
+}
+
+fn open(object: &[u8], name: &str) -> libbpf_rs::Result<OpenObject> {
+    ObjectBuilder::default().name(name)?.open_memory(object)
+}
+
+/// Loads the tracing program, where the kernel refuses to have it in one of its functions without that part.
+fn load_tracer(
+    object: &[u8],
+    namespaces: &[(u32, u32)],
+    ring_bytes: Option<u32>,
+) -> libbpf_rs::Result<Object> {
+    let load = |closing: bool| {
+        let mut open = open(object, "bentpipe_log")?;
+        if let Some(bytes) = ring_bytes {
+            map(&mut open, "ring").set_max_entries(bytes)?;
+            write_settings(&mut open, &[bytes / 16]);
+        }
+        if !closing {
+            let mut programs = open.progs_mut();
+            programs.find(|program| program.name() == CLOSING).expect("log.c defines it").set_autoload(false);
+        }
+        open.load()
+    };
+    let object = load(true).or_else(|_| load(false))?;
+    let map = object.maps().find(|map| map.name() == "namespaces").expect("log.c defines it");
+    for (inode, tag) in namespaces {
+        map.update(&inode.to_ne_bytes(), &tag.to_ne_bytes(), MapFlags::ANY)?;
+    }
+    Ok(object)
+}
+
+fn map<'a>(object: &'a mut OpenObject, name: &str) -> OpenMapMut<'a> {
+    object.maps_mut().find(|map| map.name() == name).expect("our objects define the maps that we use")
+}
+
+/// Writes the first words of an object's settings.
+fn write_settings(object: &mut OpenObject, settings: &[u32]) {
+    let mut map = map(object, SETTINGS);
+    let words = map.initial_value_mut().expect("a section of constants has a value").chunks_exact_mut(4);
+    assert!(words.len() >= settings.len(), "the object has a setting for each parameter of its C file");
+    for (word, setting) in words.zip(settings) {
+        word.copy_from_slice(&setting.to_ne_bytes());
+    }
+}
+
+/// Writes the name under which a congestion control is registered.
+fn rename(object: &mut OpenObject, name: &str) {
+    let mut control =
+        object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("BP_VARIANT defines one");
+    let value = control.initial_value_mut().expect("it is the structure in the object");
+    let place = value.len() - NAME;
+    let bytes = &mut value[place..];
+    assert!(
+        bytes.starts_with(b"bp_") && name.len() < NAME,
+        "the name is the structure's last member, and fits"
+    );
+    bytes.fill(0);
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+}
+
+thread_local! {
+    /// What libbpf has said to this thread during the present call.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Calls libbpf; what it says goes into the error, not to standard error.
+fn listening<T>(call: impl FnOnce() -> libbpf_rs::Result<T>) -> io::Result<T> {
+    /// Of what libbpf says, the end tells most.
+    const LINES: usize = 6;
+    static LISTEN: Once = Once::new();
+    LISTEN.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+            SAID.with_borrow_mut(|said| said.push_str(&text));
+        })));
+    });
+    SAID.with_borrow_mut(String::clear);
+    call().map_err(|error| {
+        let kind = match error.kind() {
+            ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
+            ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+            _ => io::ErrorKind::Other,
+        };
+        let said = SAID.take();
+        let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let end = lines[lines.len().saturating_sub(LINES)..].join("; ");
+        io::Error::new(kind, if end.is_empty() { format!("{error:#}") } else { format!("{error:#} ({end})") })
+    })
+}

@@ -1,0 +1,190 @@
+//! bentpipe's congestion controls in the kernel.
+//!
+//! Each is a BPF object that `scripts/bpf` made of a C file in `congestion/`. Its parameters and the start of a
+//! connection are constants of the object, written before it is loaded, so every registration is a congestion control
+//! of its own, under a name of its own: several sets of parameters, and several emulations, are there at once.
+
+use std::collections::BTreeMap;
+use std::{fs, io};
+
+use bentpipe_congestion::CongestionError;
+
+use crate::bpf::{self, CongestionControl};
+use crate::{available, Unavailable};
+
+include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the zero that ends it).
+const LONGEST_NAME: usize = 15;
+
+/// How a connection starts. What is not given is the kernel's choice: 10 segments (or the route's `initcwnd`), and no
+/// threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Congestion window, in segments: 1 to 1 000 000.
+    pub initial_window: Option<u32>,
+    /// Slow-start threshold, in segments: 2 to 1 000 000 000.
+    pub initial_ssthresh: Option<u32>,
+}
+
+/// A congestion control that the kernel has until this value is dropped or the process ends. Connections that use it
+/// keep it to their end; new ones can no longer choose it.
+#[derive(Debug)]
+pub struct Registered {
+    name: String,
+    _control: CongestionControl,
+}
+
+/// Why a congestion control cannot be registered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such variant, or its parameters are wrong.
+    #[error(transparent)]
+    Choice(#[from] CongestionError),
+    /// The start is not one that a connection can have.
+    #[error("{key} is {value} segments; allowed is {min} to {max}")]
+    Start {
+        /// `initial_window` or `initial_ssthresh`.
+        key: &'static str,
+        /// The value given.
+        value: u32,
+        /// The smallest value allowed.
+        min: u32,
+        /// The largest value allowed.
+        max: u32,
+    },
+    /// The C file is there, its BPF object not.
+    #[error("congestion/{0}.c has not been compiled for the kernel; run scripts/bpf and build again")]
+    NoObject(&'static str),
+    /// BPF cannot be used here.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// BPF can be used, but the kernel refused this.
+    #[error("the kernel refuses the congestion control {name}: {source}")]
+    Refused {
+        /// The name under which it was to be registered.
+        name: String,
+        /// The kernel's error, with what libbpf said.
+        source: io::Error,
+    },
+}
+
+/// The variants that there are as BPF objects, in alphabetical order.
+pub fn list() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|(name, _)| *name)
+}
+
+/// Gives the kernel the congestion control `variant`, with `parameters` in the place of its defaults and with `start`
+/// for every connection that chooses it before it sends data.
+///
+/// Every process may then choose it by its [`name`](Registered::name), in every network namespace, with
+/// setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl `net.ipv4.tcp_congestion_control`.
+pub fn register(
+    variant: &str,
+    parameters: &BTreeMap<String, i64>,
+    start: &Start,
+) -> Result<Registered, Error> {
+    let variant = bentpipe_congestion::variant(variant)?;
+    let mut settings = start.settings()?;
+    settings.extend(variant.values(parameters)?);
+    let object = object(variant.name).ok_or(Error::NoObject(variant.name))?;
+
+    // A congestion control's name is the machine's, not a namespace's. Another process may take one between the look
+    // and the try, so the kernel's answer decides.
+    let taken = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    for name in names(variant.name).filter(|name| taken.split_whitespace().all(|other| other != name)) {
+        match CongestionControl::register(object, &name, &settings) {
+            Ok(control) => return Ok(Registered { name, _control: control }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => {
+                available()?;
+                return Err(Error::Refused { name, source });
+            }
+        }
+    }
+    unreachable!("there are more names than the kernel has room for congestion controls")
+}
+
+impl Registered {
+    /// The name by which sockets choose it: `bp_vegas`, or with a number when that is taken, `bp_vegas_2`; at most 15
+    /// characters.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Start {
+    /// The first words of the object's settings (congestion/home/kernel.h); 0 is "not given".
+    fn settings(&self) -> Result<Vec<u32>, Error> {
+        let ranges = [
+            ("initial_window", self.initial_window, 1, 1_000_000),
+            ("initial_ssthresh", self.initial_ssthresh, 2, 1_000_000_000),
+        ];
+        ranges
+            .into_iter()
+            .map(|(key, value, min, max)| match value {
+                None => Ok(0),
+                Some(value) if (min..=max).contains(&value) => Ok(value),
+                Some(value) => Err(Error::Start { key, value, min, max }),
+            })
+            .collect()
+    }
+}
+
+/// Whether the kernel takes congestion controls from this process: loads one, without registering it.
+pub(crate) fn attempt() -> io::Result<()> {
+    bpf::try_congestion(OBJECTS[0].1)
+}
+
+fn object(name: &str) -> Option<&'static [u8]> {
+    OBJECTS.iter().find(|(other, _)| *other == name).map(|(_, object)| *object)
+}
+
+/// The names to try, in order.
+fn names(variant: &'static str) -> impl Iterator<Item = String> {
+    (1_u32..).map(move |number| {
+        let suffix = if number == 1 { String::new() } else { format!("_{number}") };
+        let name: String = format!("bp_{variant}").chars().take(LONGEST_NAME - suffix.len()).collect();
+        name + &suffix
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_has_an_object() {
+        let variants: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
+        assert_eq!(list().collect::<Vec<_>>(), variants);
+    }
+
+    #[test]
+    fn names_are_ours_distinct_and_short_enough() {
+        let first: Vec<_> = names("vegas").take(3).collect();
+        assert_eq!(first, ["bp_vegas", "bp_vegas_2", "bp_vegas_3"]);
+        let long: Vec<_> = names("a_very_long_name").take(100).collect();
+        assert_eq!(
+            (&*long[0], &*long[1], &*long[99]),
+            ("bp_a_very_long_", "bp_a_very_lon_2", "bp_a_very_l_100")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let none = BTreeMap::new();
+        let say = |variant: &str, parameters, start: &Start| {
+            register(variant, parameters, start).unwrap_err().to_string()
+        };
+        assert!(say("vega", &none, &Start::default()).contains("is \"vegas\" meant?"));
+        let alpha = BTreeMap::from([("alpha".to_owned(), 0)]);
+        assert_eq!(
+            say("vegas", &alpha, &Start::default()),
+            "vegas's parameter alpha is 0; allowed is 1 to 65535"
+        );
+        let start = Start { initial_window: Some(0), ..Start::default() };
+        assert_eq!(say("reno", &none, &start), "initial_window is 0 segments; allowed is 1 to 1000000");
+        let start = Start { initial_ssthresh: Some(1), ..Start::default() };
+        assert_eq!(say("reno", &none, &start), "initial_ssthresh is 1 segments; allowed is 2 to 1000000000");
+    }
+}

@@ -1,0 +1,192 @@
+//! What the tracing program records, as bpf/log.c writes it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Bytes of `struct record` in bpf/log.c.
+pub(crate) const RECORD: usize = 160;
+
+/// Linux' AF_INET.
+const AF_INET: u16 = 2;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A segment came while something was unacknowledged; it is not yet acted upon.
+    Ack,
+    /// A segment was sent again, and is counted.
+    Retransmit,
+    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss. After a time-out that is
+    /// 4, also when it was 4 before; window and threshold are those of the new state already.
+    State(u8),
+    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2 SYN-SENT, 4
+    /// FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
+    Phase(u8),
+}
+
+/// A connection at the moment at which something happens to it. Names and units are those of Linux' `struct tcp_sock`
+/// and `inet_connection_sock`, except where a unit is in the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// CLOCK_MONOTONIC, nanoseconds.
+    pub time: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// The socket, by the number that getsockopt(SO_COOKIE) gives; never used twice while the machine is up.
+    pub socket: u64,
+    /// Inode number of the socket's network namespace.
+    pub namespace: u32,
+    /// The number that was given for the namespace.
+    pub tag: u32,
+    /// This end. The port is 0 before the socket has one, and again when it is closed.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// The connection's own state, numbered as in [`Kind::Phase`].
+    pub phase: u8,
+    /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    pub ca_state: u8,
+    /// Congestion window, segments.
+    pub snd_cwnd: u32,
+    /// Slow-start threshold, segments; 0x7fffffff while there is none.
+    pub snd_ssthresh: u32,
+    /// Smoothed round-trip time, eighths of a microsecond; 0 before the first sample.
+    pub srtt_us: u32,
+    /// Mean deviation of the round-trip time, quarters of a microsecond.
+    pub mdev_us: u32,
+    /// What the time-out adds to the smoothed round-trip time, microseconds: at least the least time-out.
+    pub rttvar_us: u32,
+    /// Round-trip time of the segment sent last among those delivered so far, microseconds (`rack.rtt_us`); it also
+    /// takes segments that were sent again, so it is not always a sample of `srtt_us`.
+    pub rtt_us: u32,
+    /// Retransmission time-out, back-off included, microseconds; a multiple of the kernel's tick.
+    pub rto_us: u64,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: u32,
+    /// Segments taken to be in the network (Linux' tcp_packets_in_flight).
+    pub in_flight: u32,
+    /// First unacknowledged sequence number.
+    pub snd_una: u32,
+    /// Next sequence number to be sent.
+    pub snd_nxt: u32,
+    /// Sequence number that the application's next byte gets; after the FIN, the one that follows it.
+    pub write_seq: u32,
+    /// Sequence numbers acknowledged: payload, FIN and, at the end that opened the connection, SYN.
+    pub bytes_acked: u64,
+    /// Payload sent, what was sent again included.
+    pub bytes_sent: u64,
+    /// Payload sent again.
+    pub bytes_retrans: u64,
+    /// Segments delivered, by cumulative or selective acknowledgment.
+    pub delivered: u32,
+    /// Segments ever taken for lost.
+    pub lost: u32,
+    /// Segments sent again, SYN included.
+    pub total_retrans: u32,
+    /// Time-outs, SYN's included, modulo 2^16; absent before Linux 6.7.
+    pub total_rto: Option<u32>,
+}
+
+impl Event {
+    /// Reads a record. `tick` is the kernel's, nanoseconds.
+    pub(crate) fn read(record: &[u8], tick: u64) -> Event {
+        let mut fields = Fields(record);
+        let time = fields.u64();
+        let socket = fields.u64();
+        let bytes_acked = fields.u64();
+        let bytes_sent = fields.u64();
+        let bytes_retrans = fields.u64();
+        let namespace = fields.u32();
+        let tag = fields.u32();
+        let snd_una = fields.u32();
+        let snd_nxt = fields.u32();
+        let write_seq = fields.u32();
+        let snd_cwnd = fields.u32();
+        let snd_ssthresh = fields.u32();
+        let srtt_us = fields.u32();
+        let mdev_us = fields.u32();
+        let rttvar_us = fields.u32();
+        let rtt_us = fields.u32();
+        let rto = fields.u32();
+        let packets_out = fields.u32();
+        let in_flight = fields.u32();
+        let delivered = fields.u32();
+        let lost = fields.u32();
+        let total_retrans = fields.u32();
+        let total_rto = fields.u32();
+        let family = fields.u16();
+        let local_port = fields.u16();
+        let remote_port = u16::from_be_bytes(fields.take());
+        let [kind, ca_state, phase, next] = fields.take();
+        let _unused: [u8; 6] = fields.take();
+        let local = address(family, fields.take());
+        let remote = address(family, fields.take());
+        Event {
+            time,
+            kind: match kind {
+                0 => Kind::Ack,
+                1 => Kind::Retransmit,
+                2 => Kind::State(next),
+                _ => Kind::Phase(next),
+            },
+            socket,
+            namespace,
+            tag,
+            local: SocketAddr::new(local, local_port),
+            remote: SocketAddr::new(remote, remote_port),
+            phase,
+            ca_state,
+            snd_cwnd,
+            snd_ssthresh,
+            srtt_us,
+            mdev_us,
+            rttvar_us,
+            rtt_us,
+            rto_us: u64::from(rto) * tick / 1000,
+            packets_out,
+            in_flight,
+            snd_una,
+            snd_nxt,
+            write_seq,
+            bytes_acked,
+            bytes_sent,
+            bytes_retrans,
+            delivered,
+            lost,
+            total_retrans,
+            total_rto: (total_rto != u32::MAX).then_some(total_rto),
+        }
+    }
+}
+
+/// The fields of a record that are still to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (field, rest) = self.0.split_first_chunk().expect("a record has RECORD bytes");
+        self.0 = rest;
+        *field
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_ne_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_ne_bytes(self.take())
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_ne_bytes(self.take())
+    }
+}
+
+fn address(family: u16, bytes: [u8; 16]) -> IpAddr {
+    if family == AF_INET {
+        let [a, b, c, d, ..] = bytes;
+        Ipv4Addr::new(a, b, c, d).into()
+    } else {
+        // An IPv4 connection of an IPv6 socket has a mapped address.
+        Ipv6Addr::from(bytes).to_canonical()
+    }
+}

@@ -1,0 +1,27 @@
+//! What the emulator asks of the running Linux kernel's TCP by BPF.
+//!
+//! - [`register`] gives the kernel one of bentpipe's congestion controls, the same C file that drives simulated
+//!   connections, until the value it returns is dropped or the process ends, however it ends.
+//! - [`Log`] tells what the kernel's connections do, event by event; [`Rows`] makes of it the rows that the simulation
+//!   writes to its trace `tcp`.
+//! - [`available`] says whether the kernel lets this process do so, and if not, what to do about it.
+//!
+//! Needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the machine's own user namespace, and
+//! Linux 6.4 with its type information (BTF), which distributions have.
+
+mod available;
+#[cfg(feature = "bpf")]
+mod bpf;
+#[cfg(not(feature = "bpf"))]
+#[path = "without.rs"]
+mod bpf;
+mod congestion;
+mod event;
+mod log;
+mod rows;
+
+pub use available::{available, Unavailable};
+pub use congestion::{list, register, Error, Registered, Start};
+pub use event::{Event, Kind};
+pub use log::{Log, LogError, Namespace};
+pub use rows::{Row, Rows};

@@ -1,0 +1,107 @@
+//! The log of the kernel's connections: what the tracing program (bpf/log.c) records, read from its ring.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::time::{clock_getres, ClockId};
+
+use crate::bpf::{self, Tracer};
+use crate::event::RECORD;
+use crate::{available, Event, Unavailable};
+
+static OBJECT: &[u8] = include_bytes!("../objects/log.o");
+
+/// Bytes of the ring: 100 000 events.
+const RING: u32 = 1 << 24;
+
+/// The smallest and the largest ring that can be asked for: a page of every architecture, and what a machine can spare.
+const RINGS: (u32, u32) = (1 << 16, 1 << 30);
+
+/// A network namespace whose connections are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    /// The inode number of its file (`/proc/PID/ns/net`).
+    pub inode: u32,
+    /// A number that its events carry.
+    pub tag: u32,
+}
+
+/// A running log; it ends when dropped, and with the process.
+#[derive(Debug)]
+pub struct Log {
+    tracer: Tracer,
+    tick: u64,
+}
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// BPF cannot be used here.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// BPF can be used, but the kernel refused this.
+    #[error("the kernel refuses the log of its connections: {0}")]
+    Refused(#[source] io::Error),
+    /// A running log could not be read.
+    #[error("the log of the kernel's connections cannot be read: {0}")]
+    Read(#[source] io::Error),
+}
+
+impl Log {
+    /// Starts to log the connections of some network namespaces, at most 4096. Only events from now on are seen.
+    pub fn start(namespaces: &[Namespace]) -> Result<Log, LogError> {
+        Log::with_ring(namespaces, RING)
+    }
+
+    /// The same with a ring of at least `bytes`: 64 KiB to 1 GiB. An event takes 168 bytes.
+    pub fn with_ring(namespaces: &[Namespace], bytes: u32) -> Result<Log, LogError> {
+        let bytes = bytes.clamp(RINGS.0, RINGS.1).next_power_of_two();
+        let namespaces: Vec<_> =
+            namespaces.iter().map(|namespace| (namespace.inode, namespace.tag)).collect();
+        match Tracer::start(OBJECT, &namespaces, bytes) {
+            Ok(tracer) => Ok(Log { tracer, tick: tick() }),
+            Err(error) => {
+                available()?;
+                Err(LogError::Refused(error))
+            }
+        }
+    }
+
+    /// Hands some of the waiting events to `each`, in the order in which they happened on each processor, and says how
+    /// many. Waits at most `timeout` when there are none: less when many come at once, but not for the first.
+    pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&Event)) -> Result<usize, LogError> {
+        let mut count = 0;
+        let tick = self.tick;
+        let mut read = |record: &[u8]| {
+            count += 1;
+            each(&Event::read(record, tick));
+        };
+        self.tracer.poll(timeout, &mut read).map_err(LogError::Read)?;
+        Ok(count)
+    }
+
+    /// Events that the ring had no room for, as it was not read often enough.
+    pub fn lost(&self) -> Result<u64, LogError> {
+        self.tracer.lost().map_err(LogError::Read)
+    }
+
+    /// Whether the kernel shows segments of connections that are closing. Where it lets no program into its functions
+    /// (it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS), acknowledgments that come after a FIN are not in the log.
+    /// A sender that waits until all is acknowledged before it closes loses none.
+    pub fn sees_closing(&self) -> bool {
+        self.tracer.sees_closing()
+    }
+}
+
+/// Whether the kernel takes the log from this process: loads it, without attaching it.
+pub(crate) fn attempt() -> io::Result<()> {
+    bpf::try_tracer(OBJECT)
+}
+
+/// The kernel's tick, nanoseconds: the resolution of its coarse clocks is one.
+fn tick() -> u64 {
+    u64::try_from(clock_getres(ClockId::MonotonicCoarse).tv_nsec).expect("less than a second")
+}
+
+const _: () =
+    assert!(RECORD == 160, "with_ring says how much an event takes, 8 bytes for the ring's own use included");

@@ -1,0 +1,47 @@
+//! In the place of `bpf.rs` where this crate is built without its feature `bpf`: nothing can be done.
+
+use std::io;
+use std::time::Duration;
+
+/// Whether BPF is built in.
+pub const IS_BUILT: bool = false;
+
+/// A congestion control in the kernel: there is none.
+#[derive(Debug)]
+pub enum CongestionControl {}
+
+/// The tracing program in the kernel: there is none.
+#[derive(Debug)]
+pub enum Tracer {}
+
+pub fn try_congestion(_object: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn try_tracer(_object: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+impl CongestionControl {
+    pub fn register(_object: &[u8], _name: &str, _settings: &[u32]) -> io::Result<CongestionControl> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Tracer {
+    pub fn start(_object: &[u8], _namespaces: &[(u32, u32)], _ring_bytes: u32) -> io::Result<Tracer> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn sees_closing(&self) -> bool {
+        match *self {}
+    }
+
+    pub fn poll(&mut self, _timeout: Duration, _each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn lost(&self) -> io::Result<u64> {
+        match *self {}
+    }
+}

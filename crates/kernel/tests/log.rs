@@ -1,0 +1,207 @@
+//! The log of the running kernel's connections, held against what the kernel itself says of them (TCP_INFO).
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_kernel::{register, Event, Kind, Log, Namespace, Row, Rows, Start};
+use common::{
+    connection, cookie, in_namespace, lose, lose_no_more, namespace, skips, transfer, trickle, Info,
+};
+
+fn here(tag: u32) -> [Namespace; 1] {
+    [Namespace { inode: namespace(), tag }]
+}
+
+/// All events that wait.
+fn events(log: &mut Log) -> Vec<Event> {
+    let mut events = Vec::new();
+    while log.poll(Duration::ZERO, &mut |event| events.push(event.clone())).unwrap() > 0 {}
+    events
+}
+
+fn acks(events: &[Event]) -> usize {
+    events.iter().filter(|event| event.kind == Kind::Ack).count()
+}
+
+/// The rows of one connection.
+fn rows(events: &[Event], socket: u64) -> Vec<Row> {
+    let mut rows = Rows::new();
+    events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()
+}
+
+/// What TCP_INFO says now and the last row says then: the connection is closed after its last acknowledgment.
+fn assert_agree(row: &Row, info: &Info) {
+    assert_eq!(row.cwnd, info.snd_cwnd());
+    assert_eq!(row.ssthresh.unwrap_or(0x7fff_ffff), info.snd_ssthresh());
+    assert_eq!(row.retransmissions, info.total_retrans());
+    // TCP_INFO counts the SYN.
+    assert_eq!(row.acknowledged, info.bytes_acked() - 1);
+    assert_eq!(row.sent, info.bytes_sent() - info.bytes_retrans());
+    assert_eq!(row.srtt.unwrap() as u32, info.rtt());
+    assert_eq!(row.rttvar.unwrap() as u32, info.rttvar());
+    assert_eq!(row.rto, u64::from(info.rto()));
+    assert_eq!(row.inflight, 0);
+}
+
+#[test]
+fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
+    if skips("an event for every acknowledgment") {
+        return;
+    }
+    in_namespace(|| {
+        let mut log = Log::start(&here(7)).unwrap();
+        let (mut client, mut server) = connection("reno", None);
+        trickle(&mut client, &mut server, 5000);
+        let info = Info::of(&client);
+        let (local, remote, socket) =
+            (client.local_addr().unwrap(), client.peer_addr().unwrap(), cookie(&client));
+        drop((client, server));
+        let events = events(&mut log);
+        assert!(events.iter().all(|event| event.namespace == namespace() && event.tag == 7));
+        assert!(events.windows(2).all(|pair| pair[0].time <= pair[1].time));
+        let sender: Vec<_> = events.iter().filter(|event| event.socket == socket).cloned().collect();
+        let mut ends = sender.iter().filter(|event| event.kind == Kind::Ack);
+        assert!(ends.all(|event| event.local == local && event.remote == remote));
+        // Of all segments that came, one was the SYN-ACK.
+        assert_eq!((acks(&sender), acks(&events)), (5000, 5000));
+        assert_eq!(info.segs_in(), 5001);
+        assert_agree(rows(&sender, socket).last().unwrap(), &info);
+        assert_eq!(log.lost().unwrap(), 0);
+    });
+}
+
+#[test]
+fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
+    if skips("losses and time-outs") {
+        return;
+    }
+    let reno =
+        register("reno", &BTreeMap::new(), &Start { initial_window: Some(4), ..Start::default() }).unwrap();
+    in_namespace(|| {
+        let mut log = Log::start(&here(0)).unwrap();
+        let (mut client, mut server) = connection(reno.name(), Some(1000));
+        transfer(&mut client, &mut server, 3_000_000);
+        lose(&server, u32::MAX / 50);
+        transfer(&mut client, &mut server, 3_000_000);
+        // Nothing passes until the first time-out.
+        lose(&server, u32::MAX);
+        let all = log_while(&mut log, &mut client, &mut server);
+        let info = Info::of(&client);
+        let socket = cookie(&client);
+        drop((client, server));
+        let all = [all, events(&mut log)].concat();
+
+        let rows = rows(&all, socket);
+        assert_agree(rows.last().unwrap(), &info);
+        assert!(rows.last().unwrap().retransmissions > 0);
+        assert!(rows.last().unwrap().timeouts > 0);
+        assert!(rows.iter().any(|row| row.ca_state == 3) && rows.iter().any(|row| row.ca_state == 4));
+        let counts = |row: &Row| (row.acknowledged, row.sent, row.retransmissions, row.timeouts);
+        for pair in rows.windows(2) {
+            let (a, b) = (counts(&pair[0]), counts(&pair[1]));
+            assert!(a.0 <= b.0 && a.1 <= b.1 && a.2 <= b.2 && a.3 <= b.3, "{pair:?}");
+        }
+        let first = all.iter().find(|event| event.kind == Kind::Ack).unwrap();
+        assert_eq!(first.snd_cwnd, 4, "the window that the congestion control was registered with");
+        let recoveries: Vec<_> = all.iter().filter(|event| event.kind == Kind::State(3)).collect();
+        assert!(!recoveries.is_empty());
+        for event in recoveries {
+            assert_eq!(event.snd_ssthresh, (event.snd_cwnd / 2).max(2), "RFC 5681, equation 4");
+        }
+        let after_a_time_out = rows.windows(2).find(|pair| pair[1].timeouts > pair[0].timeouts).unwrap();
+        assert_eq!((after_a_time_out[1].cwnd, after_a_time_out[1].rtt), (1, None));
+        assert!(after_a_time_out[1].rto >= 2 * after_a_time_out[0].rto);
+        // Every sample is one that the estimator can have had.
+        let samples: Vec<_> = rows.iter().filter_map(|row| row.rtt).collect();
+        assert!(samples.len() > 100 && samples.iter().all(|&rtt| rtt > 0 && rtt < 10_000_000));
+        assert_eq!(log.lost().unwrap(), 0);
+    });
+}
+
+/// Transfers over a path that loses everything until a time-out is in the log.
+fn log_while(log: &mut Log, client: &mut TcpStream, server: &mut TcpStream) -> Vec<Event> {
+    let witness = server.try_clone().unwrap();
+    thread::scope(|scope| {
+        let read = move || {
+            let mut all = Vec::new();
+            while !all.iter().any(|event: &Event| event.kind == Kind::State(4) && event.phase == 1) {
+                log.poll(Duration::from_millis(10), &mut |event| all.push(event.clone())).unwrap();
+            }
+            lose_no_more(&witness);
+            all
+        };
+        let reader = thread::Builder::new().spawn_scoped(scope, read).unwrap();
+        transfer(client, server, 100_000);
+        reader.join().unwrap()
+    })
+}
+
+#[test]
+fn other_namespaces_are_not_seen() {
+    if skips("other namespaces") {
+        return;
+    }
+    in_namespace(|| {
+        let mut log = Log::start(&here(0)).unwrap();
+        in_namespace(|| {
+            let (mut client, mut server) = connection("reno", None);
+            transfer(&mut client, &mut server, 100_000);
+        });
+        assert_eq!(events(&mut log), []);
+    });
+}
+
+#[test]
+fn of_a_million_events_none_is_lost() {
+    if skips("a million events") {
+        return;
+    }
+    in_namespace(|| {
+        let mut log = Log::start(&here(0)).unwrap();
+        const EVENTS: usize = 1_000_000;
+        let (mut client, mut server) = connection("reno", None);
+        let socket = cookie(&client);
+        let mut rows = Rows::new();
+        let mut last = None;
+        let mut acks = 0;
+        let mut take = |event: &Event| {
+            acks += usize::from(event.kind == Kind::Ack);
+            if let Some(row) = rows.add(event).filter(|row| row.socket == socket) {
+                last = Some(row);
+            }
+        };
+        thread::scope(|scope| {
+            let work = || trickle(&mut client, &mut server, EVENTS);
+            let worker = thread::Builder::new().spawn_scoped(scope, work).unwrap();
+            while !worker.is_finished() {
+                log.poll(Duration::from_millis(1), &mut take).unwrap();
+            }
+        });
+        let info = Info::of(&client);
+        drop((client, server));
+        while log.poll(Duration::ZERO, &mut take).unwrap() > 0 {}
+        assert_eq!(log.lost().unwrap(), 0);
+        assert_eq!((acks, info.segs_in()), (EVENTS, EVENTS as u32 + 1));
+        assert_agree(&last.unwrap(), &info);
+    });
+}
+
+#[test]
+fn a_ring_that_nobody_reads_says_how_much_it_lost() {
+    if skips("a ring that nobody reads") {
+        return;
+    }
+    in_namespace(|| {
+        let mut log = Log::with_ring(&here(0), 1 << 16).unwrap();
+        let (mut client, mut server) = connection("reno", None);
+        trickle(&mut client, &mut server, 5000);
+        let seen = events(&mut log);
+        let lost = log.lost().unwrap();
+        assert_eq!(seen.len(), (1 << 16) / 168, "the ring was full");
+        assert_eq!(acks(&seen) + lost as usize, 5000);
+    });
+}
