@@ -56,9 +56,7 @@ def simulate(
 class Network:
     """An emulated network: it lives until it is stopped or this process ends. Methods work without the GIL."""
 
-    def __init__(
-        self, source: str | None, text: str | None, overrides: list[str], options_json: str
-    ) -> None:
+    def __init__(self, source: str | None, text: str | None, overrides: list[str], options_json: str) -> None:
         """Make the hosts and let time begin.
 
         ``options_json`` is a JSON object with ``hosts`` (names of nodes; all when not given), ``mtu`` (bytes),
@@ -71,8 +69,8 @@ class Network:
         """Names of the hosts."""
 
     def describe(self) -> str:
-        """What others have to know to reach the hosts, as JSON: ``{"hosts": {NAME: {"ipv4", "ipv6", "namespace", "inode"}},
-        "scheduling", "interface", "switched_forwarding"}``."""
+        """What others have to know to reach the hosts, as JSON: ``hosts`` (by name: ``ipv4``, ``ipv6``, ``namespace``,
+        ``inode``), ``scheduling``, ``interface``, ``switched_forwarding``."""
 
     def run(
         self,
@@ -89,8 +87,8 @@ class Network:
         """
 
     def status(self) -> str:
-        """What the network says of itself at this moment, as JSON: ``time``, ``rows`` (table, entity, values), ``packets``,
-        ``lost``, ``late`` (s)."""
+        """What the network says of itself at this moment, as JSON: ``time``, ``rows`` (table, entity, values),
+        ``packets``, ``lost``, ``late`` (s)."""
 
     def stop(self) -> None:
         """End it."""

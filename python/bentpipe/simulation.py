@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -48,10 +49,21 @@ def simulate(
     """
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
+    options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    # As an override the seed is also in the resolved scenario, which then repeats the run.
+    replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    with guarded_progress(progress) as tell:
+        _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
+    return Run(folder)
+
+
+@contextmanager
+def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bool]]:
+    """What to tell the engine instead of ``progress``: an exception, Ctrl-C's too, must not pass through the engine,
+    which closes the folder first. It is raised at the end."""
     raised: BaseException | None = None
 
     def tell(fraction: float) -> bool:
-        # An exception, Ctrl-C's too, must not pass through the engine: it closes the folder first.
         nonlocal raised
         try:
             return progress is None or progress(fraction) is not False
@@ -59,13 +71,9 @@ def simulate(
             raised = error
             return False
 
-    options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    # As an override the seed is also in the resolved scenario, which then repeats the run.
-    replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
-    _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
+    yield tell
     if raised is not None:
         raise raised
-    return Run(folder)
 
 
 def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .common import Json, Out, Overrides, ScenarioFile, Seed
-from .stopping import Stop, stoppable
+from .progress import Bar
+from .stopping import stoppable
 
 if TYPE_CHECKING:
     from bentpipe.runs import Run
@@ -47,7 +48,7 @@ def simulate(
     folder = _folder_of_all(out, name) if vary else run_folder(out, lambda: name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
-    with stoppable() as stop, _Bar(stop) as bar:
+    with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
             runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
         else:
@@ -57,7 +58,7 @@ def simulate(
         from bentpipe.report import write_report
 
         page = write_report(runs, folder / "report.html", variations)
-    _tell(runs, variations, folder, page, json)
+    tell(runs, variations, folder, page, json)
     if stop.wanted:
         typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
         raise typer.Exit(stop.exit_code)
@@ -74,7 +75,8 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
     return folder
 
 
-def _tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
+def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
+    """Print the table of flows and where the results are."""
     from bentpipe.results import flow_results
     from bentpipe.variation import short_names, short_value
 
@@ -104,36 +106,3 @@ def _tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path
     typer.echo(f"results  {folder}")
     if page is not None:
         typer.echo(f"report   {page}")
-
-
-class _Bar:
-    """A progress bar on stderr, where that is a terminal."""
-
-    def __init__(self, stop: Stop) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        console = Console(stderr=True)
-        self._stop = stop
-        self._progress = Progress(
-            TextColumn("simulating"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:3.0f} %"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
-        self._task = self._progress.add_task("", total=1.0)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def advance(self, fraction: float) -> bool:
-        """Show the fraction done; False when the user wants to stop."""
-        self._progress.update(self._task, completed=fraction)
-        return not self._stop.wanted

@@ -1,0 +1,40 @@
+"""The progress bar of long commands."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from .stopping import Stop
+
+
+class Bar:
+    """A progress bar on stderr, where that is a terminal."""
+
+    def __init__(self, doing: str, stop: Stop) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._stop = stop
+        self._progress = Progress(
+            TextColumn(doing),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=1.0)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def advance(self, fraction: float) -> bool:
+        """Show the fraction done; False when the user wants to stop."""
+        self._progress.update(self._task, completed=fraction)
+        return not self._stop.wanted
