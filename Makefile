@@ -24,13 +24,15 @@ venv:
 
 $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) | venv
 	@echo "bentpipe: compiling the engine"
-	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --profile dist
+	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --profile dist $$(scripts/features | sed s,bentpipe-kernel/,,)
 	@touch $(BIN)/bentpipe $(NATIVE)
 
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
-test: build ## Every check and every test
+test: ## Every check and every test
+	@scripts/packages
+	@$(MAKE) build
 	@scripts/test
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session

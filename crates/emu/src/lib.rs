@@ -13,6 +13,7 @@ pub mod port;
 pub mod process;
 mod sys;
 pub mod user;
+mod variants;
 
 pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling};
@@ -20,3 +21,4 @@ pub use error::Error;
 pub use lateness::Lateness;
 pub use live::{Live, LiveHost, Prepared, Setup, INTERFACE};
 pub use namespace::Namespace;
+pub use variants::{Unknown, Variants};

@@ -1,0 +1,134 @@
+//! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
+//! the kernel has under the same name.
+
+use bentpipe_kernel::{available, list, register, Registered, Start};
+use bentpipe_models::transport::tcp;
+use std::collections::BTreeMap;
+use std::fs;
+
+type Key = (String, BTreeMap<String, i64>, u64, Option<u64>);
+
+/// The congestion controls of a run; those that were loaded for it go when this is dropped.
+#[derive(Default)]
+pub struct Variants {
+    loaded: Vec<(Key, Registered)>,
+    notes: Vec<String>,
+}
+
+/// A flow's congestion control cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum Unknown {
+    /// The kernel refused what was to be loaded.
+    #[error("congestion control \"{name}\": {reason}")]
+    Refused {
+        /// The scenario's name for it.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is none of that name.
+    #[error(
+        "congestion control \"{name}\" cannot be loaded ({why}) and this kernel has none of that name; it has: {has}"
+    )]
+    Missing {
+        /// The scenario's name for it.
+        name: String,
+        /// Why it cannot be loaded.
+        why: String,
+        /// What the kernel has.
+        has: String,
+    },
+}
+
+fn key(config: &tcp::Config) -> Key {
+    let ssthresh = config.initial_ssthresh.map(|segments| segments.value());
+    (config.congestion.clone(), config.parameters.clone(), config.initial_window.value(), ssthresh)
+}
+
+fn ours(name: &str) -> bool {
+    list().any(|variant| variant == name)
+}
+
+/// What the kernel has without us.
+fn built_in() -> String {
+    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    names.unwrap_or_default().trim().to_owned()
+}
+
+impl Variants {
+    /// Gives the kernel what `flows` need.
+    ///
+    /// # Errors
+    /// A congestion control can neither be loaded nor found.
+    pub fn load<'a>(flows: impl Iterator<Item = &'a tcp::Config>) -> Result<Variants, Unknown> {
+        let mut variants = Variants::default();
+        let refusal = available().err().map(|why| why.to_string());
+        for config in flows {
+            let name = &config.congestion;
+            if ours(name) && refusal.is_none() {
+                variants.register(config)?;
+                continue;
+            }
+            let has = built_in();
+            if !has.split_whitespace().any(|other| other == name) {
+                let why = refusal.clone().unwrap_or_else(|| "bentpipe has no file for it".to_owned());
+                return Err(Unknown::Missing { name: name.clone(), why, has });
+            }
+            variants.note(format!("congestion control {name} is the kernel's own"));
+            for (what, given) in [
+                ("parameters", !config.parameters.is_empty()),
+                ("initial_ssthresh", config.initial_ssthresh.is_some()),
+            ] {
+                if given {
+                    variants.note(format!(
+                        "{what} of {name} could not be set: {}",
+                        refusal.as_deref().unwrap_or("not ours")
+                    ));
+                }
+            }
+        }
+        Ok(variants)
+    }
+
+    fn register(&mut self, config: &tcp::Config) -> Result<(), Unknown> {
+        let key = key(config);
+        if self.loaded.iter().any(|(other, _)| *other == key) {
+            return Ok(());
+        }
+        let start = Start {
+            initial_window: Some(config.initial_window.value() as u32),
+            initial_ssthresh: config.initial_ssthresh.map(|segments| segments.value() as u32),
+        };
+        let registered = register(&config.congestion, &config.parameters, &start).map_err(|error| {
+            Unknown::Refused { name: config.congestion.clone(), reason: error.to_string() }
+        })?;
+        self.note(format!(
+            "congestion control {} is congestion/{}.c, loaded as {}",
+            config.congestion,
+            config.congestion,
+            registered.name()
+        ));
+        self.loaded.push((key, registered));
+        Ok(())
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The kernel's name for a flow's congestion control.
+    pub fn name<'a>(&'a self, config: &'a tcp::Config) -> &'a str {
+        let key = key(config);
+        self.loaded
+            .iter()
+            .find(|(other, _)| *other == key)
+            .map_or(&config.congestion, |(_, registered)| registered.name())
+    }
+
+    /// What is worth knowing about them, for the provenance.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
