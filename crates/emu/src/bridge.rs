@@ -1,40 +1,27 @@
 //! The engine between real hosts: one thread that takes packets in, lets the network do what is due, and hands packets
 //! out on time.
-//!
-//! It blocks until a packet comes or until shortly before something is due, and spins over the rest, because a timer is
-//! tens of microseconds late. After a millisecond without a pause it takes a short one: a thread of real-time priority
-//! that never rests is stopped by the kernel for 50 ms of every second, and starves its machine until then.
 
 use crate::clock::Clock;
 use crate::frame;
 use crate::lateness::Lateness;
+use crate::pool::Pool;
 use crate::port::Port;
+use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Body, Ecn, Packet, Span, Time};
+use bentpipe_core::{Body, Ecn, Packet, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use nix::time::{clock_nanosleep, ClockNanosleepFlags};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{mpsc, Arc};
-use std::time::Duration;
 
-/// How long before something is due the thread stops sleeping and spins.
-const MARGIN: Span = Span::from_micros(80);
-/// Longest time without a pause, and the length of the pause.
-const UNINTERRUPTED: Span = Span::from_millis(1);
-const PAUSE: Duration = Duration::from_micros(20);
 /// Packets taken from one port before the others get their turn.
 const TURN: usize = 64;
-/// Size of pooled buffers: any packet of an Ethernet; longer ones have buffers of their own.
-const BUFFER: usize = 2048;
-/// Events for the thread itself.
-const EVENT: u64 = u64::MAX;
-const TIMER: u64 = u64::MAX - 1;
+/// Longest packet of the network layer.
+const LONGEST: usize = 65_536;
+/// The event of requests.
+const REQUEST: u64 = u64::MAX - 1;
 
 /// What a thread asks of the one that runs the engine.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
@@ -47,6 +34,26 @@ struct Way {
     entered: u32,
     /// Packets for which the host had no room.
     refused: u64,
+    /// When nothing was seen to wait there.
+    empty: Time,
+    /// A turn ended before all that waited was taken.
+    backlogged: bool,
+    /// By how much packets reached the host too late.
+    lateness: Lateness,
+}
+
+impl Way {
+    fn new(host: Host, port: Box<dyn Port>) -> Way {
+        Way {
+            host,
+            port,
+            entered: 0,
+            refused: 0,
+            empty: Time::ZERO,
+            backlogged: false,
+            lateness: Lateness::default(),
+        }
+    }
 }
 
 /// The engine, its hosts, and the clock between them.
@@ -57,15 +64,15 @@ pub struct Bridge {
     plan: Plan,
     /// Number of the way to the rest of the world, which is the last. What comes to its gate for no node takes it.
     outlet: Option<usize>,
-    epoll: Epoll,
-    timer: TimerFd,
+    wait: Wait,
     event: Arc<EventFd>,
     requests: mpsc::Receiver<Request>,
-    pool: Vec<Box<[u8]>>,
-    rest: Box<[u8]>,
+    pool: Pool,
+    inbox: Box<[u8]>,
+    /// When the ports were last looked at.
+    looked: Time,
     stopping: bool,
-    lateness: Lateness,
-    wakeups: Lateness,
+    readings: Lateness,
     strays: u64,
 }
 
@@ -121,19 +128,16 @@ impl Bridge {
         hosts: Vec<(Host, Box<dyn Port>)>,
         outlet: Option<(usize, Box<dyn Port>)>,
     ) -> io::Result<(Bridge, Handle)> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let wait = Wait::new()?;
         let event = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
-        let timer =
-            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        epoll.add(event.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, EVENT))?;
-        epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+        wait.watch(event.as_fd(), REQUEST)?;
         let beyond = outlet.map(|(number, port)| (hosts[number].0.clone(), port));
         let has_outlet = beyond.is_some();
         let ways = hosts.into_iter().chain(beyond);
-        let ways: Vec<_> = ways.map(|(host, port)| Way { host, port, entered: 0, refused: 0 }).collect();
+        let ways: Vec<_> = ways.map(|(host, port)| Way::new(host, port)).collect();
         let outlet = has_outlet.then(|| ways.len() - 1);
         for (number, way) in ways.iter().enumerate() {
-            epoll.add(way.port.fd(), EpollEvent::new(EpollFlags::EPOLLIN, number as u64))?;
+            wait.watch(way.port.fd(), number as u64)?;
         }
         let (sender, requests) = mpsc::channel();
         let handle = Handle { requests: sender, event: Arc::clone(&event) };
@@ -143,15 +147,14 @@ impl Bridge {
             plan,
             ways,
             outlet,
-            epoll,
-            timer,
+            wait,
             event,
             requests,
-            pool: Vec::new(),
-            rest: vec![0; 65_536].into_boxed_slice(),
+            pool: Pool::default(),
+            inbox: vec![0; LONGEST].into_boxed_slice(),
+            looked: Time::ZERO,
             stopping: false,
-            lateness: Lateness::default(),
-            wakeups: Lateness::default(),
+            readings: Lateness::default(),
             strays: 0,
         };
         Ok((bridge, handle))
@@ -162,42 +165,26 @@ impl Bridge {
     /// # Errors
     /// A port broke.
     pub fn run(&mut self, end: Option<Time>) -> io::Result<()> {
-        let mut events = [EpollEvent::empty(); 64];
-        let mut rested = self.clock.now();
+        self.looked = self.clock.now();
+        self.wait.begin(self.looked);
         loop {
             let now = self.advance()?;
             if self.stopping || end.is_some_and(|end| end <= now) {
                 return Ok(());
             }
-            if now.since(rested) > UNINTERRUPTED {
-                let _ = clock_nanosleep(
-                    nix::time::ClockId::CLOCK_MONOTONIC,
-                    ClockNanosleepFlags::empty(),
-                    &TimeSpec::from_duration(PAUSE),
-                );
-                rested = self.clock.now();
-            }
-            let ready = self.epoll.wait(&mut events, EpollTimeout::ZERO)?;
-            if ready > 0 {
-                self.serve(&events[..ready])?;
-                continue;
-            }
             let next = [self.network.next_wake(), end].into_iter().flatten().min();
-            let alarm = next.map(|next| Time::from_nanos(next.as_nanos().saturating_sub(MARGIN.as_nanos())));
-            if alarm.is_some_and(|alarm| alarm <= self.clock.now()) {
-                std::hint::spin_loop();
-                continue;
+            let ready = self.wait.wait(&self.clock, now, next)?;
+            if ready.slept {
+                self.looked = ready.now;
             }
-            self.arm(alarm)?;
-            let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
-                Err(nix::errno::Errno::EINTR) => 0,
-                other => other?,
-            };
-            rested = self.clock.now();
-            if let Some(alarm) = alarm.filter(|alarm| *alarm <= rested) {
-                self.wakeups.add(rested.since(alarm));
+            for index in 0..ready.count {
+                match self.wait.ready(index) {
+                    None => {}
+                    Some(REQUEST) => self.answer()?,
+                    Some(number) => self.take_in(number as usize)?,
+                }
             }
-            self.serve(&events[..ready])?;
+            self.looked = ready.now;
         }
     }
 
@@ -215,64 +202,40 @@ impl Bridge {
         Ok(now)
     }
 
-    fn arm(&self, alarm: Option<Time>) -> io::Result<()> {
-        match alarm {
-            Some(alarm) => {
-                let at = TimeSpec::from_duration(Duration::from_nanos(self.clock.monotonic_at(alarm)));
-                self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            }
-            None => self.timer.unset()?,
-        }
-        Ok(())
-    }
-
-    fn serve(&mut self, events: &[EpollEvent]) -> io::Result<()> {
-        for event in events {
-            match event.data() {
-                TIMER => {
-                    let _ = nix::unistd::read(&self.timer, &mut [0; 8]);
-                }
-                EVENT => {
-                    let _ = self.event.read();
-                    while let Ok(request) = self.requests.try_recv() {
-                        let now = self.advance()?;
-                        request(self, now);
-                        self.hand_out()?;
-                    }
-                }
-                number => self.take_in(number as usize)?,
-            }
+    fn answer(&mut self) -> io::Result<()> {
+        let _ = self.event.read();
+        while let Ok(request) = self.requests.try_recv() {
+            let now = self.advance()?;
+            request(self, now);
+            self.hand_out()?;
         }
         Ok(())
     }
 
     /// Takes the packets that a host has sent.
     fn take_in(&mut self, number: usize) -> io::Result<()> {
+        let way = &mut self.ways[number];
+        if !way.backlogged {
+            way.empty = way.empty.max(self.looked);
+        }
+        way.backlogged = true;
         for _ in 0..TURN {
-            if self.pool.is_empty() {
-                self.recycle_dropped();
-            }
-            let mut buffer = self.pool.pop().unwrap_or_else(|| vec![0; BUFFER].into_boxed_slice());
-            let Some(size) = self.ways[number].port.read(&mut buffer, &mut self.rest)? else {
-                self.pool.push(buffer);
+            let Some(size) = self.ways[number].port.read(&mut self.inbox)? else {
+                let way = &mut self.ways[number];
+                (way.backlogged, way.empty) = (false, self.clock.now());
                 break;
             };
-            if size > BUFFER {
-                let tail = &self.rest[..size - BUFFER];
-                let mut whole = Vec::with_capacity(size);
-                whole.extend_from_slice(&buffer);
-                whole.extend_from_slice(tail);
-                self.pool.push(std::mem::replace(&mut buffer, whole.into_boxed_slice()));
-            }
             let now = self.advance()?;
-            self.enter(number, now, buffer, size)?;
+            self.readings.add(now.since(self.ways[number].empty));
+            self.enter(number, now, size)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn enter(&mut self, number: usize, now: Time, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
-        let headers = frame::parse(&buffer[..size]);
+    fn enter(&mut self, number: usize, now: Time, size: usize) -> io::Result<()> {
+        let bytes = &self.inbox[..size];
+        let headers = frame::parse(bytes);
         let outlet = self.outlet.map(|outlet| self.ways[outlet].host.node);
         let destination = headers.and_then(|headers| match self.plan.node(headers.destination) {
             None if headers.destination.is_multicast() => None,
@@ -282,9 +245,10 @@ impl Bridge {
         let (Some(headers), Some(destination)) = (headers, destination) else {
             // A host's neighbour discovery and the like: for nobody in the network.
             self.strays += 1;
-            self.pool.push(buffer);
             return Ok(());
         };
+        let spare = self.network.out().spare();
+        let buffer = self.pool.fill(bytes, |pool| spare.drain(..).for_each(|spare| pool.put(spare)));
         let way = &mut self.ways[number];
         let packet = Packet {
             birth: now,
@@ -328,22 +292,15 @@ impl Bridge {
             if !way.port.write(bytes)? {
                 way.refused += 1;
             }
-            self.lateness.add(self.clock.now().since(leaving.due));
-            self.reuse(buffer);
+            way.lateness.add(self.clock.now().since(leaving.due));
+            self.pool.put(buffer);
         }
         Ok(())
     }
 
-    #[inline]
-    fn reuse(&mut self, buffer: Box<[u8]>) {
-        if buffer.len() == BUFFER {
-            self.pool.push(buffer);
-        }
-    }
-
-    fn recycle_dropped(&mut self) {
-        let spare = self.network.out().spare();
-        self.pool.extend(spare.drain(..).filter(|buffer| buffer.len() == BUFFER));
+    /// The time of the run.
+    pub fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// The network, for what its stages and its outbox have to say.
@@ -352,13 +309,26 @@ impl Bridge {
     }
 
     /// How late packets reached their hosts.
-    pub fn lateness(&self) -> &Lateness {
-        &self.lateness
+    pub fn lateness(&self) -> Lateness {
+        let mut all = Lateness::default();
+        self.ways.iter().for_each(|way| all.merge(&way.lateness));
+        all
+    }
+
+    /// How late packets reached each host, by node.
+    pub fn lateness_by_host(&self) -> impl Iterator<Item = (&Host, &Lateness)> {
+        self.ways.iter().map(|way| (&way.host, &way.lateness))
+    }
+
+    /// How long packets from hosts may have lain in the kernel before the engine took them, at most. The time to wake
+    /// a thread that sleeps is not in it, see [`wakeups`](Self::wakeups).
+    pub fn readings(&self) -> &Lateness {
+        &self.readings
     }
 
     /// How late the thread was woken by its timer.
     pub fn wakeups(&self) -> &Lateness {
-        &self.wakeups
+        self.wait.wakeups()
     }
 
     /// Packets lost between the hosts and the engine, which no model dropped: in the kernel's queues, and where a host

@@ -2,7 +2,9 @@
 
 use crate::sys;
 use bentpipe_core::Time;
-use nix::time::{clock_gettime, ClockId};
+use nix::sys::time::TimeSpec;
+use nix::time::{clock_gettime, clock_nanosleep, ClockId, ClockNanosleepFlags};
+use std::time::Duration;
 
 /// Time zero of a run on the machine's monotonic clock. All threads of a run have copies of one.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,18 @@ pub struct Clock {
 pub(crate) fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+/// CPU time of this thread in nanoseconds.
+pub(crate) fn cpu_time() -> u64 {
+    let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has this clock");
+    used.tv_sec() as u64 * 1_000_000_000 + used.tv_nsec() as u64
+}
+
+/// Sleeps until a moment of CLOCK_MONOTONIC in nanoseconds, or until a signal comes.
+pub(crate) fn sleep_until(nanoseconds: u64) {
+    let at = TimeSpec::from_duration(Duration::from_nanos(nanoseconds));
+    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at);
 }
 
 impl Clock {

@@ -3,7 +3,7 @@
 use bentpipe_core::Span;
 use hdrhistogram::Histogram;
 
-/// Statistics of lateness in bounded memory: percentiles to three significant digits of nanoseconds.
+/// Statistics of lateness in bounded memory: percentiles to 1 % of their value.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,
@@ -13,7 +13,7 @@ impl Default for Lateness {
     fn default() -> Lateness {
         // Up to 1000 s, later saturates; nothing is allocated when a sample is added.
         let histogram =
-            Histogram::new_with_bounds(1, 1_000_000_000_000, 3).expect("the bounds are constants");
+            Histogram::new_with_bounds(1, 1_000_000_000_000, 2).expect("the bounds are constants");
         Lateness { histogram }
     }
 }
@@ -23,6 +23,11 @@ impl Lateness {
     #[inline]
     pub fn add(&mut self, late: Span) {
         self.histogram.saturating_record(late.as_nanos());
+    }
+
+    /// Adds the samples of another.
+    pub fn merge(&mut self, other: &Lateness) {
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
     }
 
     /// Number of samples.

@@ -2,6 +2,7 @@
 //! network namespaces of this machine, with the kernel's TCP and any program in them.
 
 mod bridge;
+pub mod calibrate;
 mod clock;
 mod error;
 pub mod frame;
@@ -9,11 +10,13 @@ pub mod internet;
 mod lateness;
 mod live;
 mod namespace;
+mod pool;
 pub mod port;
 pub mod process;
 mod sys;
 pub mod user;
 mod variants;
+mod wait;
 
 pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling};

@@ -76,11 +76,9 @@ impl AsFd for Peer {
 }
 
 impl Port for Memory {
-    fn read(&mut self, buffer: &mut [u8], rest: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         Ok(self.from_host.pop().map(|packet| {
-            let (head, tail) = packet.split_at(packet.len().min(buffer.len()));
-            buffer[..head.len()].copy_from_slice(head);
-            rest[..tail.len()].copy_from_slice(tail);
+            buffer[..packet.len()].copy_from_slice(&packet);
             packet.len()
         }))
     }

@@ -8,12 +8,12 @@ use std::os::fd::BorrowedFd;
 
 /// A way by which whole network-layer packets come and go.
 pub trait Port: Send {
-    /// The next packet from the host into `buffer` (and what does not fit there into `rest`): its length, or `None` when
-    /// there is none at present.
+    /// The next packet from the host into `buffer`, which is long enough for any: its length, or `None` when there is
+    /// none at present.
     ///
     /// # Errors
     /// The way is broken for good.
-    fn read(&mut self, buffer: &mut [u8], rest: &mut [u8]) -> io::Result<Option<usize>>;
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Hands a packet to the host; `false` if the host's side had no room for it.
     ///

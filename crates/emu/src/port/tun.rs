@@ -7,11 +7,10 @@ use bentpipe_core::address::Plan;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::AddressFamily;
-use nix::sys::uio::readv;
-use nix::unistd::write;
+use nix::unistd::{read, write};
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -78,8 +77,8 @@ impl Tun {
 }
 
 impl Port for Tun {
-    fn read(&mut self, buffer: &mut [u8], rest: &mut [u8]) -> io::Result<Option<usize>> {
-        match readv(&self.file, &mut [IoSliceMut::new(buffer), IoSliceMut::new(rest)]) {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match read(&self.file, buffer) {
             Ok(length) => Ok(Some(length)),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
             Err(error) => Err(error.into()),
