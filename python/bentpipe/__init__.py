@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import plots, predict, report, studies
     from ._native import ScenarioError
     from .comparison import Comparison, compare
+    from .emulation import emulate
     from .errors import InputError
     from .prediction import predict_scenario
     from .runs import Run, open_run
@@ -34,6 +35,7 @@ __all__ = [
     "ScenarioError",
     "check",
     "compare",
+    "emulate",
     "load",
     "open_run",
     "plots",
@@ -54,6 +56,7 @@ _HOME: Final = {
     "ScenarioError": "_native",
     "check": "scenarios",
     "compare": "comparison",
+    "emulate": "emulation",
     "load": "scenarios",
     "open_run": "runs",
     "predict_scenario": "prediction",

@@ -53,6 +53,21 @@ def simulate(
     provenance, both optional.
     """
 
+def emulate(
+    source: str | None,
+    text: str | None,
+    overrides: list[str],
+    run: int,
+    out: str,
+    options_json: str,
+    progress: Callable[[float], bool] | None,
+) -> str:
+    """Run a scenario in real time with real hosts and write the run folder ``out``, without the GIL.
+
+    As :func:`simulate`; the seed is the scenario's. Raises ``OSError`` with a remedy for what the machine does not
+    give.
+    """
+
 class Network:
     """An emulated network: it lives until it is stopped or this process ends. Methods work without the GIL."""
 

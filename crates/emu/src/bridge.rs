@@ -168,8 +168,12 @@ impl Bridge {
         self.looked = self.clock.now();
         self.wait.begin(self.looked);
         loop {
+            if let Some(end) = end.filter(|end| *end <= self.clock.now()) {
+                self.network.step(end);
+                return self.hand_out();
+            }
             let now = self.advance()?;
-            if self.stopping || end.is_some_and(|end| end <= now) {
+            if self.stopping {
                 return Ok(());
             }
             let next = [self.network.next_wake(), end].into_iter().flatten().min();
@@ -191,6 +195,13 @@ impl Bridge {
     /// Ends [`run`](Self::run) after the current turn.
     pub fn stop(&mut self) {
         self.stopping = true;
+    }
+
+    /// Answers what was still asked after the end.
+    pub fn settle(&mut self) {
+        while let Ok(request) = self.requests.try_recv() {
+            request(self, self.clock.now());
+        }
     }
 
     /// Does all that is due; returns the time.

@@ -1,7 +1,7 @@
 //! The machine's monotonic clock as the time of a run, and how the thread that watches it is scheduled.
 
 use crate::sys;
-use bentpipe_core::Time;
+use bentpipe_core::{Span, Time};
 use nix::sys::time::TimeSpec;
 use nix::time::{clock_gettime, clock_nanosleep, ClockId, ClockNanosleepFlags};
 use std::time::Duration;
@@ -10,6 +10,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     zero: u64,
+    /// The same moment in nanoseconds of Unix time.
+    unix: u64,
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC.
@@ -34,19 +36,38 @@ pub(crate) fn sleep_until(nanoseconds: u64) {
 impl Clock {
     /// A clock whose time zero is now.
     pub fn start() -> Clock {
-        Clock { zero: monotonic() }
+        let unix = clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has this clock");
+        let unix = unix.tv_sec() as u64 * 1_000_000_000 + unix.tv_nsec() as u64;
+        Clock { zero: monotonic(), unix }
+    }
+
+    /// A clock whose time zero is that much later than now; until then its time is zero.
+    pub fn start_after(lead: Span) -> Clock {
+        let now = Clock::start();
+        Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos() }
     }
 
     /// The time of the run.
     #[inline]
     pub fn now(&self) -> Time {
-        Time::from_nanos(monotonic() - self.zero)
+        Time::from_nanos(monotonic().saturating_sub(self.zero))
     }
 
     /// The time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before it.
     #[inline]
     pub fn at(&self, nanoseconds: u64) -> Time {
         Time::from_nanos(nanoseconds.saturating_sub(self.zero))
+    }
+
+    /// The time of the run at `nanoseconds` of Unix time, as the kernel stamps packets.
+    #[inline]
+    pub fn at_unix(&self, nanoseconds: u64) -> Time {
+        Time::from_nanos(nanoseconds.saturating_sub(self.unix))
+    }
+
+    /// Nanoseconds of Unix time at time zero.
+    pub fn unix_zero(&self) -> u64 {
+        self.unix
     }
 
     /// Nanoseconds of CLOCK_MONOTONIC at a time of the run.

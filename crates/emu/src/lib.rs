@@ -4,6 +4,7 @@
 mod bridge;
 pub mod calibrate;
 mod clock;
+mod emulate;
 mod error;
 pub mod frame;
 pub mod internet;
@@ -14,12 +15,14 @@ mod pool;
 pub mod port;
 pub mod process;
 mod sys;
+pub mod traffic;
 pub mod user;
 mod variants;
 mod wait;
 
 pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling};
+pub use emulate::{emulate, Emulated, Error as EmulateError};
 pub use error::Error;
 pub use lateness::Lateness;
 pub use live::{Live, LiveHost, Prepared, Setup, INTERFACE};

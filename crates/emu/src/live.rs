@@ -9,7 +9,7 @@ use crate::namespace::Namespace;
 use crate::port::tun::{self, Tun};
 use crate::port::Port;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Capture, NodeId, Recorder};
+use bentpipe_core::{Capture, NodeId, Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, Host, Network};
 use std::io;
@@ -135,11 +135,16 @@ impl Prepared {
         &self.hosts
     }
 
-    /// Lets time begin.
+    /// The hosts, and the network to open traces on.
+    pub fn parts(&mut self) -> (&[LiveHost], &mut Network) {
+        (&self.hosts, &mut self.network)
+    }
+
+    /// Lets time begin, until `end` or until it is finished.
     ///
     /// # Errors
     /// No thread or file descriptor is left.
-    pub fn start(self, clock: Clock) -> Result<Live, Error> {
+    pub fn start(self, clock: Clock, end: Option<Time>) -> Result<Live, Error> {
         let (mut bridge, handle) = Bridge::new(self.network, clock, self.plan, self.ways, self.outlet)
             .doing("waiting for packets and timers")?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
@@ -147,7 +152,7 @@ impl Prepared {
             .name("engine".to_owned())
             .spawn(move || {
                 let _ = tell.send(Scheduling::best());
-                let outcome = bridge.run(None);
+                let outcome = bridge.run(end);
                 Engine { bridge, outcome }
             })
             .doing("starting the engine's thread")?;
@@ -204,6 +209,8 @@ impl Live {
         let Engine { bridge, outcome } =
             engine.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         outcome.doing("moving packets between the hosts and the engine")?;
+        let mut bridge = bridge;
+        bridge.settle();
         Ok(bridge)
     }
 }

@@ -1,6 +1,9 @@
 //! The calls to the kernel that have no safe wrapper in `nix`. Nothing else in this crate is unsafe.
 #![allow(unsafe_code)]
 
+pub mod batch;
+pub mod socket;
+
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::mount::{mount, MsFlags};
@@ -10,7 +13,7 @@ use std::ffi::{CStr, CString, NulError};
 use std::io;
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -195,4 +198,10 @@ pub fn prepare(command: &mut Command, surroundings: Surroundings) {
             surroundings.enter().map_err(|error| io::Error::from_raw_os_error(error as i32))
         })
     };
+}
+
+/// A file descriptor that a call has just made.
+pub fn owned(fd: RawFd) -> OwnedFd {
+    // SAFETY: the caller has it from the kernel and hands it on to nobody else.
+    unsafe { OwnedFd::from_raw_fd(fd) }
 }

@@ -7,6 +7,7 @@ mod live;
 
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
+use bentpipe_runs::Options;
 use bentpipe_scenario::{load as load_scenario, Loaded, Source};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -49,28 +50,23 @@ fn load(
     .to_string())
 }
 
-/// Runs a scenario in virtual time and writes the run folder, without the GIL.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
-fn simulate(
-    py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<String>,
-    seed: Option<u64>,
-    run: u64,
-    out: PathBuf,
-    options_json: &str,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let loaded = read(py, source, text, &overrides)?;
+/// What the options of a run say, as JSON.
+fn options(options_json: &str, seed: Option<u64>, run: u64) -> PyResult<Options> {
     let given: Value = serde_json::from_str(options_json)
         .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
     let command = given["command"].as_array().map_or(Vec::new(), |words| {
         words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
     });
-    let started = given["started"].as_str().map(str::to_owned);
-    let options = bentpipe_runs::Options { seed, run, command, started };
+    Ok(Options { seed, run, command, started: given["started"].as_str().map(str::to_owned) })
+}
+
+/// Calls `work`, without the GIL, with what it is to tell its progress; an exception of `progress` ends it and is
+/// raised.
+fn with_progress<R: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(f64) -> ControlFlow<()>) -> R + Send,
+) -> PyResult<R> {
     let mut failure = None;
     let mut tell = |fraction: f64| {
         let Some(progress) = &progress else { return ControlFlow::Continue(()) };
@@ -86,12 +82,52 @@ fn simulate(
             }
         })
     };
-    let simulated =
-        py.detach(|| bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, &mut tell));
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    simulated.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let done = py.detach(|| work(&mut tell));
+    failure.map_or(Ok(done), Err)
+}
+
+/// Runs a scenario in virtual time and writes the run folder, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+fn simulate(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    run: u64,
+    out: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let options = options(options_json, seed, run)?;
+    let done = with_progress(py, progress, |tell| {
+        bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
+    })?;
+    done.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(std::fs::read_to_string(out.join("summary.json"))?)
+}
+
+/// Runs a scenario in real time with real hosts and writes the run folder, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+fn emulate(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    run: u64,
+    out: PathBuf,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let options = options(options_json, None, run)?;
+    let done = with_progress(py, progress, |tell| {
+        bentpipe_emu::emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
+    })?;
+    done.map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
 
@@ -106,6 +142,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate, module)?)?;
     module.add_class::<live::Network>()?;
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;

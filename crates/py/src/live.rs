@@ -64,7 +64,7 @@ impl Network {
                 mtu: options["mtu"].as_u64().unwrap_or(1500) as u32,
                 internet,
             })?;
-            prepared.start(Clock::start())
+            prepared.start(Clock::start(), None)
         });
         let live = Some(live.map_err(trouble)?);
         Ok(Network { live: live.into(), names })

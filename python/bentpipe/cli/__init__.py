@@ -12,6 +12,7 @@ import typer
 from .check import check
 from .common import guarded
 from .compare import compare
+from .emulate import emulate
 from .new import new
 from .plot import plot
 from .predict import predict
@@ -31,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for command in (simulate, check, show, predict, reproduce, plot, report, compare, new, schema):
+for command in (simulate, emulate, check, show, predict, reproduce, plot, report, compare, new, schema):
     app.command()(guarded(command))
 
 

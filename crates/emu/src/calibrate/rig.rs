@@ -54,7 +54,7 @@ impl Rig {
             mtu,
             internet: None,
         };
-        Ok(Rig { live: Prepared::new(setup)?.start(Clock::start())? })
+        Ok(Rig { live: Prepared::new(setup)?.start(Clock::start(), None)? })
     }
 
     /// The hosts' namespaces.

@@ -1,0 +1,203 @@
+//! A whole run on the real clock: hosts, flows, results.
+
+use crate::clock::Clock;
+use crate::error::{Doing, Error as Trouble};
+use crate::live::{LiveHost, Prepared, Setup};
+use crate::traffic::settings::{Disagreement, Settings};
+use crate::traffic::{self, Ran, Traffic};
+use crate::variants::{Unknown, Variants};
+use bentpipe_core::{Capture, Packet, Report, Span, Time, Totals};
+use bentpipe_engine::scenario::{Flow, Scenario};
+use bentpipe_engine::Wanted;
+use bentpipe_models::transport::Config;
+use bentpipe_results::{Cost, ResultsError};
+use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// What came of a run.
+pub struct Emulated {
+    /// What the stages and the flows reported.
+    pub report: Report,
+    /// Packets created, consumed, dropped.
+    pub totals: Totals,
+    /// Whether the run reached its end; it was interrupted otherwise.
+    pub complete: bool,
+    /// What it took.
+    pub cost: Cost,
+}
+
+/// Why a run has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be made or written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// This machine does not give what is needed.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    /// A congestion control is not to be had.
+    #[error(transparent)]
+    Variant(#[from] Unknown),
+    /// Two flows want different things of one host.
+    #[error(transparent)]
+    Settings(#[from] Disagreement),
+}
+
+/// Ethernet's largest packet, which hosts have when no flow wants a larger one.
+const MTU: u32 = 1500;
+
+/// Longest time between two reports of progress.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// Time for the threads to see that they are to begin.
+const LEAD: Span = Span::from_millis(10);
+
+/// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run. `progress`
+/// is told the fraction done about ten times a second and stops the run by breaking.
+///
+/// # Errors
+/// The machine does not give what is needed, or the folder cannot be made or written. What was written before stays
+/// readable and is marked incomplete; hosts, interfaces and congestion controls are gone in any case.
+pub fn emulate(
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Emulated, Error> {
+    let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)))?;
+    let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
+    let names: Vec<String> = names.into_iter().cloned().collect();
+    let opened = Clock::start();
+    let (mut run, Writers { recorder, capture }) =
+        Run::open("emulate", scenario, text, out, options, opened.unix_zero())?;
+    let mut prepared = Prepared::new(Setup {
+        scenario,
+        seed: run.seed(),
+        hosts: &names,
+        recorder,
+        capture: None,
+        mtu: traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)).map(packet).fold(MTU, u32::max),
+        internet: None,
+    })?;
+    let settings = settings(scenario, prepared.hosts())?;
+    for (host, settings) in prepared.hosts().iter().zip(&settings) {
+        settings.apply(host)?;
+    }
+    let (hosts, network) = prepared.parts();
+    let traffic = Traffic::new(scenario, run.seed(), hosts, &variants, &mut |table, entity| {
+        scenario.record.traces(table).then(|| network.out().recorder().open(table, entity))
+    })?;
+    let clock = Clock::start_after(LEAD);
+    if let Some(capture) = capture {
+        let shift = Span::from_nanos(clock.unix_zero() - opened.unix_zero());
+        network.out().set_capture(Some(Box::new(Shifted { capture, shift })));
+    }
+    let end = Time::ZERO + scenario.duration;
+    let live = prepared.start(clock, Some(end))?;
+    let stop = AtomicBool::new(false);
+    let cpu = processor_time();
+    let ran: Result<Ran, Trouble> = thread::scope(|scope| {
+        let thread = thread::Builder::new().name("traffic".to_owned());
+        let driver = thread
+            .spawn_scoped(scope, || traffic.run(clock, end, live.handle(), &|| stop.load(Ordering::Relaxed)))
+            .doing("starting the traffic's thread")?;
+        while !driver.is_finished() {
+            thread::park_timeout(PROGRESS);
+            let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
+            if run.failed() || progress(fraction).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    let mut ran = ran?;
+    let reached = clock.now().min(end);
+    let scheduling = live.scheduling();
+    let mut bridge = live.finish()?;
+    let (lateness, lost) = (bridge.lateness(), bridge.lost());
+    let network = bridge.network();
+    network.out().set_capture(None);
+    network.out().recorder().finish();
+    let mut report = network.report(reached);
+    ran.report(&mut report);
+    let totals = network.out().totals().clone();
+    let notes = &mut run.folder().provenance().notes;
+    notes.insert("emulation".to_owned(), json!(ran.notes()));
+    notes.insert("engine thread".to_owned(), json!(format!("{scheduling:?}")));
+    let applied: BTreeMap<_, _> =
+        names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
+    notes.insert("hosts".to_owned(), json!(applied));
+    notes.insert(
+        "lateness".to_owned(),
+        json!({
+            "p50_s": lateness.percentile(50.0).as_secs_f64(),
+            "p99_s": lateness.percentile(99.0).as_secs_f64(),
+            "max_s": lateness.max().as_secs_f64(),
+            "lost_outside_the_model": lost,
+        }),
+    );
+    let complete = reached == end;
+    let cost = run.close(Closing {
+        reached,
+        report: &report,
+        totals: &totals,
+        held: network.held(),
+        stages: network.names(),
+        interrupted: (!complete).then(|| interrupted_at(reached)),
+        events: network.events(),
+        wall_seconds: reached.as_secs_f64(),
+        cpu_seconds: processor_time() - cpu,
+    })?;
+    Ok(Emulated { report, totals, complete, cost })
+}
+
+fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {
+    match &flow.transport {
+        Config::Tcp(config) => Some(config),
+        Config::Udp(_) => None,
+    }
+}
+
+/// A flow's largest packet: IPv4 and TCP headers, and timestamps.
+fn packet(config: &bentpipe_models::transport::tcp::Config) -> u32 {
+    config.segment_size.value() as u32 + if config.timestamps { 52 } else { 40 }
+}
+
+fn settings(scenario: &Scenario, hosts: &[LiveHost]) -> Result<Vec<Settings>, Disagreement> {
+    let mut settings: Vec<Settings> = hosts.iter().map(|_| Settings::common()).collect();
+    let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
+    for (_, flow) in traffic::flows(scenario) {
+        for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+            settings[node(own)].add(flow, own, hosts[node(peer)].ipv4)?;
+        }
+    }
+    Ok(settings)
+}
+
+/// Seconds of processor time that this process has used.
+fn processor_time() -> f64 {
+    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF);
+    usage.map_or(f64::NAN, |usage| {
+        let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+        seconds(usage.user_time()) + seconds(usage.system_time())
+    })
+}
+
+/// A capture whose time zero is earlier than the run's.
+struct Shifted {
+    capture: Box<dyn Capture>,
+    shift: Span,
+}
+
+impl Capture for Shifted {
+    fn packet(&mut self, interface: u32, now: Time, packet: &Packet) {
+        self.capture.packet(interface, now + self.shift, packet);
+    }
+}

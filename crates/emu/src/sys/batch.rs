@@ -1,0 +1,96 @@
+//! Many datagrams in one call.
+
+use nix::errno::Errno;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::null_mut;
+
+/// Datagrams in one call, at most.
+pub const BATCH: usize = 64;
+
+/// First bytes of a datagram, which are all that is looked at.
+pub const HEAD: usize = 16;
+
+/// Room for one control message with a `struct timespec`, aligned as its header is.
+type Control = [u64; 8];
+
+/// A datagram to send: what it begins with, and its length in bytes. The rest are those of the filler.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    pub head: [u8; HEAD],
+    pub size: usize,
+}
+
+/// A datagram that came: what it begins with, its length in bytes, and when, in nanoseconds of CLOCK_REALTIME.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Incoming {
+    pub head: [u8; HEAD],
+    pub size: usize,
+    pub stamp: Option<u64>,
+}
+
+/// Sends the first of `datagrams` on a connected socket, filled up from `filler`; returns how many.
+pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io::Result<usize> {
+    let count = datagrams.len().min(BATCH);
+    // SAFETY: both are plain data for which zeros are valid.
+    let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
+        unsafe { (zeroed(), zeroed()) };
+    for ((datagram, parts), message) in datagrams.iter().zip(&mut parts).zip(&mut messages) {
+        let head = datagram.size.min(HEAD);
+        let rest = &filler[..datagram.size - head];
+        parts[0] = libc::iovec { iov_base: datagram.head.as_ptr().cast_mut().cast(), iov_len: head };
+        parts[1] = libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() };
+        message.msg_hdr.msg_iov = parts.as_mut_ptr();
+        message.msg_hdr.msg_iovlen = parts.len();
+    }
+    // SAFETY: the call reads `count` messages and what they point to, all of which live until it returns.
+    let sent =
+        unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as _, libc::MSG_DONTWAIT) };
+    Ok(Errno::result(sent)? as usize)
+}
+
+/// Takes waiting datagrams from a socket into the first of `into`; returns how many. Only their heads are copied.
+pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH]) -> io::Result<usize> {
+    // SAFETY: all are plain data for which zeros are valid.
+    let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+        unsafe { (zeroed(), zeroed()) };
+    let mut controls: [Control; BATCH] = [[0; 8]; BATCH];
+    for (((datagram, part), message), control) in
+        into.iter_mut().zip(&mut parts).zip(&mut messages).zip(&mut controls)
+    {
+        *part = libc::iovec { iov_base: datagram.head.as_mut_ptr().cast(), iov_len: HEAD };
+        let header = &mut message.msg_hdr;
+        header.msg_iov = part;
+        header.msg_iovlen = 1;
+        header.msg_control = control.as_mut_ptr().cast();
+        header.msg_controllen = size_of::<Control>();
+    }
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // SAFETY: the call writes to the messages and to what they point to, all of which live until it returns.
+    let received =
+        unsafe { libc::recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), BATCH as _, flags, null_mut()) };
+    let received = Errno::result(received)? as usize;
+    for (datagram, message) in into.iter_mut().zip(&messages).take(received) {
+        datagram.size = message.msg_len as usize;
+        datagram.stamp = stamp(&message.msg_hdr);
+    }
+    Ok(received)
+}
+
+/// The stamp in the control messages of a datagram.
+fn stamp(header: &libc::msghdr) -> Option<u64> {
+    // SAFETY: the kernel has filled msg_control, which lives, and said in msg_controllen how far; the macros stay
+    // within it, and a message of this type holds a timespec, read without regard to its alignment.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while let Some(control) = message.as_ref() {
+            if (control.cmsg_level, control.cmsg_type) == (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) {
+                let time: libc::timespec = libc::CMSG_DATA(control).cast::<libc::timespec>().read_unaligned();
+                return Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+            }
+            message = libc::CMSG_NXTHDR(header, control);
+        }
+    }
+    None
+}

@@ -1,0 +1,60 @@
+//! Options and states of sockets that `nix` does not know.
+
+use super::check;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// From <linux/tcp.h>; the last two are in the kernel since 6.15, `libc` has not all of them.
+pub const TCP_MAXSEG: libc::c_int = 2;
+pub const TCP_SYNCNT: libc::c_int = 7;
+pub const TCP_WINDOW_CLAMP: libc::c_int = 10;
+pub const TCP_NOTSENT_LOWAT: libc::c_int = 25;
+pub const TCP_RTO_MAX_MS: libc::c_int = 44;
+pub const TCP_DELACK_MAX_US: libc::c_int = 46;
+
+/// Bytes of `struct tcp_info` that are read: more than any kernel has.
+const TCP_INFO_SIZE: usize = 512;
+
+/// Sets an option of TCP whose value is a number.
+pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let size = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the call reads `size` bytes of `value`, which lives until it returns.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, (&raw const value).cast(), size)
+    })
+}
+
+/// `struct tcp_info` as bytes, and how many of them this kernel filled.
+pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usize)> {
+    let mut bytes = [0u8; TCP_INFO_SIZE];
+    let mut size = TCP_INFO_SIZE as libc::socklen_t;
+    // SAFETY: the call writes at most `size` bytes to `bytes`; both live until it returns.
+    check(unsafe {
+        let to = bytes.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &mut size)
+    })?;
+    Ok((bytes, size as usize))
+}
+
+/// Bytes written to a TCP socket that are not yet acknowledged.
+pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ, which has the number of TIOCOUTQ, writes an int, which lives until the call returns.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) })?;
+    Ok(bytes as u64)
+}
+
+/// Packets for which a socket had no room (`sk_drops`).
+pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    /// From <linux/sock_diag.h>.
+    const SK_MEMINFO_VARS: usize = 9;
+    const SK_MEMINFO_DROPS: usize = 8;
+    let mut values = [0u32; SK_MEMINFO_VARS];
+    let mut size = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: the call writes at most `size` bytes to `values`; both live until it returns.
+    check(unsafe {
+        let to = values.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, to, &mut size)
+    })?;
+    Ok(values[SK_MEMINFO_DROPS])
+}

@@ -1,0 +1,101 @@
+//! What getsockopt(TCP_INFO) says: `struct tcp_info` of <linux/tcp.h>, whose members never move.
+
+use crate::sys::socket;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Linux' TCP_INFINITE_SSTHRESH.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// A connection as the kernel sees it.
+pub struct Info {
+    bytes: [u8; 512],
+    length: usize,
+}
+
+impl Info {
+    /// Asks the kernel.
+    pub fn of(fd: BorrowedFd<'_>) -> io::Result<Info> {
+        let (bytes, length) = socket::tcp_info(fd)?;
+        Ok(Info { bytes, length })
+    }
+
+    /// Zero for what this kernel does not say.
+    fn word(&self, offset: usize) -> u32 {
+        match self.bytes.get(offset..offset + 4) {
+            Some(bytes) if offset + 4 <= self.length => {
+                u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+            }
+            _ => 0,
+        }
+    }
+
+    fn long(&self, offset: usize) -> u64 {
+        u64::from(self.word(offset)) | u64::from(self.word(offset + 4)) << 32
+    }
+
+    /// The connection's state, numbered as the kernel does: 1 ESTABLISHED, 4 FIN-WAIT-1, ...
+    pub fn state(&self) -> u8 {
+        self.bytes[0]
+    }
+
+    /// Whether all that was sent, FIN included, is acknowledged.
+    pub fn is_done(&self) -> bool {
+        const FIN_WAIT_2: u8 = 5;
+        const TIME_WAIT: u8 = 6;
+        const CLOSED: u8 = 7;
+        matches!(self.state(), FIN_WAIT_2 | TIME_WAIT | CLOSED)
+    }
+
+    /// Data segments sent, retransmissions included.
+    pub fn data_segments_out(&self) -> u64 {
+        self.word(156).into()
+    }
+
+    /// Data segments that arrived.
+    pub fn data_segments_in(&self) -> u64 {
+        self.word(152).into()
+    }
+
+    /// Segments sent again.
+    pub fn retransmissions(&self) -> u64 {
+        self.word(100).into()
+    }
+
+    /// Retransmission time-outs; `None` before Linux 6.7.
+    pub fn timeouts(&self) -> Option<u64> {
+        let count = u16::from_ne_bytes([self.bytes[240], self.bytes[241]]);
+        (self.length >= 244).then(|| count.into())
+    }
+
+    /// Payload sent, each byte once.
+    pub fn sent_bytes(&self) -> u64 {
+        self.long(200).saturating_sub(self.long(208))
+    }
+
+    /// Smoothed round-trip time in microseconds; zero before the first sample.
+    pub fn srtt(&self) -> u32 {
+        self.word(68)
+    }
+
+    /// The values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only what became of the samples.
+    pub fn row(&self) -> [f64; 12] {
+        let seconds = |offset| f64::from(self.word(offset)) / 1e6;
+        let threshold = self.word(76);
+        let in_flight = (self.word(24) + self.word(36)).saturating_sub(self.word(28) + self.word(32));
+        [
+            self.word(80).into(),
+            if threshold < INFINITE_SSTHRESH { threshold.into() } else { f64::NAN },
+            f64::NAN,
+            seconds(68),
+            seconds(72),
+            seconds(8),
+            in_flight.into(),
+            self.long(120) as f64,
+            self.sent_bytes() as f64,
+            self.retransmissions() as f64,
+            self.timeouts().map_or(f64::NAN, |count| count as f64),
+            self.bytes[1].into(),
+        ]
+    }
+}

@@ -1,0 +1,121 @@
+//! What the kernel's TCP did, acknowledgment by acknowledgment, in a thread of its own: rows of the trace `tcp`, and the
+//! statistics of each sender.
+
+use super::rows::Rows;
+use crate::clock::Clock;
+use bentpipe_core::{Probe, Span, Time};
+use bentpipe_kernel::{Event, Log, Namespace, Rows as Connections};
+use bentpipe_models::transport::flow::SourceCounters;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Where a connection is seen: its own address and port, and the other end's.
+pub type Sockets = (SocketAddr, SocketAddr);
+
+/// An end of a flow, for the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Its number, by which the statistics are given.
+    pub end: usize,
+    /// The probe of its trace `tcp`.
+    pub probe: Option<Probe>,
+}
+
+/// The thread that reads the log.
+pub struct TcpLog {
+    ending: Arc<AtomicBool>,
+    thread: JoinHandle<Statistics>,
+}
+
+/// Statistics of the senders, by the numbers of their ends.
+#[derive(Default)]
+pub struct Statistics {
+    /// Round-trip times, retransmissions and time-outs.
+    pub senders: BTreeMap<usize, SourceCounters>,
+    /// Events that found no room in the ring.
+    pub lost: u64,
+}
+
+impl TcpLog {
+    /// Starts it for connections in the namespaces with these inode numbers.
+    ///
+    /// # Errors
+    /// BPF cannot be used here; as a sentence.
+    pub fn start(
+        namespaces: &[u64],
+        ends: BTreeMap<Sockets, Seen>,
+        clock: Clock,
+        rows: Rows,
+        end: Time,
+    ) -> Result<TcpLog, String> {
+        bentpipe_kernel::available().map_err(|why| why.to_string())?;
+        let namespaces: Vec<_> =
+            namespaces.iter().map(|inode| Namespace { inode: *inode as u32, tag: 0 }).collect();
+        let log = Log::start(&namespaces).map_err(|error| error.to_string())?;
+        let ending = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&ending);
+        let thread = thread::Builder::new().name("tcp log".to_owned());
+        let reader = Reader { log, ends, clock, rows, end };
+        let thread = thread.spawn(move || reader.run(&seen)).map_err(|error| error.to_string())?;
+        Ok(TcpLog { ending, thread })
+    }
+
+    /// Ends it and gives what it has seen.
+    pub fn finish(self) -> Statistics {
+        self.ending.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+struct Reader {
+    log: Log,
+    ends: BTreeMap<Sockets, Seen>,
+    clock: Clock,
+    rows: Rows,
+    end: Time,
+}
+
+impl Reader {
+    fn run(mut self, ending: &AtomicBool) -> Statistics {
+        let mut statistics = Statistics::default();
+        let mut connections = Connections::new();
+        let mut sockets: BTreeMap<u64, Seen> = BTreeMap::new();
+        loop {
+            let last = ending.load(Ordering::Relaxed);
+            let Reader { log, ends, clock, rows, end } = &mut self;
+            let mut over = false;
+            let count = log.poll(Duration::from_millis(50), &mut |event: &Event| {
+                let seen = match sockets.get(&event.socket) {
+                    Some(seen) => *seen,
+                    // A closed socket has no port any more, so what it is was learnt while it had one.
+                    None => match ends.get(&(event.local, event.remote)) {
+                        Some(seen) => *sockets.entry(event.socket).or_insert(*seen),
+                        None => return,
+                    },
+                };
+                let Some(row) = connections.add(event) else { return };
+                let time = clock.at(row.time);
+                if time > *end {
+                    over = true;
+                    return;
+                }
+                rows.add(seen.probe, time, &row.values());
+                let sender = statistics.senders.entry(seen.end).or_default();
+                if let Some(rtt) = row.rtt {
+                    sender.rtt.add(Span::from_micros(rtt.into()));
+                }
+                sender.retransmissions = row.retransmissions.into();
+                sender.timeouts = row.timeouts.into();
+            });
+            rows.flush();
+            if last && (over || !count.is_ok_and(|count| count > 0)) {
+                statistics.lost = log.lost().unwrap_or(0);
+                return statistics;
+            }
+        }
+    }
+}

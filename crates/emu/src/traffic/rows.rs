@@ -1,0 +1,55 @@
+//! Rows of traces on their way from other threads to the engine's, which writes them.
+
+use crate::bridge::Handle;
+use bentpipe_core::{Probe, Time};
+
+/// Rows that go together: few enough that the engine is not held up for long.
+const BATCH: usize = 256;
+
+/// A row's values; the first so many count.
+type Values = ([f64; 12], usize);
+
+/// Collects rows and hands them over in batches.
+pub struct Rows {
+    handle: Handle,
+    waiting: Vec<(Probe, Time, Values)>,
+}
+
+impl Rows {
+    /// None yet.
+    pub fn new(handle: Handle) -> Rows {
+        Rows { handle, waiting: Vec::with_capacity(BATCH) }
+    }
+
+    /// Adds a row, if its trace is wanted.
+    pub fn add(&mut self, probe: Option<Probe>, time: Time, values: &[f64]) {
+        let Some(probe) = probe else { return };
+        let mut all = [f64::NAN; 12];
+        all[..values.len()].copy_from_slice(values);
+        self.waiting.push((probe, time, (all, values.len())));
+        if self.waiting.len() >= BATCH {
+            self.flush();
+        }
+    }
+
+    /// Hands over what is there.
+    pub fn flush(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let rows = std::mem::replace(&mut self.waiting, Vec::with_capacity(BATCH));
+        let record = move |bridge: &mut crate::Bridge, _| {
+            for (probe, time, (values, count)) in rows {
+                bridge.network().out().record(probe, time, &values[..count]);
+            }
+        };
+        // Rows that come after the end are of no run.
+        let _ = self.handle.post(record);
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,206 @@
+//! What of a scenario's transport is a matter of the host and not of the socket: sysctls of its namespace, and metrics of
+//! its routes.
+
+use crate::error::{Doing, Error};
+use crate::live::{LiveHost, INTERFACE};
+use bentpipe_core::Span;
+use bentpipe_engine::scenario::Flow;
+use bentpipe_models::transport::tcp::config::Recovery;
+use bentpipe_models::transport::{tcp, Config};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::process::Command;
+
+/// Settings of one host: values by name, and metrics by the host at the other end.
+#[derive(Debug, Default, PartialEq)]
+pub struct Settings {
+    sysctls: BTreeMap<&'static str, String>,
+    routes: BTreeMap<Ipv4Addr, BTreeMap<&'static str, String>>,
+    /// For whom each was set, to name both where two flows disagree.
+    owners: BTreeMap<String, String>,
+}
+
+/// Two flows of one host want different things of it.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "flows \"{first}\" and \"{second}\" want different values of {what} at host {host}, where real hosts have one; \
+     allowed: the same value, or endpoints = \"model\" for one of them"
+)]
+pub struct Disagreement {
+    first: String,
+    second: String,
+    what: String,
+    host: String,
+}
+
+/// Linux' own values, for which no route is needed.
+const KERNEL_RTO_MIN: Span = Span::from_millis(200);
+const KERNEL_WINDOW: u64 = 10;
+
+fn on(value: bool) -> String {
+    u8::from(value).to_string()
+}
+
+impl Settings {
+    /// What every host gets: buffers that are never the limit, and nothing remembered from earlier connections.
+    pub fn common() -> Settings {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("net.ipv4.tcp_rmem", "4096 33554432 1073741824"),
+            ("net.ipv4.tcp_wmem", "4096 4194304 1073741824"),
+            ("net.ipv4.tcp_no_metrics_save", "1"),
+            // The simulated sender does not restart its window after idle time.
+            ("net.ipv4.tcp_slow_start_after_idle", "0"),
+            ("net.ipv4.tcp_ecn", "0"),
+        ] {
+            settings.sysctls.insert(name, value.to_owned());
+        }
+        settings
+    }
+
+    /// Adds what a flow wants of `host`, one of its ends; `peer` is the address of the other.
+    ///
+    /// # Errors
+    /// A flow that was added before wants something else.
+    pub fn add(&mut self, flow: &Flow, host: &str, peer: Ipv4Addr) -> Result<(), Disagreement> {
+        let Config::Tcp(config) = &flow.transport else { return Ok(()) };
+        for (name, value) in [
+            ("net.ipv4.tcp_sack", on(config.recovery == Recovery::Sack)),
+            ("net.ipv4.tcp_timestamps", on(config.timestamps)),
+            ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
+            ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),
+            ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
+        ] {
+            self.own(flow, host, name, &value)?;
+            self.sysctls.insert(name, value);
+        }
+        let mut metrics = BTreeMap::new();
+        if config.initial_window.value() != KERNEL_WINDOW {
+            metrics.insert("initcwnd", config.initial_window.value().to_string());
+        }
+        if config.rto_variance_min != KERNEL_RTO_MIN {
+            metrics.insert("rto_min", format!("{}ms", config.rto_variance_min.as_micros().div_ceil(1000)));
+        }
+        if !config.delayed_ack {
+            metrics.insert("quickack", "1".to_owned());
+        }
+        self.own(flow, host, &format!("routes to {peer}"), &format!("{metrics:?}"))?;
+        if !metrics.is_empty() {
+            self.routes.insert(peer, metrics);
+        }
+        Ok(())
+    }
+
+    fn own(&mut self, flow: &Flow, host: &str, what: &str, value: &str) -> Result<(), Disagreement> {
+        let key = format!("{what} = {value}");
+        let earlier = self.owners.iter().find(|(other, _)| {
+            other.strip_prefix(what).is_some_and(|rest| rest.starts_with(" = ")) && **other != key
+        });
+        if let Some((_, first)) = earlier {
+            return Err(Disagreement {
+                first: first.clone(),
+                second: flow.name.clone(),
+                what: what.to_owned(),
+                host: host.to_owned(),
+            });
+        }
+        self.owners.entry(key).or_insert_with(|| flow.name.clone());
+        Ok(())
+    }
+
+    /// Sets them at `host`.
+    ///
+    /// # Errors
+    /// The kernel refuses a value, or there is no ip(8) for the routes.
+    pub fn apply(&self, host: &LiveHost) -> Result<(), Error> {
+        let doing = format!("setting up host {}", host.name);
+        let sysctls = || -> io::Result<()> {
+            for (name, value) in &self.sysctls {
+                let path = format!("/proc/sys/{}", name.replace('.', "/"));
+                std::fs::write(path, value)
+                    .map_err(|error| io::Error::new(error.kind(), format!("{name} = {value}: {error}")))?;
+            }
+            Ok(())
+        };
+        let routes = || -> io::Result<()> {
+            for (peer, metrics) in &self.routes {
+                let mut ip = Command::new("ip");
+                ip.args(["route", "replace", &format!("{peer}/32"), "dev", INTERFACE]);
+                ip.args(metrics.iter().flat_map(|(name, value)| [*name, value.as_str()]));
+                let output = ip.output()?;
+                if !output.status.success() {
+                    return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+                }
+            }
+            Ok(())
+        };
+        let both = host.namespace.within(|| sysctls().and_then(|()| routes()));
+        both.and_then(|done| done).doing(doing)
+    }
+
+    /// What was set, for the provenance.
+    pub fn describe(&self) -> serde_json::Value {
+        let routes: BTreeMap<String, _> =
+            self.routes.iter().map(|(peer, metrics)| (peer.to_string(), metrics)).collect();
+        serde_json::json!({ "sysctls": self.sysctls, "routes": routes })
+    }
+}
+
+/// What of a transport a real kernel cannot be told, in words.
+pub fn impossible(config: &tcp::Config) -> Vec<String> {
+    let model = tcp::Config::default();
+    let mut notes = Vec::new();
+    let mut differs = |name: &str, is: bool, kernel: &str| {
+        if is {
+            notes.push(format!("{name} is the kernel's: {kernel}"));
+        }
+    };
+    differs(
+        "rto_min",
+        config.rto_min > config.rto_variance_min,
+        "the time-out is at least the smoothed round-trip time plus rto_variance_min",
+    );
+    differs("rto_initial", config.rto_initial != model.rto_initial, "1 s");
+    differs("initial_sequence", config.initial_sequence.is_some(), "random");
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Count;
+    use bentpipe_engine::scenario::Endpoints;
+    use bentpipe_models::app;
+
+    fn flow(name: &str, transport: &str) -> Flow {
+        Flow {
+            name: name.to_owned(),
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            start: Span::ZERO,
+            dscp: Count::new(0),
+            app: app::Config::Bulk(app::bulk::Config::default()),
+            transport: Config::Tcp(serde_json::from_str(transport).unwrap()),
+            endpoints: Endpoints::Kernel,
+        }
+    }
+
+    #[test]
+    fn flows_of_one_host_must_agree() {
+        let peer = Ipv4Addr::LOCALHOST;
+        let mut settings = Settings::common();
+        settings.add(&flow("one", r#"{"timestamps": true}"#), "a", peer).unwrap();
+        settings.add(&flow("two", r#"{"timestamps": true}"#), "a", peer).unwrap();
+        let refused = settings.add(&flow("three", "{}"), "a", peer).unwrap_err();
+        let text = refused.to_string();
+        for word in ["\"one\"", "\"three\"", "tcp_timestamps", "host a"] {
+            assert!(text.contains(word), "{text}");
+        }
+        assert_eq!(settings.sysctls["net.ipv4.tcp_timestamps"], "1");
+        // Routes to other hosts are others.
+        let other = flow("four", r#"{"timestamps": true, "delayed_ack": false}"#);
+        assert!(settings.add(&other, "a", peer).is_err());
+        settings.add(&other, "a", Ipv4Addr::new(198, 18, 0, 9)).unwrap();
+    }
+}

@@ -1,0 +1,96 @@
+//! Whole runs on the real clock. Needs namespaces and TUN; says so and passes where a machine has none.
+
+use bentpipe_emu::{emulate, Emulated, Namespace};
+use bentpipe_engine::presets;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_runs::Options;
+use bentpipe_scenario::Source;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("bentpipe-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(name: &str, scenario: &str) -> Option<Emulated> {
+    if let Err(error) = Namespace::new() {
+        println!("skipped: no network namespaces here: {error}");
+        return None;
+    }
+    let folder = Folder::new(name);
+    let source = Source::Text { name: "test", text: scenario };
+    let loaded = bentpipe_scenario::load::<Scenario>(source, &presets::all(), &[]).unwrap();
+    let mut progress = |_| ControlFlow::Continue(());
+    let options = Options::default();
+    Some(emulate(&loaded.value, &loaded.to_toml(), &folder.0, &options, &mut progress).unwrap())
+}
+
+const LINK: &str = r#"
+name = "t"
+duration = "8 s"
+[[link]]
+name = "sat"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "50 ms"
+"#;
+
+#[test]
+fn a_transfer_delivers_its_bytes_once_and_no_faster_than_the_link() {
+    let flow = r#"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = { kind = "bulk", size = "2 MB" }
+transport = "tcp"
+"#;
+    let Some(run) = run("transfer", &format!("{LINK}{flow}")) else { return };
+    let value = |table: &str, column: &str| run.report.value(table, "f", column);
+    assert!(run.complete);
+    assert_eq!(value("flow_destination", "delivered_bytes"), Some(2e6));
+    assert_eq!(value("flow_source", "sent_bytes"), Some(2e6));
+    // 2 MB in segments of 1460 bytes and 40 of headers take 1.644 s at 10 Mbit/s; the handshake and the last
+    // acknowledgment take 0.1 s each, and slow start from ten segments some more round trips.
+    let completed = value("flow_source", "completed").unwrap();
+    assert!((1.84..4.0).contains(&completed), "completed at {completed} s");
+    let (rtt_min, start) = (value("flow_source", "rtt_min").unwrap(), value("flow_source", "start").unwrap());
+    assert!((0.1..0.13).contains(&rtt_min) && start < 0.05, "rtt_min {rtt_min} s, start {start} s");
+    assert_eq!(run.totals.dropped.values().map(|held| held.packets).sum::<u64>(), 0);
+}
+
+#[test]
+fn datagrams_are_delayed_as_the_link_says_and_none_is_lost() {
+    let flow = r#"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = { kind = "cbr", rate = "800 kbit/s", datagram = "972 B" }
+transport = "udp"
+"#;
+    let Some(run) = run("datagrams", &format!("{LINK}{flow}")) else { return };
+    let value = |table: &str, column: &str| run.report.value(table, "f", column).unwrap();
+    let (sent, delivered) =
+        (value("flow_source", "sent_packets"), value("flow_destination", "delivered_packets"));
+    // One each 9.72 ms for 8 s; those of the last 50.8 ms are still on their way.
+    assert!((822.0..=824.0).contains(&sent), "{sent} datagrams sent");
+    assert!((5.0..=7.0).contains(&(sent - delivered)), "{sent} sent, {delivered} delivered");
+    // 1000 bytes take 0.8 ms.
+    let delay = value("flow_destination", "delay_mean");
+    assert!((0.0508..0.0550).contains(&delay), "mean delay {delay} s");
+}

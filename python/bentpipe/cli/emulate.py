@@ -1,0 +1,57 @@
+"""``bentpipe emulate``: one run in real time, with real hosts and the kernel's TCP."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Json, Out, Overrides, ScenarioFile, Seed
+from .progress import Bar
+from .simulate import tell
+from .stopping import stoppable
+
+
+def emulate(
+    scenario: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    out: Out = None,
+    replication: Annotated[int, typer.Option(min=0, help="Number of the run under its seed.")] = 0,
+    report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
+    json: Json = False,
+) -> None:
+    """Run a scenario in real time, with real TCP stacks and applications."""
+    from bentpipe import _native
+    from bentpipe.emulation import emulate as emulate_one
+    from bentpipe.scenarios import load
+    from bentpipe.simulation import run_folder
+    from bentpipe.variation import combinations
+
+    # Before there is a second thread: a process with several cannot change its user namespace.
+    _native.enter_user_namespace()
+    name = load(scenario, overrides or []).name
+    folder = run_folder(out, lambda: name)
+    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    with stoppable() as stop, Bar("emulating", stop) as bar:
+        run = emulate_one(
+            scenario,
+            seed=seed,
+            overrides=overrides or [],
+            out=folder,
+            progress=bar.advance,
+            run=replication,
+            command=command,
+        )
+    variations = combinations([])
+    page = None
+    if report and not stop.wanted:
+        from bentpipe.report import write_report
+
+        page = write_report([run], folder / "report.html", variations)
+    tell([run], variations, folder, page, json)
+    if stop.wanted:
+        typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
+        raise typer.Exit(stop.exit_code)
