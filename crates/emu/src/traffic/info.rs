@@ -47,6 +47,11 @@ impl Info {
         matches!(self.state(), FIN_WAIT_2 | TIME_WAIT | CLOSED)
     }
 
+    /// Bytes that were handed over and not yet sent.
+    pub fn unsent(&self) -> u32 {
+        self.word(144)
+    }
+
     /// Data segments sent, retransmissions included.
     pub fn data_segments_out(&self) -> u64 {
         self.word(156).into()

@@ -40,22 +40,29 @@ pub struct Statistics {
     pub lost: u64,
 }
 
+/// Has the kernel log the connections in the namespaces with these inode numbers. This takes a good part of a second.
+///
+/// # Errors
+/// BPF cannot be used here; as a sentence.
+pub fn attach(namespaces: &[u64]) -> Result<Log, String> {
+    bentpipe_kernel::available().map_err(|why| why.to_string())?;
+    let namespaces: Vec<_> =
+        namespaces.iter().map(|inode| Namespace { inode: *inode as u32, tag: 0 }).collect();
+    Log::start(&namespaces).map_err(|error| error.to_string())
+}
+
 impl TcpLog {
-    /// Starts it for connections in the namespaces with these inode numbers.
+    /// Starts it for the connections `ends`.
     ///
     /// # Errors
-    /// BPF cannot be used here; as a sentence.
+    /// There is no thread left; as a sentence.
     pub fn start(
-        namespaces: &[u64],
+        log: Log,
         ends: BTreeMap<Sockets, Seen>,
         clock: Clock,
         rows: Rows,
         end: Time,
     ) -> Result<TcpLog, String> {
-        bentpipe_kernel::available().map_err(|why| why.to_string())?;
-        let namespaces: Vec<_> =
-            namespaces.iter().map(|inode| Namespace { inode: *inode as u32, tag: 0 }).collect();
-        let log = Log::start(&namespaces).map_err(|error| error.to_string())?;
         let ending = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ending);
         let thread = thread::Builder::new().name("tcp log".to_owned());

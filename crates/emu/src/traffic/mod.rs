@@ -14,6 +14,7 @@ use crate::live::LiveHost;
 use crate::variants::Variants;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Span, Streams, Table, Time};
 use bentpipe_engine::scenario::{Endpoints, Flow, Scenario};
+use bentpipe_kernel::Log;
 use bentpipe_models::app::End;
 use bentpipe_models::transport::hosting::{Hosted, Site};
 use bentpipe_models::transport::{tcp as tcp_model, udp as udp_model, Config};
@@ -81,7 +82,8 @@ enum Endpoint {
 pub struct Traffic {
     ends: Vec<(Endpoint, Probes)>,
     sockets: BTreeMap<Sockets, Seen>,
-    namespaces: Vec<u64>,
+    /// The kernel's log of its connections, where there are any and it can be had.
+    log: Option<Log>,
     notes: Vec<String>,
 }
 
@@ -107,7 +109,7 @@ impl Traffic {
         let mut traffic = Traffic {
             ends: Vec::new(),
             sockets: BTreeMap::new(),
-            namespaces: hosts.iter().map(|host| host.namespace.inode()).collect(),
+            log: None,
             notes: variants.notes().to_vec(),
         };
         let mut made: Vec<(usize, Planned<'_>)> = Vec::new();
@@ -136,6 +138,16 @@ impl Traffic {
             }
             traffic.ends.push((planned.make(&streams, variants)?, probes));
         }
+        if !traffic.sockets.is_empty() {
+            let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
+            traffic.notes.push(match log::attach(&namespaces) {
+                Ok(log) => {
+                    traffic.log = Some(log);
+                    "the trace tcp is the kernel's, acknowledgment by acknowledgment (BPF)".to_owned()
+                }
+                Err(why) => format!("the trace tcp is TCP_INFO every 10 ms, without BPF: {why}"),
+            });
+        }
         Ok(traffic)
     }
 
@@ -156,24 +168,10 @@ impl Traffic {
         stop: &dyn Fn() -> bool,
     ) -> Result<Ran, Error> {
         crate::sys::exact_timers();
-        let log = TcpLog::start(
-            &self.namespaces,
-            std::mem::take(&mut self.sockets),
-            clock,
-            Rows::new(handle.clone()),
-            end,
-        );
-        let log = match log {
-            Ok(log) => {
-                self.notes
-                    .push("the trace tcp is the kernel's, acknowledgment by acknowledgment (BPF)".to_owned());
-                Some(log)
-            }
-            Err(why) => {
-                self.notes.push(format!("the trace tcp is TCP_INFO every 10 ms, without BPF: {why}"));
-                None
-            }
-        };
+        let log = self.log.take().and_then(|log| {
+            let ends = std::mem::take(&mut self.sockets);
+            TcpLog::start(log, ends, clock, Rows::new(handle.clone()), end).ok()
+        });
         let mut driver = Driver {
             clock,
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("running the flows")?,

@@ -1,6 +1,7 @@
 //! One end of a flow over the kernel's TCP: the application of the simulation over a socket.
 //!
-//! All that was handed over counts as acknowledged when the socket's queue is empty, which is looked at every 2 ms while
+//! A direction is closed when all of it has been sent once, not when it was handed over: from then on the kernel does not
+//! log acknowledgments. All that was handed over counts as acknowledged when the socket's queue is empty, which is looked at every 2 ms while
 //! an application waits for it: so much later than in a simulation it may hear of it.
 
 use super::info::Info;
@@ -163,11 +164,12 @@ impl Endpoint {
                 }
                 return Ok(());
             }
-        } else if self.to_send == 0 && socket::unacknowledged(self.socket.as_fd())? == 0 {
-            if self.closes {
+        } else if self.to_send == 0 {
+            if self.closes && Info::of(self.socket.as_fd())?.unsent() == 0 {
                 self.shut = true;
                 shutdown(self.socket.as_raw_fd(), Shutdown::Write)?;
-            } else if std::mem::take(&mut self.drains) {
+            } else if self.drains && socket::unacknowledged(self.socket.as_fd())? == 0 {
+                self.drains = false;
                 self.tell(now, Event::MaySend, watch)?;
                 return Ok(());
             }

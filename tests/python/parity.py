@@ -1,0 +1,211 @@
+"""The same scenarios on the virtual and on the real clock: the table of cases that tests run and the docs show.
+
+A case is a scenario and what must agree. To add a variant, a workload or an access scheme: one entry in :data:`CASES`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import TYPE_CHECKING, Final
+
+import bentpipe as bp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Exceptional:
+    """A quantity that differs by more than the others, with the physical reason."""
+
+    tolerance: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario as TOML, without name and duration, and how near the two clocks must come (relative)."""
+
+    name: str
+    scenario: str
+    duration: str = "20 s"
+    seeds: int = 1
+    tolerance: float = 0.10
+    exceptions: dict[str, Exceptional] = field(default_factory=dict)
+    #: Flows are compared by their mean: which of two equal flows meets the full queue is a matter of microseconds.
+    together: bool = False
+    quantities: tuple[str, ...] = ("goodput", "rtt_mean", "rtt_p95", "completed")
+
+    @property
+    def text(self) -> str:
+        """The whole scenario."""
+        return f'name = "{self.name}"\nduration = "{self.duration}"\n{self.scenario}'
+
+    def file(self, folder: Path) -> Path:
+        """The scenario as a file in a folder."""
+        file = folder / f"{self.name}.toml"
+        file.write_text(self.text, encoding="utf-8")
+        return file
+
+
+_GEO: Final = """
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "4 Mbit/s"
+delay = "250 ms"
+queue = { kind = "drop-tail", bytes = "250 kB" }
+"""
+
+
+def _flow(
+    name: str,
+    source: str,
+    destination: str,
+    app: str = '"bulk"',
+    transport: str = '{ kind = "tcp", congestion = "reno" }',
+) -> str:
+    return f"""
+[[flow]]
+name = "{name}"
+from = "{source}"
+to = "{destination}"
+app = {app}
+transport = {transport}
+"""
+
+
+def _dvb(scheme: str) -> str:
+    return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
+
+
+#: Slow start ends below what path and queue hold together, so that nothing is lost in it.
+_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
+
+#: As the DAMA study starts its flows: no overshoot of slow start into a queue of seconds.
+_CALM: Final = (
+    '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
+)
+
+_RECOVERY: Final = Exceptional(
+    0.25,
+    "After slow start's overshoot hundreds of packets of one window are lost, and the whole transfer is their repair: "
+    "Linux does it by RACK and PRR, the model by RFC 6675.",
+)
+
+CASES: Final = (
+    Case("geo-reno", _GEO + _flow("f", "user", "server"), "30 s"),
+    Case("geo-reno-back", _GEO + _flow("f", "server", "user"), "30 s"),
+    Case(
+        "geo-vegas",
+        _GEO + _flow("f", "user", "server", transport='{ kind = "tcp", congestion = "vegas" }'),
+        "30 s",
+    ),
+    Case(
+        "geo-finite",
+        _GEO + _flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
+        "15 s",
+    ),
+    Case(
+        "geo-overshoot",
+        _GEO + _flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }'),
+        "15 s",
+        exceptions={"completed": _RECOVERY, "goodput": _RECOVERY},
+    ),
+    Case(
+        "geo-loss",
+        _GEO + 'error = { kind = "packet", probability = 0.01 }\n' + _flow("f", "user", "server"),
+        "30 s",
+        seeds=5,
+        tolerance=0.15,
+    ),
+    Case("dvb-cra", _dvb('"cra"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-rbdc", _dvb('"rbdc"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-vbdc", _dvb('"vbdc"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-forward", _dvb('"rbdc"') + _flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case(
+        "two-flows",
+        _GEO
+        + _flow("a", "user", "server", transport=_START)
+        + _flow("b", "user", "server", transport=_START),
+        "30 s",
+        together=True,
+    ),
+    Case(
+        "cbr",
+        _GEO
+        + _flow("f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'),
+        "10 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+    ),
+    Case(
+        "impulses",
+        _dvb('"rbdc"')
+        + _flow(
+            "f",
+            "st1",
+            "gw",
+            '{ kind = "cbr", rate = "1 Mbit/s", datagram = "1000 B", on = "200 ms", off = "2 s" }',
+            '"udp"',
+        ),
+        "20 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One quantity of one flow on the two clocks."""
+
+    case: str
+    flow: str
+    quantity: str
+    simulated: float | None
+    emulated: float | None
+    tolerance: float
+    reason: str
+
+    @property
+    def ratio(self) -> float:
+        """Emulated over simulated; NaN where one has no value."""
+        if self.simulated is None or self.emulated is None:
+            return float("nan")
+        return self.emulated / self.simulated if self.simulated else float(self.emulated == 0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether they agree; two without a value do."""
+        if self.simulated is None and self.emulated is None:
+            return True
+        return abs(self.ratio - 1) <= self.tolerance
+
+
+def compare(case: Case, folder: Path) -> list[Difference]:
+    """Run a case on both clocks, each seed at once, and compare the means over the seeds."""
+    with ThreadPoolExecutor() as pool:
+        file, seeds = case.file(folder), range(1, case.seeds + 1)
+        real = pool.map(lambda seed: bp.emulate(file, seed=seed, out=folder / f"e{seed}"), seeds)
+        model = pool.map(lambda seed: bp.simulate(file, seed=seed, out=folder / f"s{seed}"), seeds)
+        runs = (list(model), list(real))
+    rows = [[{row["flow"]: row for row in run.flows.to_dicts()} for run in clock] for clock in runs]
+    differences = []
+    flows = list(rows[0][0])
+    for group in [flows] if case.together else [[flow] for flow in flows]:
+        for quantity in case.quantities:
+            values = [_mean([run[flow][quantity] for run in clock for flow in group]) for clock in rows]
+            special = case.exceptions.get(quantity)
+            tolerance = special.tolerance if special else case.tolerance
+            reason = special.reason if special else ""
+            differences.append(
+                Difference(case.name, ", ".join(group), quantity, values[0], values[1], tolerance, reason)
+            )
+    return differences
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
