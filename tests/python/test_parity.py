@@ -8,7 +8,6 @@ from pathlib import Path
 
 import parity
 import pytest
-
 from bentpipe import _native
 
 #: Emulations at a time: few enough that they do not disturb each other on two processors.
