@@ -1,6 +1,7 @@
 //! The engine between real hosts: one thread that takes packets in, lets the network do what is due, and hands packets
 //! out on time.
 
+use crate::attendance::{Attendance, Counts};
 use crate::clock::Clock;
 use crate::frame;
 use crate::lateness::Lateness;
@@ -73,6 +74,9 @@ pub struct Bridge {
     looked: Time,
     stopping: bool,
     readings: Lateness,
+    /// What the kernel had counted for the thread when [`run`](Self::run) began and when it ended.
+    began: Counts,
+    ended: Option<Counts>,
     strays: u64,
 }
 
@@ -155,6 +159,8 @@ impl Bridge {
             looked: Time::ZERO,
             stopping: false,
             readings: Lateness::default(),
+            began: Counts::default(),
+            ended: None,
             strays: 0,
         };
         Ok((bridge, handle))
@@ -165,6 +171,13 @@ impl Bridge {
     /// # Errors
     /// A port broke.
     pub fn run(&mut self, end: Option<Time>) -> io::Result<()> {
+        self.began = Counts::now();
+        let outcome = self.work(end);
+        self.ended = Some(Counts::now());
+        outcome
+    }
+
+    fn work(&mut self, end: Option<Time>) -> io::Result<()> {
         self.looked = self.clock.now();
         self.wait.begin(self.looked);
         loop {
@@ -335,6 +348,11 @@ impl Bridge {
     /// a thread that sleeps is not in it, see [`wakeups`](Self::wakeups).
     pub fn readings(&self) -> &Lateness {
         &self.readings
+    }
+
+    /// What the engine's thread got of the machine. Until it has ended, ask in its thread.
+    pub fn attendance(&self) -> Attendance {
+        Attendance::between(&self.began, &self.ended.unwrap_or_else(Counts::now))
     }
 
     /// How late the thread was woken by its timer.

@@ -1,11 +1,13 @@
 //! bentpipe's real clock. The engine and its models are those of the simulation; here they stand between real hosts:
 //! network namespaces of this machine, with the kernel's TCP and any program in them.
 
+mod attendance;
 mod bridge;
 pub mod calibrate;
 mod clock;
 mod emulate;
 mod error;
+pub mod fidelity;
 pub mod frame;
 pub mod internet;
 mod lateness;
@@ -20,10 +22,12 @@ pub mod user;
 mod variants;
 mod wait;
 
+pub use attendance::Attendance;
 pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling};
 pub use emulate::{emulate, Emulated, Error as EmulateError};
 pub use error::Error;
+pub use fidelity::{Fidelity, Verdict};
 pub use lateness::Lateness;
 pub use live::{Live, LiveHost, Prepared, Setup, INTERFACE};
 pub use namespace::Namespace;

@@ -70,6 +70,15 @@ pub fn offer(rig: &Rig, from: usize, offer: Offer) -> io::Result<Received> {
     })
 }
 
+/// Sends from host `from` of `rig` to the other, where nobody takes it: the number of packets sent.
+///
+/// # Errors
+/// A socket cannot be had.
+pub fn send_only(rig: &Rig, from: usize, offer: Offer) -> io::Result<u64> {
+    let (sender, _receiver) = sockets(rig, from)?;
+    send(&sender, offer)
+}
+
 /// A socket at each host, connected to each other.
 fn sockets(rig: &Rig, from: usize) -> io::Result<(UdpSocket, UdpSocket)> {
     let to = 1 - from;

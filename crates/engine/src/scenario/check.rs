@@ -22,6 +22,7 @@ impl bentpipe_scenario::Check for Scenario {
             problems.add("duration", "0 s is no time; allowed: more than 0 s");
         }
         problems.within("record", |problems| self.record.check(problems));
+        problems.within("fidelity", |problems| self.fidelity.check(problems));
         problems.within("link", |problems| {
             for link in &self.link {
                 problems.within(&link.name, |problems| link.check(problems));

@@ -1,9 +1,11 @@
 //! What a scenario file says: the root of the configuration whose parts stand beside the models.
 
 mod check;
+mod fidelity;
 mod link;
 mod record;
 
+pub use fidelity::Fidelity;
 pub use link::LinkPair;
 pub use record::Record;
 
@@ -30,6 +32,9 @@ pub struct Scenario {
     /// What to record.
     #[serde(default)]
     pub record: Record,
+    /// How exact an emulation must be.
+    #[serde(default)]
+    pub fidelity: Fidelity,
     /// Links between two nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,

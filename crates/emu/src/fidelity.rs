@@ -1,0 +1,287 @@
+//! What an emulation imposed, how far that is from what its scenario says, and whether its results can be used.
+//!
+//! Lateness is the time from when the model lets a packet go to when the host has it: it is delay, and jitter, that no
+//! model made. A packet lost outside of the models is a loss that no model made. The rates and losses of links are the
+//! models' own: they are compared to say that the network was the one that was meant.
+
+use crate::attendance::Attendance;
+use crate::bridge::Bridge;
+use crate::lateness::Lateness;
+use bentpipe_core::{Rate, Report, Span, Time};
+use bentpipe_engine::scenario::{self, NetworkKind, Scenario};
+use bentpipe_models::channel;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// How many times a tolerance makes a run void.
+const VOID: f64 = 10.0;
+
+/// Whether the results of a run can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It imposed what the scenario says, within the tolerances.
+    Valid,
+    /// It is beyond a tolerance: usable with care.
+    Degraded,
+    /// It imposed something else.
+    Void,
+}
+
+/// A distribution of times in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Number of samples.
+    pub count: u64,
+    /// Median.
+    pub p50_s: f64,
+    /// 99th percentile.
+    pub p99_s: f64,
+    /// Largest.
+    pub max_s: f64,
+}
+
+impl From<&Lateness> for Percentiles {
+    fn from(lateness: &Lateness) -> Percentiles {
+        Percentiles {
+            count: lateness.count(),
+            p50_s: lateness.percentile(50.0).as_secs_f64(),
+            p99_s: lateness.percentile(99.0).as_secs_f64(),
+            max_s: lateness.max().as_secs_f64(),
+        }
+    }
+}
+
+/// One direction of a link, as configured and as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name in results.
+    pub name: String,
+    /// Configured rate in bit/s.
+    pub rate: f64,
+    /// Rate while it transmitted, in bit/s; `None` if it never did.
+    pub achieved_rate: Option<f64>,
+    /// Configured propagation delay in seconds.
+    pub delay_s: f64,
+    /// The same with the median lateness of the run.
+    pub achieved_delay_s: f64,
+    /// Configured probability that a packet of the mean size is spoiled.
+    pub loss: f64,
+    /// Share of the transmitted packets that were; `None` if there were none.
+    pub achieved_loss: Option<f64>,
+}
+
+/// What was measured in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Length of the run in seconds.
+    pub duration_s: f64,
+    /// How late packets reached their hosts.
+    pub lateness: Percentiles,
+    /// The same for each host, by node.
+    pub lateness_by_host: BTreeMap<String, Percentiles>,
+    /// How long packets may have lain in the kernel before the engine took them from a host, at most.
+    pub reading: Percentiles,
+    /// How late the engine's thread was woken by its timer.
+    pub wakeups: Percentiles,
+    /// Packets lost between hosts and engine, which no model dropped.
+    pub lost: u64,
+    /// Packets for nobody in the network.
+    pub strays: u64,
+    /// Links between two nodes, and forward links.
+    pub links: Vec<Link>,
+    /// What the engine's thread got of the machine.
+    pub engine: Attendance,
+}
+
+/// What a run knows about how wrong it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fidelity {
+    /// Whether its results can be used.
+    pub verdict: Verdict,
+    /// Why not without care: what was measured and what is tolerated.
+    pub reasons: Vec<String>,
+    /// What was measured.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// What is tolerated.
+    pub tolerances: scenario::Fidelity,
+}
+
+impl Fidelity {
+    /// Judges the run of `scenario` that `bridge` has made until `end`. Call it when the engine has ended, or in its thread.
+    pub fn of(bridge: &mut Bridge, scenario: &Scenario, end: Time) -> Fidelity {
+        let report = bridge.network().report(end);
+        let lateness = bridge.lateness();
+        let measured = Measured {
+            duration_s: end.as_secs_f64(),
+            lateness: (&lateness).into(),
+            lateness_by_host: bridge
+                .lateness_by_host()
+                .map(|(host, lateness)| (host.name.clone(), lateness.into()))
+                .collect(),
+            reading: bridge.readings().into(),
+            wakeups: bridge.wakeups().into(),
+            lost: bridge.lost(),
+            strays: bridge.strays(),
+            links: links(scenario, &report, end, lateness.percentile(50.0)),
+            engine: bridge.attendance(),
+        };
+        Fidelity::judge(measured, scenario.fidelity.clone())
+    }
+
+    /// Judges what was measured.
+    pub fn judge(measured: Measured, tolerances: scenario::Fidelity) -> Fidelity {
+        let mut reasons = Vec::new();
+        let mut verdict = Verdict::Valid;
+        let mut limit = |value: f64, tolerance: f64, reason: &dyn Fn() -> String| {
+            if value > tolerance {
+                verdict =
+                    verdict.max(if value > VOID * tolerance { Verdict::Void } else { Verdict::Degraded });
+                reasons.push(reason());
+            }
+        };
+        let mut late = |value: f64, tolerance: Span, what: &str| {
+            let reason = || format!("{what} {}, tolerated: {tolerance}", time(value));
+            limit(value, tolerance.as_secs_f64(), &reason);
+        };
+        late(measured.lateness.p99_s, tolerances.lateness_p99, "1 % of the packets were late by more than");
+        late(measured.lateness.max_s, tolerances.lateness_max, "a packet was late by");
+        late(
+            measured.reading.p99_s,
+            tolerances.reading_p99,
+            "1 % of the packets from hosts may have waited for the engine for more than",
+        );
+        let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+        let mut share = |value: f64, tolerance: f64, what: &str| {
+            limit(value, tolerance, &|| {
+                format!("{what} {}, tolerated: {}", percent(value), percent(tolerance))
+            });
+        };
+        for link in &measured.links {
+            if let Some(achieved) = link.achieved_rate {
+                let what =
+                    format!("the rate of {} was {achieved:.0} bit/s, off {} bit/s by", link.name, link.rate);
+                share((achieved / link.rate - 1.0).abs(), tolerances.rate.value(), &what);
+            }
+        }
+        let waited = measured.engine.waited_s / measured.duration_s.max(f64::MIN_POSITIVE);
+        share(waited, tolerances.starved.value(), "the engine waited for a processor for a share of");
+        share(
+            measured.engine.steal,
+            tolerances.steal.value(),
+            "the machine itself did not run for a share of",
+        );
+        if measured.lost > tolerances.lost.value() {
+            verdict = Verdict::Void;
+            let (lost, tolerance) = (measured.lost, tolerances.lost.value());
+            reasons.push(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
+        }
+        Fidelity { verdict, reasons, measured, tolerances }
+    }
+
+    /// Writes `fidelity.json` into the folder of a run.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self).expect("it is plain data");
+        std::fs::write(folder.join("fidelity.json"), text + "\n")
+    }
+}
+
+/// Seconds as people say them.
+fn time(seconds: f64) -> String {
+    match seconds {
+        below if below < 1e-3 => format!("{:.0} us", seconds * 1e6),
+        below if below < 1.0 => format!("{:.3} ms", seconds * 1e3),
+        _ => format!("{seconds:.3} s"),
+    }
+}
+
+fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
+    let mut links = Vec::new();
+    let mut add = |name: String, rate: Rate, delay: Span, error: &channel::Config| {
+        let value = |column| report.value("link", &name, column).unwrap_or(0.0);
+        let (packets, bytes) = (value("packets"), value("bytes"));
+        let busy = value("utilisation") * end.as_secs_f64();
+        links.push(Link {
+            rate: rate.bits_per_second() as f64,
+            achieved_rate: (busy > 0.0 && packets > 0.0).then(|| bytes * 8.0 / busy),
+            delay_s: delay.as_secs_f64(),
+            achieved_delay_s: (delay + lateness).as_secs_f64(),
+            loss: match error {
+                channel::Config::None(_) => 0.0,
+                channel::Config::Packet(error) => error.probability.value(),
+                channel::Config::Bit(error) => {
+                    let bits = if packets > 0.0 { bytes * 8.0 / packets } else { 0.0 };
+                    1.0 - (1.0 - error.rate.value()).powf(bits)
+                }
+            },
+            achieved_loss: (packets > 0.0).then(|| value("error_drops") / packets),
+            name,
+        });
+    };
+    for link in &scenario.link {
+        let (forward, back) = (link.forward(), link.back());
+        add(link.name.clone(), forward.rate, forward.delay, &forward.error);
+        add(format!("{}.return", link.name), back.rate, back.delay, &back.error);
+    }
+    for (name, NetworkKind::DvbRcs(network)) in &scenario.network {
+        // All terminals of a star have nearly the same delay; the first stands for them.
+        let delay = network.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
+        add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error);
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Measured {
+        Measured {
+            duration_s: 10.0,
+            lateness: Percentiles { count: 1000, p50_s: 2e-6, p99_s: 40e-6, max_s: 900e-6 },
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn a_run_within_the_tolerances_is_valid() {
+        let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
+        assert_eq!((fidelity.verdict, fidelity.reasons.len()), (Verdict::Valid, 0));
+        let text = serde_json::to_string(&fidelity).unwrap();
+        assert!(text.starts_with(r#"{"verdict":"valid","reasons":[],"duration_s":10.0,"#), "{text}");
+        assert_eq!(serde_json::from_str::<Fidelity>(&text).unwrap(), fidelity);
+    }
+
+    #[test]
+    fn lateness_degrades_and_ten_times_the_tolerance_voids() {
+        let mut measured = good();
+        measured.lateness.p99_s = 3.25e-3;
+        let fidelity = Fidelity::judge(measured.clone(), scenario::Fidelity::default());
+        assert_eq!(fidelity.verdict, Verdict::Degraded);
+        assert_eq!(fidelity.reasons, ["1 % of the packets were late by more than 3.250 ms, tolerated: 1 ms"]);
+        measured.lateness.max_s = 0.21;
+        measured.engine.waited_s = 0.3;
+        let fidelity = Fidelity::judge(measured, scenario::Fidelity::default());
+        assert_eq!(fidelity.verdict, Verdict::Void);
+        assert_eq!(
+            fidelity.reasons[1..],
+            [
+                "a packet was late by 210.000 ms, tolerated: 20 ms",
+                "the engine waited for a processor for a share of 3.00 %, tolerated: 1.00 %",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_unexplained_loss_voids() {
+        let fidelity = Fidelity::judge(Measured { lost: 1, ..good() }, scenario::Fidelity::default());
+        assert_eq!(fidelity.verdict, Verdict::Void);
+        assert_eq!(fidelity.reasons, ["1 packets were lost that no model dropped, tolerated: 0"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! A run knows what was wrong with it: an engine that was kept from working, packets that got lost on the way to it.
+
+use bentpipe_core::{address, Recorder};
+use bentpipe_emu::calibrate::load::{self, Offer};
+use bentpipe_emu::calibrate::rig::{one_link, Rig};
+use bentpipe_emu::port::{memory, Port};
+use bentpipe_emu::{Bridge, Clock, Fidelity, Verdict};
+use bentpipe_engine::instantiate_emulated;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// An IPv4 packet without payload from node 0 to node 1, which is all that a network asks for.
+fn packet() -> Vec<u8> {
+    let mut packet = vec![0; 40];
+    packet[0] = 0x45;
+    packet[12..16].copy_from_slice(&address::ipv4(bentpipe_core::NodeId(0)).octets());
+    packet[16..20].copy_from_slice(&address::ipv4(bentpipe_core::NodeId(1)).octets());
+    packet
+}
+
+/// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way.
+fn run(pause: Option<Duration>) -> Fidelity {
+    let scenario = one_link(10_000_000, 300_000_000);
+    let names = ["a".to_owned(), "b".to_owned()];
+    let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
+    let (mut ways, mut peers) = (Vec::new(), Vec::new());
+    for host in hosts {
+        let (port, peer) = memory::pair().unwrap();
+        ways.push((host, Box::new(port) as Box<dyn Port>));
+        peers.push(peer);
+    }
+    let (mut bridge, handle) = Bridge::new(network, Clock::start(), Default::default(), ways, None).unwrap();
+    let engine = std::thread::Builder::new().spawn(move || {
+        bridge.run(None).unwrap();
+        bridge
+    });
+    peers[0].send(packet());
+    while handle.ask(|bridge, _| bridge.network().receives()).unwrap() == 0 {}
+    if let Some(pause) = pause {
+        let (never, wait) = channel::<()>();
+        let blocked = move |_: &mut Bridge, _| {
+            let _ = wait.recv_timeout(pause);
+        };
+        handle.post(blocked).unwrap();
+        handle.ask(|_, _| ()).unwrap();
+        drop(never);
+    }
+    while handle.ask(|bridge, _| bridge.lateness().count()).unwrap() == 0 {}
+    let fidelity = handle.ask(move |bridge, now| Fidelity::of(bridge, &scenario, now)).unwrap();
+    handle.post(|bridge, _| bridge.stop()).unwrap();
+    engine.unwrap().join().unwrap();
+    fidelity
+}
+
+#[test]
+fn an_engine_that_is_kept_from_working_says_so_in_numbers() {
+    let undisturbed = run(None);
+    assert_eq!(undisturbed.measured.lateness.count, 1);
+    assert_eq!(undisturbed.measured.lost, 0);
+    assert_eq!(undisturbed.measured.links[0].achieved_rate, Some(10_000_000.0));
+    assert_eq!(undisturbed.measured.links[0].achieved_loss, Some(0.0));
+
+    let starved = run(Some(Duration::from_millis(800)));
+    assert_eq!(starved.verdict, Verdict::Void, "{:?}", starved.reasons);
+    assert!(starved.measured.lateness.max_s >= 0.3, "{:?}", starved.measured.lateness);
+    let reasons = starved.reasons.join("\n");
+    assert!(reasons.contains("a packet was late by"), "{reasons}");
+    assert!(reasons.contains("tolerated: 20 ms"), "{reasons}");
+}
+
+#[test]
+fn what_the_kernel_loses_before_the_engine_can_take_it_voids_a_run() {
+    let scenario = one_link(10_000_000_000, 0);
+    let rig = match Rig::start(&scenario, "a", "b", 1500) {
+        Ok(rig) => rig,
+        Err(error) => {
+            println!("skipped: {error}");
+            return;
+        }
+    };
+    let (go_on, wait) = channel::<()>();
+    let blocked = move |_: &mut Bridge, _| {
+        let _ = wait.recv();
+    };
+    rig.handle().post(blocked).unwrap();
+    // More than wait in an interface's queue.
+    let mut sent = 0;
+    while sent < 140_000 {
+        let offer = Offer { size: 64, rate: None, duration: Duration::from_millis(50), delay: 0 };
+        sent += load::send_only(&rig, 0, offer).unwrap();
+    }
+    drop(go_on);
+    let mut ran = rig.stop().unwrap();
+    let fidelity = Fidelity::of(&mut ran.bridge, &scenario, ran.end);
+    assert_eq!(fidelity.verdict, Verdict::Void);
+    let reason = format!("{} packets were lost that no model dropped, tolerated: 0", fidelity.measured.lost);
+    assert!(fidelity.measured.lost > 0 && fidelity.reasons.contains(&reason), "{:?}", fidelity.reasons);
+}
