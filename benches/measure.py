@@ -55,6 +55,8 @@ class Row:
     baseline: str | None = None
     figure: Figure | None = None
     simulated_s: float = 0.0
+    #: What was reached before, in words.
+    floor: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ output and ends with 0; anything else is a failure, whose standard error is
 shown. bentpipe's side is
 
     target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
+    target/dist/examples/bench_plane WHAT [--KEY VALUE]...
 
-which runs the scenario on the virtual clock. Without --traces nothing is
+The first runs the scenario on the virtual clock. Without --traces nothing is
 recorded or written; with it, every trace that the scenario's stages offer is
 written to DIR as a real run would write it. The keys of the line:
 
@@ -29,6 +30,9 @@ written to DIR as a real run would write it. The keys of the line:
     hops             packets sent by links, over all links; only the chain
                      needs it
     goodput_bytes    payload delivered to applications
+
+The second measures the data plane of emulations: packets of real sockets, and the
+time and losses that the engine adds to them. Its keys are in its source.
 
 `cpu_s`, `events`, `packets` and `peak_rss_bytes` are required; keys that are
 not named here are kept in the JSON report as they are. benches/ns3/compare
@@ -61,6 +65,7 @@ from measure import Figure, ProtocolError, Row, Summary, judge, ratio, run_once,
 
 ROOT = Path(__file__).resolve().parent.parent
 BENTPIPE = ROOT / "target/dist/examples/bench_run"
+PLANE = ROOT / "target/dist/examples/bench_plane"
 NS3 = ROOT / "target/ns3/compare"
 PACKET_BYTES = 1500
 
@@ -262,9 +267,51 @@ def rows(plan: Plan) -> Iterator[Row]:
             simulated_s=s,
         )
 
+    yield from emulation()
+
+
+def emulation() -> Iterator[Row]:
+    """The data plane of emulations, with what prototypes reached (docs/decisions/0009-ports.md)."""
+
+    def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
+        return Row(f"emu-{name}", [str(PLANE), *what.split()], figure=figure, floor=floor)
+
+    edge = "packets/s carried when more are offered"
+    for size, target, floor in ((64, 400e3, "405 000"), (1500, 330e3, "337 000")):
+        figure = Figure(said("rate"), "packets/s", at_least=target)
+        yield row(f"edge-{size}", f"rate --size {size}", figure, f"{floor} {edge}")
+        figure = Figure(said("lost"), "lost of 900k", at_most=0)
+        yield row(f"rate-{size}", f"rate --size {size} --rate 300000", figure)
+    figure = Figure(said("lost"), "lost of 450k", at_most=0)
+    yield row("dvb-rcs", "rate --size 1500 --rate 150000 --terminals 1", figure)
+    for name, what, most, floor in (
+        ("late-10k", "--rate 10000", 100, "p99 69 us"),
+        ("late-80k", "--rate 80000", 100, "p99 119 us"),
+        ("busy-10k", "--rate 10000 --busy 1", 1000, ""),
+        ("busy-80k", "--rate 80000 --busy 1", 1000, ""),
+    ):
+        figure = Figure(said("late_p99_us"), "us late (p99)", at_most=most)
+        yield row(name, f"release {what}", figure, floor)
+    yield row("delay", "delay", Figure(said("added_p50_us"), "us added", at_most=60))
+    yield row("idle", "cpu", Figure(said("cpu_share"), "of a core", at_most=0.01))
+    yield row("geo", "cpu --rate 1900000", Figure(said("cpu_share"), "of a core", at_most=0.05))
+    for name, what, least, floor in (
+        ("tcp-1g", "--rate 1000000000", 0.95e9, ""),
+        ("tcp-2g", "--rate 2200000000", 2e9, "2.5 Gbit/s"),
+        ("tcp-jumbo", "--rate 2200000000 --mtu 9000", 2e9, ""),
+    ):
+        yield row(name, f"tcp {what}", Figure(said("goodput_bps"), "bit/s", at_least=least), floor)
+    # With --delay 200 it takes ten minutes.
+    yield row("deep", "deep --delay 5", Figure(said("lost"), "lost", at_most=0))
+
 
 # ---------------------------------------------------------------------------
 # Figures
+
+
+def said(key: str) -> Callable[[Summary, Summary | None], float]:
+    """A number that the runs print."""
+    return lambda own, _: own.median(key)
 
 
 def times_less_cpu(own: Summary, base: Summary | None) -> float:
@@ -320,6 +367,8 @@ def unavailable(row: Row, ns3: str | None) -> str | None:
     program = Path(row.command[0])
     if program == NS3 and ns3:
         return ns3
+    if program == PLANE and not (os.geteuid() == 0 and os.access("/dev/net/tun", os.R_OK | os.W_OK)):
+        return "it needs root and /dev/net/tun"
     if not os.access(program, os.X_OK):
         return f"{program.relative_to(ROOT)} has not been built"
     return None
@@ -486,6 +535,9 @@ def main(arguments: list[str] | None = None) -> int:
         f"cpu s: user + system, median of {options.repeat}, start-up included; least: smallest;\n"
         "ev/pkt, ns/pkt: events and event-loop time per data packet; !: target missed"
     )
+    for summary in found:
+        if summary.row.floor:
+            print(f"{summary.row.name}: prototypes reached {summary.row.floor}")
     if options.json:
         report = {
             "machine": about,

@@ -5,6 +5,7 @@ mod attendance;
 mod bridge;
 pub mod calibrate;
 mod clock;
+pub mod doctor;
 mod emulate;
 mod error;
 pub mod fidelity;

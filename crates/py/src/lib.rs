@@ -4,6 +4,7 @@
 mod error;
 mod lists;
 mod live;
+mod machine;
 
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
@@ -147,6 +148,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(live::remove_internet_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::examine, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from .calibrate import calibrate
 from .check import check
 from .common import guarded
 from .compare import compare
+from .doctor import doctor
 from .emulate import emulate
 from .new import new
 from .plot import plot
@@ -32,7 +34,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for command in (simulate, emulate, check, show, predict, reproduce, plot, report, compare, new, schema):
+for command in (
+    simulate,
+    emulate,
+    check,
+    show,
+    predict,
+    reproduce,
+    plot,
+    report,
+    compare,
+    new,
+    schema,
+    doctor,
+    calibrate,
+):
     app.command()(guarded(command))
 
 

@@ -1,0 +1,269 @@
+//! What this machine offers to an emulation, found out by trying where that is possible, and what to do where it is not
+//! enough.
+
+use crate::attendance::clock_source;
+use crate::port::tun::{self, Tun};
+use crate::{sys, user, Namespace};
+use bentpipe_core::address::Plan;
+use bentpipe_core::NodeId;
+use nix::sys::resource::{getrlimit, Resource};
+use nix::time::{clock_getres, ClockId};
+use serde::Serialize;
+use std::fs::{read_to_string, OpenOptions};
+use std::process::{Command, Stdio};
+
+/// How good something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Emulation works, with less exactness or fewer abilities.
+    Limited,
+    /// Not there.
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What.
+    pub what: &'static str,
+    /// How good it is.
+    pub status: Status,
+    /// Whether there is no emulation without it.
+    pub needed: bool,
+    /// What was found.
+    pub found: String,
+    /// What would help.
+    pub remedy: Option<&'static str>,
+}
+
+impl Finding {
+    fn ok(what: &'static str, found: impl Into<String>) -> Finding {
+        Finding { what, status: Status::Ok, needed: false, found: found.into(), remedy: None }
+    }
+
+    fn limited(what: &'static str, found: impl Into<String>, remedy: &'static str) -> Finding {
+        Finding { status: Status::Limited, remedy: Some(remedy), ..Finding::ok(what, found) }
+    }
+
+    fn missing(what: &'static str, found: impl Into<String>, remedy: &'static str) -> Finding {
+        Finding { status: Status::Missing, ..Finding::limited(what, found, remedy) }
+    }
+
+    fn needed(self) -> Finding {
+        Finding { needed: true, ..self }
+    }
+
+    fn new(what: &'static str, good: bool, found: impl Into<String>, remedy: &'static str) -> Finding {
+        if good {
+            Finding::ok(what, found)
+        } else {
+            Finding::limited(what, found, remedy)
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examination {
+    /// Whether emulation is possible at all.
+    pub possible: bool,
+    /// Everything that was looked at.
+    pub findings: Vec<Finding>,
+}
+
+/// Looks at this machine as an emulation of this process would find it. Call it before there is a second thread: without
+/// root it enters a user namespace.
+pub fn examine() -> Examination {
+    let findings = vec![
+        device().needed(),
+        namespaces().needed(),
+        interface().needed(),
+        real_time(),
+        timers(),
+        clock(),
+        processors(),
+        bpf(),
+        nft(),
+        ipv6(),
+        limit(
+            "open files",
+            Resource::RLIMIT_NOFILE,
+            4096,
+            "raise it: ulimit -n 4096, or LimitNOFILE= of the service",
+        ),
+        limit(
+            "locked memory",
+            Resource::RLIMIT_MEMLOCK,
+            8 << 20,
+            "raise it: ulimit -l unlimited; only kernels before 5.11 need it for BPF",
+        ),
+        buffers(
+            "receive buffers",
+            "/proc/sys/net/core/rmem_max",
+            "sysctl -w net.core.rmem_max=4194304; only programs that set their buffers themselves notice",
+        ),
+        buffers(
+            "send buffers",
+            "/proc/sys/net/core/wmem_max",
+            "sysctl -w net.core.wmem_max=4194304; only programs that set their buffers themselves notice",
+        ),
+    ];
+    let possible = !findings.iter().any(|finding| finding.needed && finding.status == Status::Missing);
+    Examination { possible, findings }
+}
+
+fn device() -> Finding {
+    match OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
+        Ok(_) => Finding::ok("TUN device", "/dev/net/tun can be opened"),
+        Err(error) => Finding::missing(
+            "TUN device",
+            format!("/dev/net/tun: {error}"),
+            "modprobe tun; in a container pass the device on: --device /dev/net/tun",
+        ),
+    }
+}
+
+fn namespaces() -> Finding {
+    match user::enter() {
+        Ok(false) => Finding::ok("network namespaces", "this process may make them"),
+        Ok(true) => Finding::ok("network namespaces", "in a user namespace, without root"),
+        Err(error) => Finding::missing(
+            "network namespaces",
+            error.to_string(),
+            "run as root, or allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), \
+             kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=1000",
+        ),
+    }
+}
+
+fn interface() -> Finding {
+    let config = tun::Config {
+        name: "sat0".to_owned(),
+        mtu: 1500,
+        ipv4: Plan::default().ipv4(NodeId(0)),
+        ipv6: None,
+        default_route: true,
+    };
+    match Namespace::new().and_then(|namespace| Tun::new(&namespace, &config)) {
+        Ok(_) => Finding::ok("a host's interface", "made one in a namespace of its own"),
+        Err(error) => Finding::missing("a host's interface", error.to_string(), "see the lines above"),
+    }
+}
+
+fn real_time() -> Finding {
+    let tried = std::thread::Builder::new().spawn(|| sys::real_time_priority(1));
+    match tried.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))) {
+        Ok(Ok(())) => Finding::ok("real-time priority", "SCHED_FIFO for the engine's thread"),
+        Ok(Err(error)) | Err(error) => Finding::limited(
+            "real-time priority",
+            error.to_string(),
+            "run as root, or: ulimit -r 1, LimitRTPRIO=1 of the service, a line \"USER - rtprio 1\" in \
+             /etc/security/limits.conf; without it other programs delay packets by milliseconds",
+        ),
+    }
+}
+
+fn timers() -> Finding {
+    let nanoseconds = clock_getres(ClockId::CLOCK_MONOTONIC)
+        .map_or(i64::MAX, |at| at.tv_sec() * 1_000_000_000 + at.tv_nsec());
+    Finding::new(
+        "timers",
+        nanoseconds <= 1000,
+        format!("resolution {nanoseconds} ns"),
+        "a kernel with CONFIG_HIGH_RES_TIMERS, without highres=off",
+    )
+}
+
+fn clock() -> Finding {
+    let source = clock_source();
+    let good = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
+    Finding::new(
+        "clock source",
+        good.contains(&source.as_str()),
+        if source.is_empty() { "unknown".to_owned() } else { source },
+        "one that is read without a call to the kernel: see \
+         /sys/devices/system/clocksource/clocksource0/available_clocksource",
+    )
+}
+
+fn processors() -> Finding {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    Finding::new(
+        "processors",
+        count >= 2,
+        format!("{count} for this process"),
+        "at least two: the engine needs one when many packets are under way",
+    )
+}
+
+fn bpf() -> Finding {
+    match bentpipe_kernel::available() {
+        Ok(()) => Finding::ok("BPF", "own congestion controls and the log of connections work"),
+        Err(reason) => Finding::limited(
+            "BPF",
+            reason.to_string(),
+            "without it flows use the kernel's congestion controls, and connections are polled",
+        ),
+    }
+}
+
+fn nft() -> Finding {
+    let tried = Command::new("nft").arg("--version").stderr(Stdio::null()).output();
+    match tried {
+        Ok(said) if said.status.success() => {
+            Finding::ok("nftables", String::from_utf8_lossy(&said.stdout).trim().to_owned())
+        }
+        _ => Finding::limited(
+            "nftables",
+            "there is no nft",
+            "on Debian: apt install nftables; hosts reach the machine's Internet by it",
+        ),
+    }
+}
+
+fn ipv6() -> Finding {
+    let there = std::path::Path::new("/proc/net/if_inet6").exists();
+    Finding::new(
+        "IPv6",
+        there,
+        if there { "in this kernel" } else { "not in this kernel, or switched off" },
+        "boot without ipv6.disable=1; hosts then have IPv6 addresses too",
+    )
+}
+
+fn limit(what: &'static str, resource: Resource, enough: u64, remedy: &'static str) -> Finding {
+    let soft = getrlimit(resource).map_or(0, |(soft, _)| soft);
+    let found =
+        if soft == libc::RLIM_INFINITY { "unlimited".to_owned() } else { format!("at most {soft}") };
+    Finding::new(what, soft >= enough, found, remedy)
+}
+
+fn buffers(what: &'static str, path: &str, remedy: &'static str) -> Finding {
+    let bytes = read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    // Where a namespace hides the limit, the machine's own holds and cannot be seen.
+    match bytes {
+        Some(bytes) => Finding::new(what, bytes >= 4 << 20, format!("at most {bytes} bytes"), remedy),
+        None => Finding::ok(what, "the limit cannot be read here"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_as_it_should_be_comes_with_a_remedy() {
+        // As root nothing is entered; elsewhere this thread is not the only one, and namespaces are missing.
+        let examination = examine();
+        assert!(examination.findings.len() >= 10);
+        for finding in &examination.findings {
+            assert_eq!(finding.status == Status::Ok, finding.remedy.is_none(), "{finding:?}");
+            assert!(!finding.found.is_empty(), "{finding:?}");
+        }
+        let lacking = |finding: &&Finding| finding.needed && finding.status == Status::Missing;
+        assert_eq!(examination.possible, !examination.findings.iter().any(|finding| lacking(&finding)));
+    }
+}

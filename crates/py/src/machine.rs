@@ -1,0 +1,20 @@
+//! What this machine can do for an emulation.
+
+use bentpipe_emu::{doctor, user};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// Looks at what the machine offers.
+#[pyfunction]
+pub fn examine() -> String {
+    serde_json::to_string(&doctor::examine()).expect("an examination is plain data")
+}
+
+/// Measures what the machine can do.
+#[pyfunction]
+pub fn calibrate(py: Python<'_>) -> PyResult<String> {
+    user::enter()?;
+    let measured = py.detach(bentpipe_emu::calibrate::calibrate);
+    let calibration = measured.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(serde_json::to_string(&calibration).expect("a calibration is plain data"))
+}

@@ -1,0 +1,60 @@
+"""``bentpipe doctor``: can this machine emulate, and what would help."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import typer
+
+from .common import TROUBLE, Json
+
+WIDTH = 80
+INDENT = 29
+
+
+def doctor(json: Json = False) -> None:
+    """Check whether this machine can emulate.
+
+    Says what is missing, what works with limits, and what to do about it. The exit code is 0 when emulation is
+    possible.
+    """
+    import json as codec
+
+    from bentpipe import _native
+
+    from .output import print_json
+
+    examination = codec.loads(_native.examine())
+    if json:
+        print_json(examination)
+    else:
+        for finding in examination["findings"]:
+            for line in explain(finding):
+                typer.echo(line)
+        possible = "possible" if examination["possible"] else "impossible"
+        typer.echo(f"emulation is {possible} on this machine")
+    if not examination["possible"]:
+        raise typer.Exit(TROUBLE)
+
+
+def explain(finding: dict[str, Any]) -> list[str]:
+    """A finding in lines of at most 80 columns, the remedy below what was found.
+
+    >>> explain({"status": "ok", "what": "TUN device", "found": "it is there", "remedy": None})
+    ['ok       TUN device          it is there']
+    """
+    heads = [f"{finding['status']:<9}{finding['what']:<20}", " " * INDENT]
+    return [
+        line
+        for head, text in zip(heads, (finding["found"], finding["remedy"]), strict=True)
+        if text
+        for line in textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent=head,
+            subsequent_indent=" " * INDENT,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
