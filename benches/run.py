@@ -278,7 +278,7 @@ def emulation() -> Iterator[Row]:
 
     edge = "packets/s carried when more are offered"
     for size, target, floor in ((64, 400e3, "405 000"), (1500, 330e3, "337 000")):
-        figure = Figure(said("rate"), "packets/s", at_least=target)
+        figure = Figure(said("carried"), "packets/s", at_least=target)
         yield row(f"edge-{size}", f"rate --size {size}", figure, f"{floor} {edge}")
         figure = Figure(said("lost"), "lost of 900k", at_most=0)
         yield row(f"rate-{size}", f"rate --size {size} --rate 300000", figure)

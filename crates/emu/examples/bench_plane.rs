@@ -119,7 +119,12 @@ fn rate(options: &Options) -> Outcome {
     let found = offer(&rig, 0, wanted)?;
     let mut ran = rig.stop()?;
     let lost = found.sent - found.received.min(found.sent);
-    let more = json!({"sent": found.sent, "received": found.received, "lost": lost, "rate": found.rate()});
+    // Handed to the receiving host, whether its program took them in time or not.
+    let carried = ran.bridge.lateness().count() as f64 / found.seconds;
+    let received = found.received;
+    let more = json!({
+        "sent": found.sent, "received": received, "lost": lost, "rate": found.rate(), "carried": carried,
+    });
     Ok(said(&mut ran, more))
 }
 
