@@ -127,8 +127,8 @@ def remove_internet_rules(table: str, switched_forwarding: bool) -> None:
     """Remove the rules of a way to the Internet whose process was killed."""
 
 def examine() -> str:
-    """What this machine offers to an emulation, as JSON: ``possible`` and ``findings`` (``what``, ``status``: ok, limited
-    or missing, ``needed``, ``found``, ``remedy``).
+    """What this machine offers to an emulation, as JSON: ``possible`` and ``findings`` (``what``, ``status``: ok,
+    limited or missing, ``needed``, ``found``, ``remedy``).
 
     Call it before there is a second thread: without root it enters a user namespace.
     """
@@ -137,8 +137,8 @@ def calibrate() -> str:
     """Measure what this machine can do, in some ten seconds, without the GIL; as JSON.
 
     ``small_packets_per_s``, ``full_packets_per_s``, ``lateness``, ``wakeups``, ``added_delay`` (``count``, ``p50_s``,
-    ``p99_s``, ``max_s``), ``valid_rate`` (bit/s or null), ``refused`` (``rate``, ``reasons``), ``engine``. Call it before
-    there is a second thread. Raises ``OSError`` where emulation is impossible.
+    ``p99_s``, ``max_s``), ``valid_rate`` (bit/s or null), ``refused`` (``rate``, ``reasons``), ``engine``. Call it
+    before there is a second thread. Raises ``OSError`` where emulation is impossible.
     """
 
 def schema() -> str:

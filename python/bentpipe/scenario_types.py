@@ -17,6 +17,7 @@ __all__ = [
     "Distribution",
     "Endpoints",
     "Error",
+    "Fidelity",
     "Flow",
     "Forward",
     "Group",
@@ -42,6 +43,27 @@ __all__ = [
 
 #: a span of time, 0 s to 100 years
 Span: TypeAlias = "str"
+
+
+class Fidelity(TypedDict):
+    """Tolerances of an emulation. A run beyond one of them is degraded; ten times beyond it, or with more
+    packets lost than allowed, it is void. A simulation needs none."""
+
+    lateness_max: NotRequired[Span]
+    """By how much any packet may."""
+    lateness_p99: NotRequired[Span]
+    """By how much 99 % of the packets may at most reach their host too late."""
+    lost: NotRequired[int]
+    """Packets that may get lost where no model drops them."""
+    rate: NotRequired[float]
+    """By which share the rate of a transmitting link may differ from the configured one."""
+    reading_p99: NotRequired[Span]
+    """How long 99 % of the packets may lie in the kernel before the engine takes them from a host."""
+    starved: NotRequired[float]
+    """Share of the run for which the engine's thread may wait for a processor."""
+    steal: NotRequired[float]
+    """Share of the processors' time that the machine may not get from the one that it runs on."""
+
 
 #: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
 Size: TypeAlias = "str"
@@ -403,6 +425,8 @@ class Scenario(TypedDict):
     """What it is about, for people."""
     duration: Span
     """Simulated time."""
+    fidelity: NotRequired[Fidelity]
+    """How exact an emulation must be."""
     flow: NotRequired[list[Flow]]
     """What flows."""
     link: NotRequired[list[LinkPair]]

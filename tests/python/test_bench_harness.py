@@ -34,6 +34,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "BENTPIPE", tmp_path / "bench_run")
+    monkeypatch.setattr(module, "PLANE", tmp_path / "bench_plane")
     monkeypatch.setattr(module, "NS3", tmp_path / "compare")
     monkeypatch.setattr(module, "build_ns3", lambda: "ns-3 is not installed")
     return module

@@ -12,7 +12,21 @@ from pathlib import Path
 import pytest
 from folders import write_run
 
-COMMANDS = ("simulate", "check", "show", "predict", "reproduce", "plot", "report", "compare", "new", "schema")
+COMMANDS = (
+    "simulate",
+    "emulate",
+    "check",
+    "show",
+    "predict",
+    "reproduce",
+    "plot",
+    "report",
+    "compare",
+    "new",
+    "schema",
+    "doctor",
+    "calibrate",
+)
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

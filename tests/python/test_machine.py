@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 import pytest
-
 from bentpipe.cli.doctor import explain
 
 NEEDED = {"TUN device", "network namespaces", "a host's interface"}

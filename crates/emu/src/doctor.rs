@@ -236,8 +236,7 @@ fn ipv6() -> Finding {
 
 fn limit(what: &'static str, resource: Resource, enough: u64, remedy: &'static str) -> Finding {
     let soft = getrlimit(resource).map_or(0, |(soft, _)| soft);
-    let found =
-        if soft == libc::RLIM_INFINITY { "unlimited".to_owned() } else { format!("at most {soft}") };
+    let found = if soft == libc::RLIM_INFINITY { "unlimited".to_owned() } else { format!("at most {soft}") };
     Finding::new(what, soft >= enough, found, remedy)
 }
 
