@@ -87,8 +87,15 @@ def _short(value: object) -> str:
     return str(value)
 
 
+#: What runs are by each instrument.
+_MADE = {"simulate": "simulated", "emulate": "emulated"}
+
+
 def _names(both: Comparison) -> tuple[str, str]:
-    """The runs by the name of their folder, or by its whole path where the names are the same."""
+    """The runs by what made them where that differs, else by the name of their folder, else by its whole path."""
+    made = _MADE.get(both.a.provenance["instrument"]), _MADE.get(both.b.provenance["instrument"])
+    if None not in made and made[0] != made[1]:
+        return str(made[0]), str(made[1])
     names = both.a.path.resolve().name, both.b.path.resolve().name
     return names if names[0] != names[1] else (str(both.a.path), str(both.b.path))
 
