@@ -39,6 +39,13 @@ impl Info {
         self.bytes[0]
     }
 
+    /// The connection's state, numbered as in the table `tcp_connection`. One that has closed first is CLOSED, since its
+    /// TIME-WAIT is not the socket's any more.
+    pub fn state_of_rfc9293(&self) -> u8 {
+        const NUMBERS: [u8; 12] = [0, 4, 2, 3, 5, 6, 8, 0, 9, 10, 1, 7];
+        NUMBERS.get(usize::from(self.state())).copied().unwrap_or(0)
+    }
+
     /// Whether all that was sent, FIN included, is acknowledged.
     pub fn is_done(&self) -> bool {
         const FIN_WAIT_2: u8 = 5;
@@ -83,20 +90,40 @@ impl Info {
         self.word(68)
     }
 
+    /// Least round-trip time of the last five minutes in microseconds; `None` before the first sample.
+    pub fn min_rtt(&self) -> Option<u32> {
+        Some(self.word(148)).filter(|rtt| *rtt != u32::MAX)
+    }
+
+    /// Congestion window in segments.
+    pub fn cwnd(&self) -> u32 {
+        self.word(80)
+    }
+
+    /// Retransmission time-out in microseconds, back-off included.
+    pub fn rto(&self) -> u32 {
+        self.word(8)
+    }
+
+    /// Payload acknowledged. The kernel also counts the FIN, and the SYN of who `opened` the connection.
+    pub fn acknowledged(&self, opened: bool) -> u64 {
+        self.long(120).saturating_sub(opened.into()).min(self.sent_bytes())
+    }
+
     /// The values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only what became of the samples.
-    pub fn row(&self) -> [f64; 12] {
+    pub fn row(&self, opened: bool) -> [f64; 12] {
         let seconds = |offset| f64::from(self.word(offset)) / 1e6;
         let threshold = self.word(76);
         let in_flight = (self.word(24) + self.word(36)).saturating_sub(self.word(28) + self.word(32));
         [
-            self.word(80).into(),
+            self.cwnd().into(),
             if threshold < INFINITE_SSTHRESH { threshold.into() } else { f64::NAN },
             f64::NAN,
             seconds(68),
             seconds(72),
-            seconds(8),
+            f64::from(self.rto()) / 1e6,
             in_flight.into(),
-            self.long(120) as f64,
+            self.acknowledged(opened) as f64,
             self.sent_bytes() as f64,
             self.retransmissions() as f64,
             self.timeouts().map_or(f64::NAN, |count| count as f64),

@@ -1,6 +1,7 @@
 //! The scenario's flows over real sockets: one thread, and the applications of the simulation.
 
 mod info;
+mod limits;
 mod log;
 mod rows;
 pub mod settings;
@@ -10,10 +11,12 @@ mod udp;
 use crate::bridge::Handle;
 use crate::clock::Clock;
 use crate::error::{Doing, Error};
+use crate::lateness::Lateness;
 use crate::live::LiveHost;
 use crate::variants::Variants;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Span, Streams, Table, Time};
 use bentpipe_engine::scenario::{Endpoints, Flow, Scenario};
+use bentpipe_engine::Wakes;
 use bentpipe_kernel::Log;
 use bentpipe_models::app::End;
 use bentpipe_models::transport::hosting::{Hosted, Site};
@@ -23,8 +26,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use rows::Rows;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,8 +34,12 @@ use std::time::Duration;
 
 /// How often TCP_INFO is asked where the kernel gives no log of acknowledgments.
 const POLL: Span = Span::from_millis(10);
+/// Time between two questions to one connection for each that there is, so that asking takes a few percent of the time.
+const POLL_EACH: Span = Span::from_micros(50);
 /// Longest time in which nobody looks whether to stop.
 const LOOK: Span = Span::from_millis(50);
+/// Timers that are served before sockets get their turn.
+const TURN: usize = 1024;
 const TIMER: u64 = u64::MAX;
 
 /// What an end has at hand while it is called.
@@ -42,6 +48,7 @@ pub struct Watch<'a> {
     token: u64,
     scratch: &'a mut [u8],
     rows: &'a mut Rows,
+    late: &'a mut Lateness,
     probes: Probes,
 }
 
@@ -128,7 +135,19 @@ impl Traffic {
                 }
             }
         }
-        for (number, (_, planned)) in made.iter().enumerate() {
+        limits::make_room(made.len() as u64)?;
+        let mut endpoints: Vec<Option<Endpoint>> = made.iter().map(|_| None).collect();
+        for (at, host) in hosts.iter().enumerate() {
+            let own = made.iter().zip(&mut endpoints).filter(|((own, _), _)| *own == at);
+            let all = host.namespace.within(|| {
+                for ((_, planned), endpoint) in own {
+                    *endpoint = Some(planned.make(&streams, variants)?);
+                }
+                Ok(())
+            });
+            all.doing(format!("entering host {}", host.name))??;
+        }
+        for (number, ((_, planned), endpoint)) in made.iter().zip(endpoints).enumerate() {
             let probes = planned.probes(probe);
             if let Config::Tcp(_) = &planned.flow.transport {
                 let (local, remote) = planned.addresses();
@@ -136,7 +155,7 @@ impl Traffic {
                     .sockets
                     .insert((local.into(), remote.into()), Seen { end: number, probe: probes.tcp });
             }
-            traffic.ends.push((planned.make(&streams, variants)?, probes));
+            traffic.ends.push((endpoint.expect("every end is at a host"), probes));
         }
         if !traffic.sockets.is_empty() {
             let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
@@ -145,7 +164,9 @@ impl Traffic {
                     traffic.log = Some(log);
                     "the trace tcp is the kernel's, acknowledgment by acknowledgment (BPF)".to_owned()
                 }
-                Err(why) => format!("the trace tcp is TCP_INFO every 10 ms, without BPF: {why}"),
+                Err(why) => format!(
+                    "the trace tcp is TCP_INFO every 10 ms or more, and round-trip times are smoothed ones: {why}"
+                ),
             });
         }
         Ok(traffic)
@@ -177,7 +198,8 @@ impl Traffic {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("running the flows")?,
             rows: Rows::new(handle.clone()),
             scratch: vec![0; 256 << 10],
-            due: BinaryHeap::new(),
+            late: Lateness::default(),
+            due: Wakes::new(self.ends.len()),
             polls: log.is_none(),
         };
         let outcome = driver.run(&mut self.ends, end, stop);
@@ -186,20 +208,23 @@ impl Traffic {
                 tcp.finish();
             }
         }
+        let lateness = driver.late.clone();
         drop(driver);
         outcome.doing("running the flows")?;
         let statistics = log.map(TcpLog::finish);
         if let Some(lost) = statistics.as_ref().map(|statistics| statistics.lost).filter(|lost| *lost > 0) {
             self.notes.push(format!("{lost} events of the kernel's TCP were lost on the way to the trace"));
         }
-        Ok(Ran { ends: self.ends, statistics: statistics.unwrap_or_default(), notes: self.notes })
+        Ok(Ran { ends: self.ends, statistics, lateness, notes: self.notes })
     }
 }
 
 /// Flows that have run.
 pub struct Ran {
     ends: Vec<(Endpoint, Probes)>,
-    statistics: Statistics,
+    /// From the log, if there was one.
+    statistics: Option<Statistics>,
+    lateness: Lateness,
     notes: Vec<String>,
 }
 
@@ -209,13 +234,15 @@ impl Ran {
         for (number, (endpoint, _)) in self.ends.iter_mut().enumerate() {
             match endpoint {
                 Endpoint::Tcp(tcp) => {
-                    if let Some(seen) = self.statistics.senders.remove(&number) {
+                    let seen = self.statistics.as_mut().map(|statistics| statistics.senders.remove(&number));
+                    let logged = seen.is_some();
+                    if let Some(seen) = seen.flatten() {
                         tcp.sent.rtt = seen.rtt;
                         tcp.sent.retransmissions = seen.retransmissions;
                         tcp.sent.timeouts = seen.timeouts;
                     }
-                    tcp.report(report);
-                    if let Some(failure) = &tcp.failure {
+                    tcp.report(logged, report);
+                    if let Some((_, failure)) = &tcp.failure {
                         self.notes.push(format!("{}: {failure}", tcp.site.name));
                     }
                 }
@@ -237,6 +264,11 @@ impl Ran {
                 }
             }
         }
+    }
+
+    /// How late datagrams were handed to the kernel, after the moment at which the application wanted to send them.
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
     }
 
     /// What is worth knowing about how they ran.
@@ -282,6 +314,7 @@ impl Planned<'_> {
         }
     }
 
+    /// Makes the end, in its host's namespace.
     fn make(&self, streams: &Streams, variants: &Variants) -> Result<Endpoint, Error> {
         let (own, peer) = self.hosts;
         let part = match self.end {
@@ -298,19 +331,23 @@ impl Planned<'_> {
             dscp: self.flow.dscp.value() as u8,
             capture: None,
         };
-        let stream = streams.stream(&format!("{}.{part}", self.flow.name));
+        let mut stream = streams.stream(&format!("{}.{part}", self.flow.name));
+        if let Config::Tcp(_) = &self.flow.transport {
+            // What the simulated endpoint draws for itself, so that the application's draws are the same.
+            stream.bits();
+        }
         let hosted = Hosted::new(&site, self.flow.app.build(self.end), stream);
         let (local, remote) = self.addresses();
-        let made = own.namespace.within(|| match &self.flow.transport {
+        let made = match &self.flow.transport {
             Config::Tcp(config) => {
-                let congestion = variants.name(config);
-                let end = tcp::Endpoint::new(site, hosted, config, congestion, local, remote)?;
-                Ok(Endpoint::Tcp(Box::new(end)))
+                tcp::Endpoint::new(site, hosted, config, variants.name(config), local, remote)
+                    .map(|end| Endpoint::Tcp(Box::new(end)))
             }
-            Config::Udp(_) => Ok(Endpoint::Udp(Box::new(udp::Endpoint::new(site, hosted, local, remote)?))),
-        });
-        made.and_then(|made| made)
-            .doing(format!("making the socket of flow {} at host {}", self.flow.name, own.name))
+            Config::Udp(_) => {
+                udp::Endpoint::new(site, hosted, local, remote).map(|end| Endpoint::Udp(Box::new(end)))
+            }
+        };
+        made.doing(format!("making the socket of flow {} at host {}", self.flow.name, own.name))
     }
 }
 
@@ -319,8 +356,9 @@ struct Driver {
     epoll: Epoll,
     rows: Rows,
     scratch: Vec<u8>,
-    /// When to wake which end. An end may stand here more than once; it does what is due, whoever wakes it.
-    due: BinaryHeap<Reverse<(Time, usize)>>,
+    late: Lateness,
+    /// When to wake which end.
+    due: Wakes,
     polls: bool,
 }
 
@@ -338,7 +376,7 @@ impl Driver {
                     continue;
                 }
             };
-            watch(&self.epoll, &mut self.scratch, &mut self.rows, number, *probes).add(fd)?;
+            self.watch(number, *probes).add(fd)?;
             self.schedule(number, endpoint);
         }
         let mut events = [EpollEvent::empty(); 256];
@@ -354,17 +392,16 @@ impl Driver {
                 next_look = (now + LOOK).min(end);
             }
             if self.polls && now >= next_poll {
-                self.poll(ends, now);
-                next_poll = now + POLL;
+                let asked = self.poll(ends, now);
+                next_poll = now + POLL.max(POLL_EACH * asked);
             }
-            while let Some(&Reverse((time, number))) = self.due.peek() {
-                if time > self.clock.now() {
+            for _ in 0..TURN {
+                let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
                     break;
-                }
-                self.due.pop();
-                self.call(number, &mut ends[number], false)?;
+                };
+                self.call(number as usize, &mut ends[number as usize], false)?;
             }
-            let mut alarm = self.due.peek().map_or(next_look, |Reverse((time, _))| (*time).min(next_look));
+            let mut alarm = self.due.first().map_or(next_look, |(time, _)| time.min(next_look));
             if self.polls {
                 alarm = alarm.min(next_poll);
             }
@@ -386,12 +423,12 @@ impl Driver {
     fn call(&mut self, number: usize, end: &mut (Endpoint, Probes), is_ready: bool) -> io::Result<()> {
         let clock = self.clock;
         let (endpoint, probes) = end;
-        let mut watch = watch(&self.epoll, &mut self.scratch, &mut self.rows, number, *probes);
+        let mut watch = self.watch(number, *probes);
         match (&mut *endpoint, is_ready) {
             (Endpoint::Tcp(tcp), true) => tcp.ready(clock, &mut watch)?,
             (Endpoint::Tcp(tcp), false) => tcp.wake(clock, &mut watch)?,
             (Endpoint::Udp(udp), true) => udp.ready(clock, &mut watch)?,
-            (Endpoint::Udp(udp), false) => udp.wake(clock)?,
+            (Endpoint::Udp(udp), false) => udp.wake(clock, &mut watch)?,
         }
         self.schedule(number, endpoint);
         Ok(())
@@ -402,33 +439,42 @@ impl Driver {
             Endpoint::Tcp(tcp) => tcp.next_wake(),
             Endpoint::Udp(udp) => udp.next_wake(),
         };
-        if next != Time::MAX {
-            self.due.push(Reverse((next, number)));
+        self.due.set(number as u32, (next != Time::MAX).then_some(next));
+    }
+
+    fn watch(&mut self, number: usize, probes: Probes) -> Watch<'_> {
+        Watch {
+            epoll: &self.epoll,
+            token: number as u64,
+            scratch: &mut self.scratch,
+            rows: &mut self.rows,
+            late: &mut self.late,
+            probes,
         }
     }
 
-    /// The trace `tcp` and the statistics of senders, from what the kernel says when asked.
-    fn poll(&mut self, ends: &mut [(Endpoint, Probes)], now: Time) {
+    /// The trace `tcp` and the statistics of senders, from what the kernel says when asked; returns how often it was. As
+    /// with the log, there is a row only where something has been acknowledged or has timed out.
+    fn poll(&mut self, ends: &mut [(Endpoint, Probes)], now: Time) -> u64 {
+        let mut asked = 0;
         for (endpoint, probes) in ends {
             let Endpoint::Tcp(tcp) = endpoint else { continue };
             let Some(info) = tcp.info() else { continue };
+            asked += 1;
             if info.data_segments_out() == 0 {
                 continue;
             }
-            if info.srtt() > 0 {
+            let row = info.row(tcp.site.end == End::Source);
+            let [.., acknowledged, _, _, timeouts, _] = row;
+            let [.., last_acknowledged, _, _, last_timeouts, _] = tcp.traced.unwrap_or([0.0; 12]);
+            if acknowledged > last_acknowledged {
                 tcp.sent.rtt.add(Span::from_micros(info.srtt().into()));
             }
-            self.rows.add(probes.tcp, now, &info.row());
+            if acknowledged > last_acknowledged || timeouts > last_timeouts {
+                tcp.traced = Some(row);
+                self.rows.add(probes.tcp, now, &row);
+            }
         }
+        asked
     }
-}
-
-fn watch<'a>(
-    epoll: &'a Epoll,
-    scratch: &'a mut [u8],
-    rows: &'a mut Rows,
-    number: usize,
-    probes: Probes,
-) -> Watch<'a> {
-    Watch { epoll, token: number as u64, scratch, rows, probes }
 }

@@ -1,8 +1,8 @@
 //! One end of a flow over the kernel's TCP: the application of the simulation over a socket.
 //!
 //! A direction is closed when all of it has been sent once, not when it was handed over: from then on the kernel does not
-//! log acknowledgments. All that was handed over counts as acknowledged when the socket's queue is empty, which is looked at every 2 ms while
-//! an application waits for it: so much later than in a simulation it may hear of it.
+//! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
+//! socket's error queue.
 
 use super::info::Info;
 use super::Watch;
@@ -12,18 +12,21 @@ use bentpipe_core::{Report, Span, Time};
 use bentpipe_models::app::{Actions, End, Event};
 use bentpipe_models::transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_models::transport::hosting::{Hosted, Site};
+use bentpipe_models::transport::tcp::endpoint::CONNECTION;
 use bentpipe_models::transport::tcp::Config;
 use nix::errno::Errno;
 use nix::sys::socket::{
     accept4, bind, connect, getsockopt, listen, recv, send, setsockopt, shutdown, socket as new_socket,
-    sockopt, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn,
+    sockopt, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, TimestampingFlag,
 };
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// How often a socket is asked whether everything is acknowledged.
-const LOOK: Span = Span::from_millis(2);
+/// How often a socket is asked whether everything is sent or acknowledged, should it not say so.
+const LOOK: Span = Span::from_millis(200);
+/// Time in which a segment that the kernel has reported is counted as sent.
+const SOON: Span = Span::from_millis(1);
 /// Data that waits in a socket to be sent for the first time: enough for a millisecond at 8 Gbit/s.
 const UNSENT: i32 = 1 << 20;
 /// Bytes taken or given in one call.
@@ -57,12 +60,18 @@ pub struct Endpoint {
     /// Whether this direction is to be closed when all is acknowledged, and whether it is.
     closes: bool,
     shut: bool,
+    /// Whether the kernel was asked for reports, and whether one has come since the last look.
+    reports: bool,
+    reported: bool,
     peer_closed: bool,
     look: Time,
     pub sent: SourceCounters,
     pub received: DestinationCounters,
     last: Option<Info>,
-    pub failure: Option<String>,
+    /// Number in the table `tcp_connection`, and words.
+    pub failure: Option<(u8, String)>,
+    /// What the trace `tcp` was told last.
+    pub traced: Option<[f64; 12]>,
 }
 
 impl Endpoint {
@@ -122,12 +131,15 @@ impl Endpoint {
             drains: false,
             closes: false,
             shut: false,
+            reports: false,
+            reported: false,
             peer_closed: false,
             look: Time::MAX,
             sent: SourceCounters::default(),
             received: DestinationCounters::default(),
             last: None,
             failure: None,
+            traced: None,
         })
     }
 
@@ -153,26 +165,29 @@ impl Endpoint {
     /// Looks whether all that was handed over has arrived.
     fn look(&mut self, now: Time, watch: &mut Watch<'_>) -> io::Result<()> {
         self.look = Time::MAX;
-        if self.phase != Phase::Open {
+        if self.phase != Phase::Open || self.to_send > 0 || !(self.drains || self.closes) {
             return Ok(());
         }
         if self.shut {
             if Info::of(self.socket.as_fd())?.is_done() {
-                self.sent.completed = Some(now);
+                self.sent.completed.get_or_insert(now);
                 if self.peer_closed {
                     self.end();
                 }
                 return Ok(());
             }
-        } else if self.to_send == 0 {
-            if self.closes && Info::of(self.socket.as_fd())?.unsent() == 0 {
+        } else if self.closes {
+            if Info::of(self.socket.as_fd())?.unsent() == 0 {
                 self.shut = true;
                 shutdown(self.socket.as_raw_fd(), Shutdown::Write)?;
-            } else if self.drains && socket::unacknowledged(self.socket.as_fd())? == 0 {
-                self.drains = false;
-                self.tell(now, Event::MaySend, watch)?;
+            } else if std::mem::take(&mut self.reported) {
+                // Perhaps the last byte is on its way to the interface at this moment.
+                self.look = now + SOON;
                 return Ok(());
             }
+        } else if socket::unacknowledged(self.socket.as_fd())? == 0 {
+            self.drains = false;
+            return self.tell(now, Event::MaySend, watch);
         }
         self.look = now + LOOK;
         Ok(())
@@ -184,10 +199,13 @@ impl Endpoint {
             Phase::Listening => self.accept(clock, watch),
             Phase::Connecting => self.connected(clock, watch),
             Phase::Open => {
+                if self.reports {
+                    self.empty_reports(watch.scratch);
+                }
                 let outcome = self.receive(clock, watch).and_then(|()| self.send());
                 match outcome {
                     Err(error) => self.fail(clock.now(), &error, watch),
-                    done => done,
+                    Ok(()) => self.look(clock.now(), watch),
                 }
             }
             Phase::Closed | Phase::Ended => Ok(()),
@@ -220,8 +238,24 @@ impl Endpoint {
         }
     }
 
+    /// Takes what the kernel reported, so that it can wake this end again.
+    fn empty_reports(&mut self, scratch: &mut [u8]) {
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        while recv(self.socket.as_raw_fd(), scratch, flags).is_ok() {
+            self.reported = true;
+        }
+    }
+
     fn fail(&mut self, now: Time, error: &io::Error, watch: &mut Watch<'_>) -> io::Result<()> {
-        self.failure = Some(error.to_string());
+        const RESET: u8 = 1;
+        const HANDSHAKE: u8 = 2;
+        const TOO_MANY_RETRIES: u8 = 3;
+        let number = match error.raw_os_error() {
+            Some(libc::ECONNRESET | libc::ECONNREFUSED | libc::EPIPE) => RESET,
+            _ if self.phase == Phase::Connecting => HANDSHAKE,
+            _ => TOO_MANY_RETRIES,
+        };
+        self.failure = Some((number, error.to_string()));
         self.end();
         self.tell(now, Event::Failed, watch)
     }
@@ -258,15 +292,26 @@ impl Endpoint {
         if closed && !self.peer_closed {
             self.peer_closed = true;
             self.tell(now, Event::PeerClosed, watch)?;
-            self.look = self.look.min(now + LOOK);
         }
         Ok(())
     }
 
     fn send(&mut self) -> io::Result<()> {
         while self.to_send > 0 {
+            let mut flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
             let chunk = &ZEROS[..CHUNK.min(usize::try_from(self.to_send).unwrap_or(CHUNK))];
-            match send(self.socket.as_raw_fd(), chunk, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+            if self.to_send > CHUNK as u64 {
+                // The end of a call is not the end of a segment.
+                flags |= MsgFlags::from_bits_retain(libc::MSG_MORE);
+            } else if !self.reports {
+                self.reports = true;
+                let wanted = libc::SOF_TIMESTAMPING_TX_SCHED
+                    | libc::SOF_TIMESTAMPING_TX_ACK
+                    | libc::SOF_TIMESTAMPING_SOFTWARE
+                    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+                setsockopt(&self.socket, sockopt::Timestamping, &TimestampingFlag::from_bits_retain(wanted))?;
+            }
+            match send(self.socket.as_raw_fd(), chunk, flags) {
                 Ok(count) if self.to_send != u64::MAX => self.to_send -= count as u64,
                 Ok(_) => {}
                 Err(Errno::EAGAIN | Errno::EINTR) => break,
@@ -297,8 +342,8 @@ impl Endpoint {
             if let Err(error) = self.send() {
                 return self.fail(now, &error, watch);
             }
-            if (self.drains || self.closes) && self.look == Time::MAX {
-                self.look = now + LOOK;
+            if (self.drains || self.closes) && self.to_send == 0 {
+                self.look = self.look.min(now);
             }
         }
         Ok(())
@@ -330,14 +375,49 @@ impl Endpoint {
     }
 
     /// Writes the rows of this end.
-    pub fn report(&mut self, report: &mut Report) {
-        if let Some(info) = &self.last {
+    ///
+    /// Round-trip times without `logged` acknowledgments are the kernel's smoothed ones, but for the least.
+    pub fn report(&mut self, logged: bool, report: &mut Report) {
+        let last = self.last.as_ref();
+        if let Some(info) = last {
             self.sent.sent_bytes = info.sent_bytes();
             self.sent.sent_packets = info.data_segments_out();
             self.sent.retransmissions = self.sent.retransmissions.max(info.retransmissions());
             self.sent.timeouts = self.sent.timeouts.max(info.timeouts().unwrap_or(0));
             self.received.delivered_packets = info.data_segments_in();
         }
-        self.site.report(&self.sent, &self.received, report);
+        let mut rows = Report::default();
+        self.site.report(&self.sent, &self.received, &mut rows);
+        for (table, entity, values) in rows.rows() {
+            let mut values = values.clone();
+            let mut set = |name: &str, value: f64| {
+                if let Some(column) = table.columns.iter().position(|column| column.name == name) {
+                    values[column] = value;
+                }
+            };
+            if let (Some(rtt), false) = (last.and_then(Info::min_rtt), logged) {
+                set("rtt_min", f64::from(rtt) / 1e6);
+            }
+            if !logged && last.is_some_and(|info| info.timeouts().is_none()) {
+                set("timeouts", f64::NAN);
+            }
+            report.row(table, entity, &values);
+        }
+        let end = match self.site.end {
+            End::Source => "source",
+            End::Destination => "destination",
+        };
+        let values = [
+            f64::from(match self.phase {
+                Phase::Closed => 0,
+                Phase::Listening => 1,
+                Phase::Connecting => 2,
+                Phase::Open | Phase::Ended => last.map_or(0, Info::state_of_rfc9293),
+            }),
+            f64::from(self.failure.as_ref().map_or(0, |(number, _)| *number)),
+            last.map_or(f64::NAN, |info| info.cwnd().into()),
+            last.map_or(f64::NAN, |info| f64::from(info.rto()) / 1e6),
+        ];
+        report.row(&CONNECTION, &format!("{}.{end}", self.site.name), &values);
     }
 }

@@ -1,5 +1,7 @@
 //! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the time at which it was
 //! sent, as far as it has room for them, so that its delay and the losses are measured.
+//!
+//! The driver is some time late; what has come due by then goes in one call.
 
 use super::Watch;
 use crate::clock::Clock;
@@ -14,6 +16,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{
     bind, connect, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType, SockaddrIn,
 };
+use nix::time::{clock_gettime, ClockId};
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -28,6 +31,9 @@ pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,
     socket: OwnedFd,
+    /// Datagrams to be sent, and when each was due.
+    waiting: Vec<Outgoing>,
+    due: Vec<Time>,
     number: u64,
     open: bool,
     pub sent: SourceCounters,
@@ -60,6 +66,8 @@ impl Endpoint {
             site,
             hosted,
             socket,
+            waiting: Vec::new(),
+            due: Vec::new(),
             number: 0,
             open: false,
             sent: SourceCounters::default(),
@@ -74,22 +82,29 @@ impl Endpoint {
     }
 
     /// Does what is due.
-    pub fn wake(&mut self, clock: Clock) -> io::Result<()> {
+    pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
         // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
-            self.tell(clock, due, event)?;
+            self.tell(clock, due, event, watch)?;
         }
-        Ok(())
+        self.flush(clock, watch)
     }
 
-    fn tell(&mut self, clock: Clock, now: Time, event: Event) -> io::Result<()> {
+    fn tell(&mut self, clock: Clock, now: Time, event: Event, watch: &mut Watch<'_>) -> io::Result<()> {
         let mut event = Some(event);
         while let Some(told) = event.take() {
             let Actions { send, connect: opens, close, timer: _ } = self.hosted.on(now, told);
             if send > 0 {
-                self.send(clock, send.min(LARGEST))?;
+                let mut head = [0; HEAD];
+                head[..8].copy_from_slice(&self.number.to_be_bytes());
+                self.number += 1;
+                self.waiting.push(Outgoing { head, size: send.min(LARGEST) as usize });
+                self.due.push(now);
+                if self.waiting.len() >= BATCH {
+                    self.flush(clock, watch)?;
+                }
             }
             if close {
                 self.sent.completed = Some(now);
@@ -103,40 +118,65 @@ impl Endpoint {
         Ok(())
     }
 
-    fn send(&mut self, clock: Clock, payload: u64) -> io::Result<()> {
-        let mut head = [0; HEAD];
-        head[..8].copy_from_slice(&self.number.to_be_bytes());
-        head[8..].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
-        self.number += 1;
-        match batch::send(self.socket.as_fd(), &[Outgoing { head, size: payload as usize }], &ZEROS) {
-            Ok(_) => {
-                self.sent.sent_bytes += payload;
-                self.sent.sent_packets += 1;
-                Ok(())
+    /// Sends what waits, as far as the kernel takes it.
+    fn flush(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+        let mut done = 0;
+        while done < self.waiting.len() {
+            let now = clock.now();
+            let end = self.waiting.len().min(done + BATCH);
+            for datagram in &mut self.waiting[done..end] {
+                datagram.head[8..].copy_from_slice(&now.as_nanos().to_be_bytes());
             }
-            Err(error) => match error.raw_os_error() {
-                // The other end has gone, or there is no room: datagrams may be lost.
-                Some(libc::ECONNREFUSED | libc::EAGAIN | libc::ENOBUFS) => {
-                    self.refused += 1;
-                    Ok(())
+            match batch::send(self.socket.as_fd(), &self.waiting[done..end], &ZEROS) {
+                Ok(count) => {
+                    for (datagram, due) in self.waiting.iter().zip(&self.due).skip(done).take(count) {
+                        self.sent.sent_bytes += datagram.size as u64;
+                        watch.late.add(now.since(*due));
+                    }
+                    self.sent.sent_packets += count as u64;
+                    done += count;
                 }
-                _ => Err(error),
-            },
+                Err(error) => match error.raw_os_error() {
+                    // The socket has no room: the rest goes when it says that it has.
+                    Some(libc::EAGAIN) => break,
+                    Some(libc::EINTR) => {}
+                    // The other end has gone, or the interface has no room: datagrams may be lost.
+                    Some(libc::ECONNREFUSED | libc::ENOBUFS) => {
+                        self.refused += 1;
+                        done += 1;
+                    }
+                    _ => return Err(error),
+                },
+            }
         }
+        self.waiting.drain(..done);
+        self.due.drain(..done);
+        Ok(())
     }
 
-    /// Datagrams have come.
+    /// Datagrams have come, or there is room for more.
     pub fn ready(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+        while self.receive(clock, watch)? == BATCH {}
+        self.flush(clock, watch)
+    }
+
+    /// Takes some of the datagrams that have come, and says how many.
+    fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut incoming = [Incoming::default(); BATCH];
         let count = match batch::receive(self.socket.as_fd(), &mut incoming) {
             Ok(count) => count,
             Err(error) => match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
-                Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR => return Ok(()),
+                Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR => return Ok(0),
                 _ => return Err(error),
             },
         };
+        // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are.
+        let wall = clock_gettime(ClockId::CLOCK_REALTIME)?;
+        let wall = wall.tv_sec() as u64 * 1_000_000_000 + wall.tv_nsec() as u64;
+        let read = clock.now();
+        let ago = |stamp: u64| Time::from_nanos(read.as_nanos().saturating_sub(wall.saturating_sub(stamp)));
         for datagram in &incoming[..count] {
-            let now = datagram.stamp.map_or_else(|| clock.now(), |stamp| clock.at_unix(stamp));
+            let now = datagram.stamp.map_or(read, ago);
             let payload = datagram.size as u64;
             self.received.delivered_bytes += payload;
             self.received.delivered_packets += 1;
@@ -154,9 +194,9 @@ impl Endpoint {
                 ];
                 watch.datagram(now, row);
             }
-            self.tell(clock, now, Event::Received { bytes: payload })?;
+            self.tell(clock, now, Event::Received { bytes: payload }, watch)?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// The socket, to watch it.

@@ -1,0 +1,42 @@
+//! Room for the sockets of many flows.
+
+use crate::error::{Doing, Error};
+use nix::errno::Errno;
+use nix::sys::resource::{getrlimit, setrlimit, Resource};
+
+/// Files that a run opens besides the sockets of its flows, at most: interfaces are open already.
+const SPARE: u64 = 64;
+
+/// Lets this process open so many more files, if its limit can be raised to that.
+///
+/// # Errors
+/// It cannot.
+pub fn make_room(files: u64) -> Result<(), Error> {
+    let doing = "looking at the limit of open files";
+    let open = std::fs::read_dir("/proc/self/fd").doing(doing)?.count() as u64;
+    let needed = open + files + SPARE;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).doing(doing)?;
+    if needed <= soft {
+        return Ok(());
+    }
+    let doing = format!("opening {files} sockets, with {needed} files open in all and {hard} allowed");
+    if needed > hard {
+        return Err(Errno::EMFILE).doing(doing);
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).doing(doing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_limit_does_not_allow_is_refused_with_numbers() {
+        make_room(1).unwrap();
+        let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        if hard < u64::MAX / 2 {
+            let text = make_room(hard).unwrap_err().to_string();
+            assert!(text.contains(&format!("{hard} allowed")), "{text}");
+        }
+    }
+}
