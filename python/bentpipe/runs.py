@@ -58,6 +58,12 @@ class Run:
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
 
+    @cached_property
+    def fidelity(self) -> dict[str, Any]:
+        """What an emulation imposed and how far that is from the scenario, with a ``verdict``: ``"valid"``,
+        ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
+        return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
+
     @property
     def name(self) -> str:
         """The scenario's name."""

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::error::{Doing, Error as Trouble};
+use crate::fidelity::Fidelity;
 use crate::live::{LiveHost, Prepared, Setup};
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
@@ -30,6 +31,8 @@ pub struct Emulated {
     pub complete: bool,
     /// What it took.
     pub cost: Cost,
+    /// What it imposed, and whether its results can be used.
+    pub fidelity: Fidelity,
 }
 
 /// Why a run has no results.
@@ -121,7 +124,7 @@ pub fn emulate(
     let reached = clock.now().min(end);
     let scheduling = live.scheduling();
     let mut bridge = live.finish()?;
-    let (lateness, lost) = (bridge.lateness(), bridge.lost());
+    let fidelity = Fidelity::of(&mut bridge, scenario, reached);
     let network = bridge.network();
     network.out().set_capture(None);
     network.out().recorder().finish();
@@ -134,15 +137,7 @@ pub fn emulate(
     let applied: BTreeMap<_, _> =
         names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
     notes.insert("hosts".to_owned(), json!(applied));
-    notes.insert(
-        "lateness".to_owned(),
-        json!({
-            "p50_s": lateness.percentile(50.0).as_secs_f64(),
-            "p99_s": lateness.percentile(99.0).as_secs_f64(),
-            "max_s": lateness.max().as_secs_f64(),
-            "lost_outside_the_model": lost,
-        }),
-    );
+    fidelity.write(run.folder().path()).doing("writing fidelity.json")?;
     let complete = reached == end;
     let cost = run.close(Closing {
         reached,
@@ -155,7 +150,7 @@ pub fn emulate(
         wall_seconds: reached.as_secs_f64(),
         cpu_seconds: processor_time() - cpu,
     })?;
-    Ok(Emulated { report, totals, complete, cost })
+    Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
 fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {

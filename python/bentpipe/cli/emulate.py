@@ -26,6 +26,7 @@ def emulate(
     """Run a scenario in real time, with real TCP stacks and applications."""
     from bentpipe import _native
     from bentpipe.emulation import emulate as emulate_one
+    from bentpipe.fidelity import fidelity_text
     from bentpipe.scenarios import load
     from bentpipe.simulation import run_folder
     from bentpipe.variation import combinations
@@ -52,6 +53,8 @@ def emulate(
 
         page = write_report([run], folder / "report.html", variations)
     tell([run], variations, folder, page, json)
+    if not json and (text := fidelity_text(run)):
+        typer.echo(f"fidelity {text}")
     if stop.wanted:
         typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
         raise typer.Exit(stop.exit_code)

@@ -39,6 +39,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
     """The page as HTML."""
     import jinja2
 
+    from bentpipe.fidelity import fidelity_text
     from bentpipe.results import flow_results
 
     named = _named(runs, variations)
@@ -61,6 +62,9 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
             for index, (caption, figure) in enumerate(_figures(named, results))
         ],
         provenance=[(name, _provenance(run)) for name, run in named.items()],
+        fidelity=[
+            (name, run.fidelity["verdict"], fidelity_text(run)) for name, run in named.items() if run.fidelity
+        ],
         incomplete=[
             (name, run.provenance.get("reason") or "killed")
             for name, run in named.items()

@@ -1,0 +1,26 @@
+"""What an emulation's ``fidelity.json`` says, in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .quantities import span_text
+
+if TYPE_CHECKING:
+    from .runs import Run
+
+
+def fidelity_text(run: Run) -> str | None:
+    """How exact an emulation was and what is wrong with it; None for a run that has no such file.
+
+    """
+    fidelity = run.fidelity
+    if not fidelity:
+        return None
+    late, lost = fidelity["lateness"], fidelity["lost"]
+    text = (
+        f"{fidelity['verdict']}: {late['count']} packets reached their hosts {span_text(late['p50_s'])} late (median), "
+        f"99 % of them at most {span_text(late['p99_s'])}, the latest {span_text(late['max_s'])}; "
+        f"{lost or 'none'} lost outside the model"
+    )
+    return "; ".join([text, *fidelity["reasons"]])
