@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 
 def fidelity_text(run: Run) -> str | None:
-    """How exact an emulation was and what is wrong with it; None for a run that has no such file.
-
-    """
+    """How exact an emulation was and what is wrong with it; None for a run that has no such file."""
     fidelity = run.fidelity
     if not fidelity:
         return None
