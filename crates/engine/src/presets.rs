@@ -17,7 +17,8 @@ macro_rules! presets {
 }
 
 /// All presets.
-pub static PRESETS: &[Preset] = presets!["dvb-rcs", "geo", "geo-ka", "leo-starlink-like", "iridium", "mars"];
+pub static PRESETS: &[Preset] =
+    presets!["dvb-rcs", "geo", "geo-ka", "leo-starlink-like", "iridium", "mars", "wifi-loss"];
 
 impl Preset {
     /// What it is: the first line of its text.

@@ -30,6 +30,18 @@ fn read(
     load_scenario(source, &presets::all(), overrides).map_err(|refused| error::refused(py, &refused))
 }
 
+/// The same for what is to be run from beginning to end.
+fn read_to_run(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: &[String],
+) -> PyResult<Loaded<Scenario>> {
+    let loaded = read(py, source, text, overrides)?;
+    loaded.refuse(loaded.value.check_run()).map_err(|refused| error::refused(py, &refused))?;
+    Ok(loaded)
+}
+
 /// Reads, overrides, resolves and validates a scenario.
 #[pyfunction]
 fn load(
@@ -41,12 +53,14 @@ fn load(
     let loaded = read(py, source, text, &overrides)?;
     let scenario = &loaded.value;
     let network = bentpipe_engine::instantiate(scenario, scenario.seed.value(), 0, Default::default());
+    let warnings = loaded.refuse(scenario.check_run()).err().map_or(Vec::new(), |remark| remark.problems);
+    let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
     Ok(json!({
         "scenario": loaded.to_json(),
         "toml": loaded.to_toml(),
         "nodes": scenario.nodes(),
         "stages": network.names().len(),
-        "warnings": [],
+        "warnings": warnings,
     })
     .to_string())
 }
@@ -101,7 +115,7 @@ fn simulate(
     options_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let loaded = read(py, source, text, &overrides)?;
+    let loaded = read_to_run(py, source, text, &overrides)?;
     let options = options(options_json, seed, run)?;
     let done = with_progress(py, progress, |tell| {
         bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
@@ -123,7 +137,7 @@ fn emulate(
     options_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let loaded = read(py, source, text, &overrides)?;
+    let loaded = read_to_run(py, source, text, &overrides)?;
     let options = options(options_json, None, run)?;
     let done = with_progress(py, progress, |tell| {
         bentpipe_emu::emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)

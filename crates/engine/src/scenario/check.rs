@@ -48,13 +48,22 @@ impl bentpipe_scenario::Check for Scenario {
             }
         }
         problems.within("flow", |problems| self.check_flows(&islands, problems));
-        if self.flow.is_empty() {
-            problems.add("flow", "no flow; allowed: at least one [[flow]]");
+        if self.link.is_empty() && self.network.is_empty() {
+            problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
     }
 }
 
 impl Scenario {
+    /// What keeps it from being run from beginning to end; a network that is kept for programs needs no flows.
+    pub fn check_run(&self) -> Problems {
+        let mut problems = Problems::default();
+        if self.flow.is_empty() {
+            problems.add("flow", "no flow; allowed: at least one [[flow]]");
+        }
+        problems
+    }
+
     /// What is made of a link, a network or a flow has names that begin with theirs. Two parts of one name would draw
     /// the same random numbers and could not be told apart in results.
     fn check_parts(&self, problems: &mut Problems) {

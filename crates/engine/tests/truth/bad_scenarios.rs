@@ -136,7 +136,10 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
         let _ = writeln!(text, "\n{what}\n  {}", message.replace('\n', "\n  "));
     }
     let nothing = "name = \"nothing\"\nduration = \"1 s\"\n";
-    let _ = writeln!(text, "\nnothing in it\n  {}", loaded(nothing).expect_err("there is no flow"));
+    let _ = writeln!(text, "\nnothing in it\n  {}", loaded(nothing).expect_err("there is no node"));
+    let idle = loaded(&format!("preset = \"geo\"\n{nothing}")).expect("it is a network");
+    let refused = idle.refuse(idle.value.check_run()).expect_err("there is no flow");
+    let _ = writeln!(text, "\nno flow, to be run\n  {refused}");
     golden::check("refusals.txt", &text);
 }
 
