@@ -1,8 +1,9 @@
 //! The way from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
 //! gives what comes from the network the machine's address (NAT, RFC 3022). IPv4 only.
 //!
-//! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table and
-//! the forwarding switch behind, for [`remove_rules`].
+//! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table
+//! behind, for [`remove_rules`]. Forwarding stays on, for other networks may use it by then: to switch it off again is for
+//! who knows that this was the last.
 
 use crate::error::{Doing, Error};
 use crate::port::tun::{self, Tun};
@@ -41,8 +42,8 @@ impl Internet {
         let free = names.find(|name| if_nametoindex(name.as_str()).is_err());
         let name = free.expect("a machine has fewer interfaces");
         nft(&format!(
-            "table ip {table} {{ chain nat {{ type nat hook postrouting priority srcnat; \
-             ip saddr {}/{} oifname != \"{name}\" masquerade; }} }}\n",
+            "table ip {table} {{\n chain nat {{\n  type nat hook postrouting priority srcnat;\n  \
+             ip saddr {}/{} oifname != \"{name}\" masquerade\n }}\n}}\n",
             plan.ipv4_network(),
             Plan::IPV4_PREFIX
         ))?;
@@ -82,11 +83,11 @@ impl Internet {
 
 impl Drop for Internet {
     fn drop(&mut self) {
-        let _ = remove_rules(&self.table, self.switched);
+        let _ = remove_rules(&self.table, false);
     }
 }
 
-/// Removes what an [`Internet`] that was killed has left, and nothing else.
+/// Removes what an [`Internet`] has left, and nothing else.
 ///
 /// # Errors
 /// There is no `nft`, or the machine does not allow it. That the table is gone already is none.

@@ -14,6 +14,7 @@ pub mod internet;
 mod lateness;
 mod live;
 mod namespace;
+mod netlink;
 mod pool;
 pub mod port;
 pub mod process;

@@ -111,8 +111,9 @@ impl Prepared {
             let port = Tun::new(&namespace, &config)
                 .doing(format!("making the TUN interface of host {}", host.name))?;
             // Without privileges, too, a host may ping.
-            for groups in ["0 2147483647", "0 0"] {
-                if namespace.set_sysctl("net.ipv4.ping_group_range", groups).is_ok() {
+            let own = nix::unistd::getegid();
+            for groups in ["0 2147483647".to_owned(), format!("{own} {own}")] {
+                if namespace.set_sysctl("net.ipv4.ping_group_range", &groups).is_ok() {
                     break;
                 }
             }

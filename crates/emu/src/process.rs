@@ -28,7 +28,7 @@ impl Guest {
     ) -> io::Result<ExitStatus> {
         // The thread that starts it is the parent whose death it must not survive, so that thread waits for it.
         namespace.within(move || {
-            let surroundings = Surroundings::new(&self.files, user::original(), true)?;
+            let surroundings = Surroundings::new(&self.files, true)?;
             sys::prepare(&mut self.command, surroundings);
             let mut child = self.command.spawn()?;
             started(&child);
@@ -45,7 +45,7 @@ impl Guest {
             let file = std::fs::File::open(namespace)?;
             user::join(owner)?;
             nix::sched::setns(&file, nix::sched::CloneFlags::CLONE_NEWNET)?;
-            let surroundings = Surroundings::new(&self.files, user::original(), false)?;
+            let surroundings = Surroundings::new(&self.files, false)?;
             sys::prepare(&mut self.command, surroundings);
             Ok(())
         };

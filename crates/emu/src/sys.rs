@@ -5,10 +5,8 @@ pub mod batch;
 pub mod socket;
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{unshare, CloneFlags};
-use nix::sys::stat::Mode;
 use std::ffi::{CStr, CString, NulError};
 use std::io;
 use std::mem::zeroed;
@@ -46,16 +44,14 @@ pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     check(unsafe { libc::ioctl(tun.as_raw_fd(), TUNSETIFF, &mut request) })
 }
 
-/// Sets an interface's MTU and transmit queue length, and brings it up. `socket` is any IPv4 socket of its namespace.
-pub fn bring_up(socket: BorrowedFd<'_>, name: &str, mtu: u32, queue: u32) -> io::Result<()> {
+/// Sets an interface's MTU and brings it up. `socket` is any IPv4 socket of its namespace.
+pub fn bring_up(socket: BorrowedFd<'_>, name: &str, mtu: u32) -> io::Result<()> {
     let mut request = request(name);
     let fd = socket.as_raw_fd();
     // SAFETY: each call reads an ifreq that lives until the call returns; writing a union's plain fields is safe.
     unsafe {
         request.ifr_ifru.ifru_mtu = mtu as libc::c_int;
         check(libc::ioctl(fd, libc::SIOCSIFMTU, &request))?;
-        request.ifr_ifru.ifru_metric = queue as libc::c_int;
-        check(libc::ioctl(fd, libc::SIOCSIFTXQLEN, &request))?;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
         check(libc::ioctl(fd, libc::SIOCSIFFLAGS, &request))
     }
@@ -132,28 +128,52 @@ pub fn real_time_priority(priority: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) })
 }
 
+/// From <linux/capability.h>: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN.
+const NETWORK_CAPABILITIES: [u32; 4] = [10, 12, 13, 21];
+
+/// Has what this thread executes keep the capabilities that make and use networks, in the user namespace in which it is.
+pub fn keep_network_capabilities() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    #[repr(C)]
+    #[derive(Clone, Copy, Default)]
+    struct Sets {
+        effective: u32,
+        permitted: u32,
+        inheritable: u32,
+    }
+    // _LINUX_CAPABILITY_VERSION_3: two words for each set.
+    let header = Header { version: 0x2008_0522, pid: 0 };
+    let mut sets = [Sets::default(); 2];
+    // SAFETY: both calls take a header and two `Sets` as <linux/capability.h> lays them out, which live until they return.
+    unsafe {
+        Errno::result(libc::syscall(libc::SYS_capget, &header, sets.as_mut_ptr()))?;
+        sets[0].inheritable |= NETWORK_CAPABILITIES.iter().fold(0, |set, number| set | 1 << number);
+        Errno::result(libc::syscall(libc::SYS_capset, &header, sets.as_ptr()))?;
+    }
+    for number in NETWORK_CAPABILITIES {
+        // SAFETY: PR_CAP_AMBIENT takes numbers and touches no memory.
+        check(unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, number, 0, 0) })?;
+    }
+    Ok(())
+}
+
 /// What a program sees and how it ends, made ready before the fork so that nothing is allocated after it.
 pub struct Surroundings {
     files: Vec<(CString, CString)>,
-    /// Contents of uid_map and gid_map that make it the user again.
-    maps: Option<(CString, CString)>,
     dies_with_parent: bool,
 }
 
 impl Surroundings {
-    /// Files seen in place of others (what, where), the user to become again, and whether it is killed when the thread
-    /// that started it dies.
-    pub fn new(
-        files: &[(PathBuf, PathBuf)],
-        identity: Option<(u32, u32)>,
-        dies_with_parent: bool,
-    ) -> io::Result<Surroundings> {
+    /// Files seen in place of others (what, where), and whether it is killed when the thread that started it dies.
+    pub fn new(files: &[(PathBuf, PathBuf)], dies_with_parent: bool) -> io::Result<Surroundings> {
         let text = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
         let files: Result<Vec<_>, NulError> =
             files.iter().map(|(what, place)| Ok((text(what)?, text(place)?))).collect();
-        let map = |number: u32| CString::new(format!("{number} 0 1"));
-        let maps = identity.map(|(user, group)| Ok::<_, NulError>((map(user)?, map(group)?))).transpose()?;
-        Ok(Surroundings { files: files?, maps, dies_with_parent })
+        Ok(Surroundings { files: files?, dies_with_parent })
     }
 
     fn enter(&self) -> nix::Result<()> {
@@ -161,8 +181,8 @@ impl Surroundings {
             // SAFETY: PR_SET_PDEATHSIG takes a number and touches no memory.
             Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
         }
-        // The caller of a foreground program ignores what the terminal sends it; the program does not.
-        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
+        // Python ignores these; what else the caller ignores, it was told to.
+        for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
             // SAFETY: the default action runs no code of ours.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
@@ -172,17 +192,6 @@ impl Surroundings {
             mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
             for (what, place) in &self.files {
                 mount(Some(what.as_c_str()), place.as_c_str(), none, MsFlags::MS_BIND, none)?;
-            }
-        }
-        if let Some((user, group)) = &self.maps {
-            unshare(CloneFlags::CLONE_NEWUSER)?;
-            for (path, text) in [
-                (c"/proc/self/setgroups", c"deny"),
-                (c"/proc/self/uid_map", user),
-                (c"/proc/self/gid_map", group),
-            ] {
-                let file = nix::fcntl::open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
-                nix::unistd::write(&file, text.to_bytes())?;
             }
         }
         Ok(())

@@ -1,21 +1,11 @@
-//! Emulation without root: a user namespace in which this process may make networks. Programs in hosts run as the user
-//! again.
+//! Emulation without root: a user namespace in which this process and the programs that it starts may make networks.
+//! They stay the user that they are, with four capabilities inside the namespace and none outside.
 
+use crate::sys;
 use nix::sched::{setns, unshare, CloneFlags};
 use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
-use std::sync::OnceLock;
-
-/// A user's identity: user and group number.
-pub type Identity = (u32, u32);
-
-static ORIGINAL: OnceLock<Identity> = OnceLock::new();
-
-/// Who the user was before [`enter`]; `None` when this process has not changed its user namespace.
-pub fn original() -> Option<Identity> {
-    ORIGINAL.get().copied()
-}
 
 /// Enters a user namespace of our own if this process may not make networks otherwise. Says whether it did. Call it
 /// before there is a second thread.
@@ -27,10 +17,13 @@ pub fn enter() -> io::Result<bool> {
     if crate::Namespace::new().is_ok() {
         return Ok(false);
     }
-    let identity = (geteuid().as_raw(), getegid().as_raw());
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER)?;
-    map((0, 0), identity)?;
-    let _ = ORIGINAL.set(identity);
+    // A user who is nobody else inside than outside may say so without privileges (user_namespaces(7)).
+    fs::write("/proc/thread-self/setgroups", "deny")?;
+    fs::write("/proc/thread-self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/thread-self/gid_map", format!("{group} {group} 1"))?;
+    sys::keep_network_capabilities()?;
     Ok(true)
 }
 
@@ -43,15 +36,6 @@ pub fn join(owner: u32) -> io::Result<()> {
     if fs::read_link(&theirs)? == fs::read_link("/proc/self/ns/user")? {
         return Ok(());
     }
-    let identity = (geteuid().as_raw(), getegid().as_raw());
     setns(File::open(theirs)?, CloneFlags::CLONE_NEWUSER)?;
-    let _ = ORIGINAL.set(identity);
-    Ok(())
-}
-
-/// Says who is who in the user namespace of this thread: `inside` in it is `outside` in its parent.
-fn map(inside: Identity, outside: Identity) -> io::Result<()> {
-    fs::write("/proc/thread-self/setgroups", "deny")?;
-    fs::write("/proc/thread-self/uid_map", format!("{} {} 1", inside.0, outside.0))?;
-    fs::write("/proc/thread-self/gid_map", format!("{} {} 1", inside.1, outside.1))
+    sys::keep_network_capabilities()
 }

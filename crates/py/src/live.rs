@@ -210,7 +210,7 @@ pub fn enter_user_namespace() -> PyResult<bool> {
     Ok(user::enter()?)
 }
 
-/// Removes the rules of a way to the Internet whose process was killed.
+/// Removes what a way to the Internet has left.
 #[pyfunction]
 pub fn remove_internet_rules(py: Python<'_>, table: &str, switched_forwarding: bool) -> PyResult<()> {
     py.detach(|| internet::remove_rules(table, switched_forwarding)).map_err(trouble)

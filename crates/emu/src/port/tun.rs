@@ -2,6 +2,7 @@
 
 use super::Port;
 use crate::namespace::{control_socket, Namespace};
+use crate::netlink;
 use crate::sys;
 use bentpipe_core::address::Plan;
 use nix::errno::Errno;
@@ -62,10 +63,11 @@ impl Tun {
         sys::attach_tun(file.as_fd(), &config.name)?;
         let socket = control_socket(AddressFamily::Inet)?;
         sys::set_ipv4(socket.as_fd(), &config.name, config.ipv4, Plan::IPV4_PREFIX)?;
-        sys::bring_up(socket.as_fd(), &config.name, config.mtu, QUEUE)?;
+        let index = if_nametoindex(config.name.as_str())?;
+        netlink::set_queue(index, QUEUE)?;
+        sys::bring_up(socket.as_fd(), &config.name, config.mtu)?;
         // A kernel may be built without IPv6.
         if let (Some(ipv6), Ok(socket)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
-            let index = if_nametoindex(config.name.as_str())?;
             sys::set_ipv6(socket.as_fd(), index, ipv6, Plan::IPV6_PREFIX)?;
         }
         if config.default_route {
