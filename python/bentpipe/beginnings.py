@@ -29,7 +29,7 @@ def scenario_from(preset: str, about: str, text: str) -> str:
         "",
     ]
     if "flow" not in fragment:
-        origin, destination = _ends(fragment)
+        origin, destination = ends(fragment)
         parts += [
             "[[flow]]",
             'name = "transfer"',
@@ -51,10 +51,10 @@ def scenario_from(preset: str, about: str, text: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
-    """Where a first flow may go: along the first link, or from the first terminal to its gateway."""
-    for link in fragment.get("link", []):
-        return link["from"], link["to"]
+def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
+    """Where a first flow goes, or may go: along the first link, or from the first terminal to its gateway."""
+    for part in (*fragment.get("flow", []), *fragment.get("link", [])):
+        return part["from"], part["to"]
     for network in fragment.get("network", {}).values():
         first = network["terminals"][0]
         if not isinstance(first, str):
@@ -66,7 +66,7 @@ def _ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
 def _duration(fragment: Mapping[str, Any]) -> str:
     """A minute, or a hundred round trips where that is longer."""
     try:
-        there_and_back_s = 2 * path_of(fragment, *_ends(fragment)).delay_s
+        there_and_back_s = 2 * path_of(fragment, *ends(fragment)).delay_s
     except KeyError:
         # A fragment leaves to the defaults what it does not say.
         there_and_back_s = 0.0

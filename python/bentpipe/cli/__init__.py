@@ -9,20 +9,28 @@ from typing import Annotated
 
 import typer
 
+from .after_dashes import CommandAfterDashes
 from .calibrate import calibrate
 from .check import check
 from .common import guarded
 from .compare import compare
 from .doctor import doctor
+from .down import down
 from .emulate import emulate
+from .execute import execute
 from .new import new
 from .plot import plot
 from .predict import predict
+from .ps import ps
 from .report import report
 from .reproduce import reproduce
+from .run import run
 from .schema import schema
+from .shell import shell
 from .show import show
 from .simulate import simulate
+from .up import up
+from .watch import watch
 
 app = typer.Typer(
     name="bentpipe",
@@ -34,22 +42,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for command in (
-    simulate,
-    emulate,
-    check,
-    show,
-    predict,
-    reproduce,
-    plot,
-    report,
-    compare,
-    new,
-    schema,
-    doctor,
-    calibrate,
-):
-    app.command()(guarded(command))
+#: In the order of --help.
+_COMMANDS = (
+    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare),
+    *(run, shell, up, ps, execute, watch, down, new, schema, doctor, calibrate),
+)
+for command in _COMMANDS:
+    given_a_command = command in (run, execute)
+    app.command(cls=CommandAfterDashes if given_a_command else None)(guarded(command))
 
 
 def _version(wanted: bool) -> None:

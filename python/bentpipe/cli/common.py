@@ -59,7 +59,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(128 + 13) from None
         except OSError as error:
-            fail(str(error), TROUBLE)
+            fail(str(error), getattr(error, "exit_code", TROUBLE))
         except KeyboardInterrupt:
             raise typer.Exit(128 + 2) from None
 

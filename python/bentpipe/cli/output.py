@@ -40,9 +40,17 @@ def plain(value: Any) -> Any:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
+    """Print a :func:`table`."""
+    shown = table(columns, rows, text_columns=text_columns, title=title)
+    Console(highlight=False, markup=False).print(shown)
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
+) -> Table:
     """Rows under headings; the first ``text_columns`` columns are words and the others numbers. A heading's second
     line is for its unit."""
-    table = Table(
+    shown = Table(
         box=box.SIMPLE_HEAD,
         title=title,
         title_justify="left",
@@ -54,7 +62,7 @@ def print_table(
     for index, column in enumerate(columns):
         words = index < text_columns
         longest = max(len(text) for text in [*column.split("\n"), *(row[index] for row in rows)])
-        table.add_column(
+        shown.add_column(
             column,
             justify="left" if words else "right",
             no_wrap=not words,
@@ -62,8 +70,8 @@ def print_table(
             min_width=min(longest, 17) if words else None,
         )
     for row in rows:
-        table.add_row(*row)
-    Console(highlight=False, markup=False).print(table)
+        shown.add_row(*row)
+    return shown
 
 
 def print_note(text: str) -> None:

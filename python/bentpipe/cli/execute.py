@@ -1,0 +1,55 @@
+"""``bentpipe exec``: a command in a host of a network that is up."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from bentpipe.errors import InputError, unknown
+
+from .after_dashes import command_of
+
+
+def execute(
+    context: typer.Context,
+    where: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN] HOST",
+            help="The host, and before it the network's id if several are up.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Run a command in a host of a network that is up.
+
+    The command takes the place of this process: terminal, files, user and signals are its own.
+    """
+    from bentpipe import _native
+    from bentpipe.live import program, state
+    from bentpipe.live.surroundings import environment, overlays
+
+    command = command_of(context, "bentpipe exec HOST -- ping server")
+    if len(where) > 2:
+        raise InputError(f"too many words before --: {' '.join(where)}; allowed: [RUN] HOST")
+    *run, host = where
+    record = state.find(run[0] if run else None)
+    if not record.alive:
+        raise InputError(f"{record.id} has died: `bentpipe down {record.id}` clears what is left")
+    if host not in record.hosts:
+        raise unknown("host", host, record.hosts, record.id)
+    program.check(command)
+    namespace = record.hosts[host]["namespace"]
+    try:
+        _native.exec_in_host(
+            record.pid, namespace, list(command), overlays(record), environment(record, host)
+        )
+    except PermissionError as error:
+        if os.access(f"/proc/{record.pid}/ns/net", os.R_OK):
+            raise
+        raise OSError(f"{record.id} is not within reach from here: {error.strerror or error}") from None
+
+
+execute.__name__ = "exec"

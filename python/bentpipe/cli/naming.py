@@ -1,0 +1,14 @@
+"""How commands name a network that is up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="The network's id; not needed when only one is up.", show_default=False
+    ),
+]

@@ -1,0 +1,24 @@
+"""``bentpipe run``: a command behind an emulated network."""
+
+from __future__ import annotations
+
+import typer
+
+from .after_dashes import command_of
+from .common import Overrides
+from .inside import HostName, Internet, Wanted, run_inside
+
+
+def run(
+    context: typer.Context,
+    scenario: Wanted,
+    host: HostName = None,
+    internet: Internet = None,
+    overrides: Overrides = None,
+) -> None:
+    """Run a command in a host of an emulated network.
+
+    It has this terminal, these files and this user; its exit code is returned.
+    """
+    command = command_of(context, f"bentpipe run {scenario} -- ping server")
+    raise typer.Exit(run_inside(scenario, command, "run", host, internet, overrides or []))

@@ -1,0 +1,30 @@
+"""``bentpipe shell``: the user's shell behind an emulated network."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+import typer
+
+from .common import Overrides
+from .inside import HostName, Internet, Wanted, run_inside
+
+
+def shell(
+    scenario: Wanted, host: HostName = None, internet: Internet = None, overrides: Overrides = None
+) -> None:
+    """Open a shell in a host of an emulated network.
+
+    It is yours ($SHELL), with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment for a prompt to show.
+    """
+    raise typer.Exit(run_inside(scenario, [_shell()], "shell", host, internet, overrides or []))
+
+
+def _shell() -> str:
+    if chosen := os.environ.get("SHELL"):
+        return chosen
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        return "/bin/sh"

@@ -1,0 +1,58 @@
+"""``bentpipe up``: an emulated network that stays."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .common import Json, Overrides
+from .inside import Internet, Wanted
+
+
+def up(
+    scenario: Wanted,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="What to call it; after the scenario if not given.", show_default=False
+        ),
+    ] = None,
+    internet: Internet = None,
+    overrides: Overrides = None,
+    json: Json = False,
+) -> None:
+    """Bring an emulated network up that stays until `bentpipe down`.
+
+    Flows whose endpoints are "model" run in it; others are yours to run with `bentpipe exec`.
+    """
+    from bentpipe.live import keeper
+    from bentpipe.live.surroundings import in_host
+    from bentpipe.live.target import target
+
+    from .output import print_json, print_table
+
+    wanted = target(scenario, overrides or [])
+    record = keeper.start(wanted, name=name, internet=in_host() if internet is None else internet)
+    if json:
+        addresses = {
+            host: {"ipv4": about["ipv4"], "ipv6": about["ipv6"]} for host, about in record.hosts.items()
+        }
+        print_json({"run": record.id, "pid": record.pid, "hosts": addresses})
+        return
+    typer.echo(f"{record.id} is up")
+    shown = list(record.hosts.items())[:_SHOWN]
+    print_table(
+        ["host", "IPv4", "IPv6"],
+        [[host, about["ipv4"], about["ipv6"]] for host, about in shown],
+        text_columns=3,
+    )
+    if len(record.hosts) > _SHOWN:
+        typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts: bentpipe ps --json lists them")
+    other = next((host for host in record.hosts if host != record.near), record.near)
+    typer.echo(f"next     bentpipe exec {record.id} {record.near} -- ping {other}", err=True)
+    typer.echo(f"         bentpipe watch {record.id}; bentpipe down {record.id}", err=True)
+
+
+#: Hosts in the table.
+_SHOWN = 20

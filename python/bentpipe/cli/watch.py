@@ -1,0 +1,105 @@
+"""``bentpipe watch``: what happens in a network that is up."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import Json
+from .naming import RunName
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from bentpipe.live.state import Record
+    from bentpipe.live.watching import Status
+
+
+def watch(
+    run: RunName = None,
+    once: Annotated[bool, typer.Option("--once", help="Print it once instead of following it.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between two looks.")] = 1.0,
+    json: Json = False,
+) -> None:
+    """Show rates, queues, drops and capacity of a network that is up.
+
+    Rates are those since the last look, everything else is since the network came up.
+    """
+    from bentpipe.live import state
+    from bentpipe.live.control import ask
+
+    from .output import print_json
+
+    record = state.find(run)
+    first: Status = ask(record, "status")
+    if once:
+        if json:
+            print_json({"run": record.id, **first})
+        else:
+            _console().print(_shown(first, None))
+        return
+    if json:
+        import json as codec
+
+        from .output import plain
+
+        for now in _statuses(record, first, every):
+            typer.echo(codec.dumps(plain({"run": record.id, **now}), allow_nan=False))
+        return
+    from rich.live import Live
+
+    console = _console()
+    with Live(_shown(first, None), console=console, auto_refresh=False) as live:
+        for before, now in itertools.pairwise(_statuses(record, first, every)):
+            live.update(_shown(now, before), refresh=True)
+            if not console.is_terminal:
+                console.print(_shown(now, before))
+    typer.echo(f"{record.id} has ended")
+
+
+def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
+    """What the network says of itself, again and again until it has ended."""
+    from bentpipe.live.control import ask
+
+    now = first
+    while True:
+        yield now
+        time.sleep(every)
+        try:
+            now = ask(record, "status")
+        except OSError:
+            if record.alive:
+                raise
+            return
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def _shown(now: Status, before: Status | None) -> Group:
+    from rich.console import Group
+    from rich.text import Text
+
+    from bentpipe.live import watching
+
+    from .output import table
+
+    parts: list[Any] = []
+    for columns, rows in (watching.links(now, before), watching.terminals(now, before)):
+        if rows:
+            shown = rows[:_SHOWN]
+            parts.append(table(columns, shown))
+            if len(rows) > len(shown):
+                parts.append(Text(f"and {len(rows) - len(shown)} more"))
+    return Group(*parts, Text(watching.state(now)))
+
+
+#: Rows of a table that a terminal can be expected to hold.
+_SHOWN = 20

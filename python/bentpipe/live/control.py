@@ -1,0 +1,113 @@
+"""How other processes of the user talk to a network: a socket in the state's folder, one question and one answer as
+lines of JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from bentpipe._native import Network
+
+    from .state import Record
+
+#: A question is a line, and who asks one sends it at once.
+_LIMIT_S: Final = 5.0
+_LONGEST: Final = 1 << 20
+
+
+class Server:
+    """Answers in a thread of its own until it is closed."""
+
+    def __init__(self, record: Record, network: Network) -> None:
+        self._questions: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "status": lambda _: json.loads(network.status()),
+        }
+        self._socket = socket.socket(socket.AF_UNIX)
+        before = os.umask(0o177)
+        try:
+            with _address(record) as address:
+                self._socket.bind(address)
+        finally:
+            os.umask(before)
+        self._socket.listen(16)
+        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(_LIMIT_S)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                caller, _ = self._socket.accept()
+            except OSError:
+                return
+            with caller, contextlib.suppress(OSError):
+                caller.settimeout(_LIMIT_S)
+                if _user_of(caller) == os.geteuid():
+                    caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            question = json.loads(line)
+            return {"answer": self._questions[question["do"]](question)}
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            return {"error": str(error), "input": isinstance(error, ValueError)}
+
+
+def ask(record: Record, do: str, **more: Any) -> Any:
+    """Ask a network that another process keeps. Raises ``ValueError`` for what it refuses and ``OSError`` where it
+    does not answer."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.settimeout(_LIMIT_S)
+        try:
+            with _address(record) as address:
+                server.connect(address)
+            server.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
+            line = _line(server)
+        except OSError as error:
+            raise OSError(f"{record.id} does not answer: {error.strerror or error}") from None
+    if not line:
+        raise OSError(f"{record.id} does not answer: it is ending")
+    answer = json.loads(line)
+    if "error" in answer:
+        raise (ValueError if answer["input"] else OSError)(answer["error"])
+    return answer["answer"]
+
+
+@contextlib.contextmanager
+def _address(record: Record) -> Iterator[str]:
+    """The socket's path, by way of the open folder: addresses of sockets are short and paths are not."""
+    file: Path = record.file("sock")
+    folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{file.name}"
+    finally:
+        os.close(folder)
+
+
+def _line(connection: socket.socket) -> bytes:
+    received = b""
+    while not received.endswith(b"\n") and len(received) < _LONGEST:
+        part = connection.recv(65_536)
+        if not part:
+            break
+        received += part
+    return received
+
+
+def _user_of(connection: socket.socket) -> int:
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[1])

@@ -1,0 +1,68 @@
+"""What a way out leaves on the machine: a table of rules, and forwarding, which the last one out switches off again."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bentpipe import _native
+
+from . import processes
+
+if TYPE_CHECKING:
+    from .state import Record
+
+_SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
+
+
+def will_switch(record: Record, others: Iterable[Record]) -> bool:
+    """Whether forwarding is off without us. Call it with the state locked."""
+    if _SWITCH.read_text().strip() == "0":
+        return True
+    return any(other.switched for other in _beside(record, others))
+
+
+def remove(record: Record, others: Iterable[Record]) -> None:
+    """Remove a network's rules, and switch forwarding off if it was off before and no other network needs it. Call it
+    with the state locked, in the namespace where they are."""
+    if record.rules is None or not _exists(record.rules):
+        return
+    if record.switched and not any(other.alive for other in _beside(record, others)):
+        _SWITCH.write_text("0")
+    # The table goes last: as long as it is there, this can be done again.
+    _native.remove_internet_rules(record.rules, False)
+
+
+def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
+    """Whether the rules are in a network namespace that is there but is not ours."""
+    if record.rules is None or record.outside == processes.namespace("self"):
+        return False
+    if any(record.outside in other.inodes for other in living):
+        return True
+    named = Path("/run/netns")
+    names = named.iterdir() if named.is_dir() else ()
+    return any(name.stat().st_ino == record.outside for name in names) or bool(
+        processes.inside([record.outside])
+    )
+
+
+def _beside(record: Record, others: Iterable[Record]) -> list[Record]:
+    """Other networks with a way out of the same namespace."""
+    return [
+        other
+        for other in others
+        if other.id != record.id and other.rules is not None and other.outside == record.outside
+    ]
+
+
+def _exists(table: str) -> bool:
+    try:
+        asked = subprocess.run(
+            ["nft", "list", "table", "ip", table], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        # What made the table is gone; without it there is none on this machine.
+        return False
+    return asked.returncode == 0

@@ -1,0 +1,100 @@
+"""The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.keeper``.
+
+It is told what is to live on its standard input, says on its standard output that it does, and ends by SIGTERM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import InputError
+
+from . import state
+
+if TYPE_CHECKING:
+    from .target import Target
+
+
+def start(target: Target, *, name: str | None, internet: bool) -> state.Record:
+    """Have a new process keep a network, and return when it lives."""
+    question = {"target": asdict(target), "name": name, "internet": internet}
+    # -P: modules are not looked for in its folder, which is that of nobody in particular.
+    keeper = subprocess.Popen(
+        [sys.executable, "-P", "-m", "bentpipe.live.keeper"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+    )
+    try:
+        assert keeper.stdin is not None and keeper.stdout is not None
+        with keeper.stdin as stdin, contextlib.suppress(BrokenPipeError):
+            stdin.write(json.dumps(question).encode())
+            stdin.flush()
+        with keeper.stdout as stdout:
+            line = stdout.readline()
+    except BaseException:
+        keeper.terminate()
+        keeper.wait()
+        raise
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        raise OSError("the process that was to keep the network ended before it was up") from None
+    if "error" in answer:
+        raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
+    # It goes on without us, and its end is nothing that we wait for.
+    keeper.returncode = 0
+    return state.Record(**answer["record"])
+
+
+def main() -> None:
+    """Keep a network until SIGTERM."""
+    from bentpipe.scenarios import Scenario
+
+    from .living import Living, acquire
+    from .target import Target
+
+    ending = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+    # From here on they wait until they are asked for: no signal ends a network that is half made.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    question: dict[str, Any] = json.load(sys.stdin)
+    scenario = Scenario(**question["target"].pop("scenario"))
+    target = Target(scenario=scenario, **question["target"])
+    try:
+        acquire(internet=question["internet"])
+        with Living(target, "up", name=question["name"], internet=question["internet"]) as living:
+            _say({"record": asdict(living.record)})
+            _detach(living.record)
+            while signal.sigwait(ending) == signal.SIGHUP:
+                pass
+    except (InputError, OSError) as error:
+        _say({"error": str(error), "input": isinstance(error, InputError)})
+        sys.exit(1)
+
+
+def _say(answer: dict[str, Any]) -> None:
+    # Who asked may be gone, and what is said after the answer is for the log.
+    with contextlib.suppress(OSError, ValueError):
+        print(json.dumps(answer), flush=True)
+
+
+def _detach(record: state.Record) -> None:
+    """Let go of the terminal and of who asked."""
+    log = os.open(record.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream, file in ((0, nothing), (1, nothing), (2, log)):
+        os.dup2(file, stream)
+    os.close(log)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    main()

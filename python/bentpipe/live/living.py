@@ -1,0 +1,99 @@
+"""A network that this process keeps alive: registered before it is made, and removed with all that was made for it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from bentpipe import _native
+
+from . import forwarding, processes, state, surroundings
+from .control import Server
+
+if TYPE_CHECKING:
+    from .target import Target
+
+#: Files that the engine has open for each host, and for itself.
+_FILES_PER_HOST, _FILES = 3, 64
+
+_NO_WAY_OUT: Final = (
+    "without root there is no way to the machine's own network: run this as root, or without --internet; "
+    "networks within networks need no root"
+)
+
+
+def acquire(*, internet: bool) -> None:
+    """Make sure that this process may make networks, by a user namespace if need be. Call it before any thread."""
+    try:
+        entered = _native.enter_user_namespace()
+    except OSError as error:
+        raise OSError(
+            f"this machine does not let you make networks ({error.strerror or error}): run as root, or allow "
+            "user namespaces (sysctl user.max_user_namespaces, and kernel.unprivileged_userns_clone or "
+            "kernel.apparmor_restrict_unprivileged_userns where there is such a thing)"
+        ) from None
+    if entered and internet:
+        raise OSError(_NO_WAY_OUT)
+
+
+class Living:
+    """A network, for as long as it is entered. ``command`` says for what it is there: run, shell or up."""
+
+    def __init__(self, target: Target, command: str, *, name: str | None = None, internet: bool) -> None:
+        self.target = target
+        self.record = state.claim(target.label, command, name, internet=internet)
+        self.record.near = target.near
+
+    def __enter__(self) -> Self:
+        try:
+            self._make()
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _make(self) -> None:
+        options: dict[str, object] = {"hosts": self.target.hosts}
+        if self.record.rules is not None:
+            options |= {"internet": self.target.far, "rules": self.record.rules}
+        _allow_files(_FILES + _FILES_PER_HOST * len(self.target.hosts))
+        scenario = self.target.scenario
+        self.network = _native.Network(scenario.source, scenario.toml, [], json.dumps(options))
+        about = json.loads(self.network.describe())
+        self.record.hosts = about["hosts"]
+        state.write(self.record)
+        surroundings.write_hosts(self.record)
+        self._server = Server(self.record, self.network)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        left = processes.end(self.record.inodes)
+        if left:
+            print(f"bentpipe: {self.record.id}: even killed, these do not end: {left}", file=sys.stderr)
+        try:
+            # The rules go before the interface for which they are.
+            self._forget()
+        finally:
+            self.network.stop()
+
+    def _forget(self) -> None:
+        with state.locked():
+            forwarding.remove(self.record, state.records())
+            state.forget(self.record)
+
+
+def _allow_files(wanted: int) -> None:
+    """Raise the limit of open files to what is wanted, as far as that is allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted += len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

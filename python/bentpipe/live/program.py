@@ -1,0 +1,133 @@
+"""A program in a host, in the foreground: its streams and its terminal are ours, and so are its signals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Final, Self
+
+from . import processes
+from .surroundings import environment, overlays
+
+if TYPE_CHECKING:
+    from .living import Living
+
+#: Of the terminal: it reaches the program by itself.
+_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
+
+#: Of others, who want it all to end.
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+class CannotRun(OSError):  # noqa: N818 - as a shell says it
+    """A command that cannot be run; ``exit_code`` is what a shell would return."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def check(command: Sequence[str]) -> None:
+    """Refuse a command that is not there or cannot be run, as a shell does."""
+    name = command[0]
+    if "/" in name:
+        if not Path(name).exists():
+            raise CannotRun(f"{name}: no such file", 127)
+        if not os.access(name, os.X_OK) or Path(name).is_dir():
+            raise CannotRun(f"{name}: not a program that may be run", 126)
+    elif shutil.which(name) is None:
+        raise CannotRun(f"{name}: command not found", 127)
+
+
+class Signals:
+    """Within it no signal ends this process: what asks for an end is kept, and passed on to the program once there is
+    one."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._process: int | None = None
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in (*_TERMINAL, *_ENDING):
+            # What we were told to ignore (nohup, a background job), the program ignores as well.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if self._process is None or number in _ENDING:
+            self.received = number
+        if self._process is not None and number in _ENDING:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        assert self._process is not None
+        try:
+            signal.pidfd_send_signal(self._process, number)
+        except ProcessLookupError:
+            return
+        if number != signal.SIGKILL:
+            late = threading.Timer(processes.GRACE_S, self._kill)
+            late.daemon = True
+            late.start()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._send(signal.SIGKILL)
+
+    def attach(self, pid: int) -> None:
+        """From now on signals go to this child, which nobody has waited for yet."""
+        self._process = os.pidfd_open(pid)
+        if self.received is not None:
+            self._send(self.received)
+
+    def detach(self) -> None:
+        """The child has ended."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            os.close(process)
+
+
+def run(living: Living, host: str, command: Sequence[str], signals: Signals) -> int:
+    """Run a program in a host and wait: its exit code as a shell gives it."""
+    if signals.received is not None:
+        return 128 + signals.received
+    outcome: list[int | BaseException] = []
+    ended = threading.Event()
+
+    def wait() -> None:
+        try:
+            outcome.append(
+                living.network.run(
+                    host,
+                    list(command),
+                    overlays(living.record),
+                    environment(living.record, host),
+                    signals.attach,
+                )
+            )
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            outcome.append(error)
+        finally:
+            signals.detach()
+            ended.set()
+
+    # Python calls handlers in its main thread, which therefore waits here and not in the engine.
+    threading.Thread(target=wait, name="program").start()
+    ended.wait()
+    (result,) = outcome
+    if isinstance(result, OSError):
+        raise CannotRun(str(result), 126)
+    if isinstance(result, BaseException):
+        raise result
+    return result

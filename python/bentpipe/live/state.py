@@ -1,0 +1,199 @@
+"""Who lives: one file per network in a folder that is private to the user.
+
+A file is written before the first thing is made that could be left behind, and says all that is needed to remove it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final, TypedDict
+
+from bentpipe.errors import InputError, unknown
+
+from . import processes
+
+#: A folder of one's own instead of the usual one.
+FOLDER_VARIABLE: Final = "BENTPIPE_STATE"
+
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,31}")
+
+
+class Host(TypedDict):
+    """A host of a network that lives: its addresses, the path of its namespace and its number in the kernel."""
+
+    ipv4: str
+    ipv6: str
+    namespace: str
+    inode: int
+
+
+@dataclass
+class Record:
+    """What is known of a network: who keeps it, where its hosts are, and what the machine has besides for it.
+
+    ``token`` is in the environment of its programs and nowhere else. ``rules`` is the nftables table of its way out,
+    in the network namespace ``outside``; ``switched`` says that forwarding there was off before.
+    """
+
+    id: str
+    label: str
+    command: str
+    pid: int
+    started: int
+    boot: str
+    since: float
+    token: str
+    outside: int
+    rules: str | None = None
+    switched: bool = False
+    near: str = ""
+    hosts: dict[str, Host] = field(default_factory=dict)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process that keeps it is there: not another one that got its number."""
+        return self.boot == processes.boot() and processes.started(self.pid) == self.started
+
+    @property
+    def inodes(self) -> set[int]:
+        """Its namespaces."""
+        return {host["inode"] for host in self.hosts.values()}
+
+    def file(self, ending: str) -> Path:
+        """A file of its own beside the record."""
+        return folder() / f"{self.id}.{ending}"
+
+
+def folder() -> Path:
+    """Where the records are; made when it is not there, refused when others could write to it."""
+    place = _place()
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = place.lstat()
+    except OSError as error:
+        raise OSError(f"no place for the state of networks: {place}: {error.strerror}") from None
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+        raise OSError(
+            f"{place} is not a folder that only you may use, so the state of networks is not kept there: "
+            f"remove it, or make it yours with mode 700"
+        )
+    return place
+
+
+def _place() -> Path:
+    if chosen := os.environ.get(FOLDER_VARIABLE):
+        return Path(chosen)
+    if os.geteuid() == 0 and os.access("/run", os.W_OK):
+        return Path("/run/bentpipe")
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
+    if runtime.is_dir() and runtime.stat().st_uid == os.geteuid():
+        return runtime / "bentpipe"
+    return Path.home() / ".local/state/bentpipe"
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """One process at a time: for what several networks share."""
+    with (folder() / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def records() -> list[Record]:
+    """All that are recorded, also those whose process is gone, the oldest first."""
+    found = []
+    for file in folder().glob("*.json"):
+        # It may go while we look.
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
+            except (ValueError, TypeError):
+                raise OSError(f"{file} is damaged: remove it when no network lives") from None
+    return sorted(found, key=lambda record: record.since)
+
+
+def find(run: str | None) -> Record:
+    """The network with this id; without one, the only one that lives."""
+    known = records()
+    if run is not None:
+        for record in known:
+            if record.id == run:
+                return record
+        raise unknown("network", run, [record.id for record in known])
+    living = [record for record in known if record.alive]
+    if len(living) == 1:
+        return living[0]
+    if not living:
+        raise InputError("no network is up: `bentpipe up SCENARIO` brings one up")
+    raise InputError(f"several networks are up: say which, of {', '.join(record.id for record in living)}")
+
+
+def claim(label: str, command: str, name: str | None, *, internet: bool) -> Record:
+    """A record for a network of this process, under ``name`` or under a name made of ``label`` that is free."""
+    if name is not None and not _ID.fullmatch(name):
+        raise InputError(
+            f'"{name}" cannot be the name of a network; allowed: up to 32 small letters, digits, - and .'
+        )
+    pid = os.getpid()
+    record = Record(
+        id=name or "",
+        label=label,
+        command=command,
+        pid=pid,
+        started=processes.started(pid) or 0,
+        boot=processes.boot(),
+        since=time.time(),
+        token=secrets.token_hex(8),
+        outside=processes.namespace("self") or 0,
+    )
+    with locked():
+        taken = {other.id: other for other in records()}
+        if name is None:
+            stem = re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.")[:24] or "network"
+            numbered = (stem if count == 1 else f"{stem}-{count}" for count in range(1, len(taken) + 2))
+            record.id = next(free for free in numbered if free not in taken)
+        elif name in taken:
+            how = "is up" if taken[name].alive else "has died and is still to be cleared"
+            raise InputError(f"{name} {how}: `bentpipe down {name}`, or choose another name")
+        if internet:
+            from . import forwarding
+
+            record.rules = f"bentpipe_{record.id.replace('-', '_').replace('.', '_')}_{pid}"
+            record.switched = forwarding.will_switch(record, taken.values())
+        write(record)
+    return record
+
+
+def write(record: Record) -> None:
+    """Write a record as a whole or not at all."""
+    new = record.file("new")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with os.fdopen(os.open(new, flags, 0o600), "w", encoding="utf-8") as file:
+            json.dump(asdict(record), file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(record.file("json"))
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        remedy = "; make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise OSError(
+            f"the state of the network cannot be written to {new.parent}: {error.strerror}{remedy}"
+        ) from None
+
+
+def forget(record: Record) -> None:
+    """Remove what the folder has of a network, the record last."""
+    for ending in ("new", "sock", "hosts", "log", "json"):
+        record.file(ending).unlink(missing_ok=True)

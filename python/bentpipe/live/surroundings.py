@@ -1,0 +1,112 @@
+"""What a program in a host sees that its user does not: the names of the hosts, and a few words of environment."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .state import Host, Record
+
+_HOSTS: Final = Path("/etc/hosts")
+_RESOLVER: Final = Path("/etc/resolv.conf")
+
+#: Where systemd-resolved writes down the servers that it asks itself.
+_UPSTREAM: Final = Path("/run/systemd/resolve/resolv.conf")
+
+#: Names of nodes are any text; these are names of hosts too (RFC 1123, and the underscore).
+_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+
+#: The interface by which a host reaches the network.
+INTERFACE: Final = "sat0"
+
+
+def in_host() -> bool:
+    """Whether this process is in a host of a network of ours."""
+    if "BENTPIPE_HOST" not in os.environ:
+        return False
+    return any(name == INTERFACE for _, name in socket.if_nameindex())
+
+
+def environment(record: Record, host: str) -> list[tuple[str, str]]:
+    """What tells a program, or a prompt, where it is."""
+    named = [f"{name}={about['ipv4']}" for name, about in record.hosts.items() if _is_name(name)]
+    return [
+        ("BENTPIPE_RUN", record.id),
+        ("BENTPIPE_HOST", host.replace("\0", "")),
+        ("BENTPIPE_HOSTS", " ".join(named)),
+        ("BENTPIPE_TOKEN", record.token),
+    ]
+
+
+def write_hosts(record: Record) -> None:
+    """Write the file that programs see as /etc/hosts: this machine's, with the names of the hosts before."""
+    machine = _HOSTS.read_text(encoding="utf-8", errors="replace") if _HOSTS.is_file() else ""
+    file = record.file("hosts")
+    file.write_text(hosts_text(record.hosts, machine), encoding="utf-8")
+    # The folder is private; in a host other users than this one must be able to read it, too.
+    file.chmod(0o644)
+
+
+def hosts_text(hosts: Mapping[str, Host], machine: str) -> str:
+    """A hosts file with hosts of ours before what ``machine`` says. IPv6 addresses have names of their own, as
+    programs would try them first and servers often listen to IPv4 only.
+
+    >>> print(hosts_text({"st1": {"ipv4": "198.18.0.2", "ipv6": "fd62::2", "namespace": "", "inode": 1}},
+    ...                  "127.0.0.1 localhost st1  # machine"))
+    198.18.0.2 st1
+    fd62::2 ip6-st1
+    127.0.0.1 localhost
+    """
+    ours = {name: about for name, about in hosts.items() if _is_name(name)}
+    lines = [
+        line
+        for name, about in ours.items()
+        for line in (f"{about['ipv4']} {name}", f"{about['ipv6']} ip6-{name}")
+    ]
+    taken = {word.lower() for line in lines for word in line.split()[1:]}
+    for line in machine.splitlines():
+        address, *names = line.partition("#")[0].split() or [""]
+        if names := [name for name in names if name.lower() not in taken]:
+            lines.append(f"{address} {' '.join(names)}")
+    return "\n".join(lines) + "\n"
+
+
+def overlays(record: Record) -> list[tuple[str, str]]:
+    """Files that programs see in place of others: what, and where."""
+    files = []
+    if _HOSTS.is_file() and record.file("hosts").is_file():
+        files.append((str(record.file("hosts")), str(_HOSTS)))
+    if record.rules is not None and (better := _resolver()) is not None:
+        files.append((str(better), str(_RESOLVER)))
+    return files
+
+
+def _resolver() -> Path | None:
+    """A resolver's configuration that works in another namespace, where the machine's does not."""
+    if not _RESOLVER.is_file() or not _local_only(_RESOLVER):
+        return None
+    return _UPSTREAM if _UPSTREAM.is_file() and not _local_only(_UPSTREAM) else None
+
+
+def _local_only(file: Path) -> bool:
+    """Whether all name servers of a file are on the loopback interface, which every namespace has for itself."""
+    servers = re.findall(r"^\s*nameserver\s+([^\s%]+)", file.read_text(errors="replace"), flags=re.MULTILINE)
+    return all(ipaddress.ip_address(server).is_loopback for server in servers if _is_address(server))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_name(text: str) -> bool:
+    return bool(_NAME.fullmatch(text)) and text.lower() != "localhost"

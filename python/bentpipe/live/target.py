@@ -1,0 +1,75 @@
+"""What is to live: a scenario or a preset, which of its nodes are hosts, and where the command and the way out are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bentpipe import _native
+from bentpipe.beginnings import ends
+from bentpipe.errors import InputError, unknown
+from bentpipe.scenarios import Scenario, load
+
+
+@dataclass(frozen=True)
+class Target:
+    """A network that is to live.
+
+    ``label`` is what the user called it; ``hosts`` are the nodes at which programs run; ``near`` is the host of the
+    command, ``far`` the one behind which the machine's own network begins.
+    """
+
+    label: str
+    scenario: Scenario
+    hosts: list[str]
+    near: str
+    far: str
+
+
+def target(argument: str, overrides: Sequence[str] = (), host: str | None = None) -> Target:
+    """What ``argument`` names: a preset by its name or an unambiguous beginning of it, else the file of a scenario.
+
+    ``host`` is where the command runs; without it that is the source of the first flow, or the beginning of the first
+    link, or the first terminal. The far end of these is the way out.
+    """
+    preset = None if _is_file_name(argument) else _preset(argument)
+    if preset is not None:
+        # What is not asked of a preset is the same for all of them, and has no meaning for a network that lives.
+        scenario = load({"name": preset, "duration": "1 h", "preset": preset}, overrides)
+    else:
+        scenario = load(argument, overrides)
+    if host is not None and host not in scenario.nodes:
+        raise unknown("host", host, scenario.nodes, argument)
+    origin, destination = ends(scenario.data)
+    near = host or origin
+    far = destination if near != destination else origin
+    crowd = _crowd(scenario) - {near, far}
+    hosts = [node for node in scenario.nodes if node not in crowd]
+    return Target(preset or Path(argument).stem, scenario, hosts, near, far)
+
+
+def _is_file_name(argument: str) -> bool:
+    return "/" in argument or argument.endswith(".toml")
+
+
+def _preset(argument: str) -> str | None:
+    names = [name for name, _, _ in _native.presets()]
+    if argument in names:
+        return argument
+    meant = [name for name in names if argument and name.startswith(argument)]
+    if len(meant) == 1:
+        return meant[0]
+    if Path(argument).is_file():
+        return None
+    if meant:
+        raise InputError(f'"{argument}" could be {" or ".join(meant)}: write more of it')
+    raise unknown("preset or scenario file", argument, names)
+
+
+def _crowd(scenario: Scenario) -> set[str]:
+    """Nodes at which only simulated flows end: they need no host."""
+    flows = scenario.data.get("flow", [])
+    simulated = {flow[end] for flow in flows if flow.get("endpoints") == "model" for end in ("from", "to")}
+    real = {flow[end] for flow in flows if flow.get("endpoints") != "model" for end in ("from", "to")}
+    return simulated - real

@@ -1,0 +1,97 @@
+"""What a network that lives says of itself, as tables that can be read while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bentpipe.quantities import rate_text, size_text, span_text
+
+Status = Mapping[str, Any]
+
+#: Heading and rows.
+Shown = tuple[Sequence[str], list[list[str]]]
+
+
+def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str, float]]:
+    """What changed of each entity per second since ``before``, or since the beginning."""
+    span = now["time"] - (before["time"] if before else 0.0)
+    old = {(row["table"], row["entity"]): row["values"] for row in before["rows"]} if before else {}
+    return {
+        (row["table"], row["entity"]): {
+            name: (value - (old.get((row["table"], row["entity"]), {}).get(name) or 0.0)) / span
+            for name, value in row["values"].items()
+            if isinstance(value, int | float) and span > 0
+        }
+        for row in now["rows"]
+    }
+
+
+def links(now: Status, before: Status | None) -> Shown:
+    """Each link and forward link."""
+    per_second = rates(now, before)
+    rows = []
+    for row in _of(now, "link"):
+        values, change = row["values"], per_second["link", row["entity"]]
+        rows.append(
+            [
+                row["entity"],
+                rate_text(8 * change.get("bytes", 0.0)),
+                _percent(values["utilisation"]),
+                span_text(values["wait_mean"]),
+                size_text(values["queue_max"]),
+                _count(values["queue_drops"]),
+                _count(values["error_drops"]),
+            ]
+        )
+    return (
+        "link",
+        "rate",
+        "utili-\nsation",
+        "waiting\nmean",
+        "queue\nmost",
+        "queue\ndrops",
+        "error\ndrops",
+    ), rows
+
+
+def terminals(now: Status, before: Status | None) -> Shown:
+    """Each terminal of a DVB-RCS network, with what it asks for and is given."""
+    per_second = rates(now, before)
+    rows = []
+    for row in _of(now, "terminal"):
+        values, change = row["values"], per_second["terminal", row["entity"]]
+        rows.append(
+            [
+                row["entity"],
+                rate_text(8 * change.get("used_bytes", 0.0)),
+                rate_text(8 * change.get("capacity_bytes", 0.0)),
+                _percent(values["efficiency"]),
+                _count(values["requests"]),
+                span_text(values["delay_mean"]),
+                _count(values["queue_drops"]),
+            ]
+        )
+    return ("terminal", "rate", "granted", "used", "re-\nquests", "delay\nmean", "queue\ndrops"), rows
+
+
+def state(now: Status) -> str:
+    """The network as a whole, in a line."""
+    late = now["late"]
+    return (
+        f"{now['time']:.0f} s; releases late by {span_text(late['p50'])} in the median, "
+        f"{span_text(late['p99'])} at 99 %, {span_text(late['max'])} at most; "
+        f"{now['lost']} packets lost outside the model"
+    )
+
+
+def _of(now: Status, table: str) -> list[Mapping[str, Any]]:
+    return [row for row in now["rows"] if row["table"] == table]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _count(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
