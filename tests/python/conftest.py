@@ -10,6 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from folders import SCENARIO, write_run
+from networks import bentpipe, machine
+
+__all__ = ["bentpipe", "machine"]
 
 
 @pytest.fixture

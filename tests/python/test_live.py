@@ -1,0 +1,444 @@
+"""Live networks as a user has them: run, shell, up, ps, exec, watch, down. Each test removes what it makes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bentpipe.live import processes, target
+from networks import LINK, START, Bentpipe, Machine, clear, namespace_of, needs, networks, until
+
+pytestmark = [networks, needs("ping")]
+
+
+def rtts_ms(text: str) -> list[float]:
+    return [float(found) for found in re.findall(r"time=([0-9.]+) ms", text)]
+
+
+def test_ping_takes_twice_the_delay_and_what_the_packet_takes_at_the_rate(bentpipe: Bentpipe) -> None:
+    bentpipe("up", "geo", *LINK)
+    rtts = rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "20", "-i", "0.05", "server"))
+    late = json.loads(bentpipe("watch", "--once", "--json"))["late"]
+    expected = 40 + 2 * 84 * 8 / 20_000
+    assert len(rtts) == 20
+    # Median, as the programs at the ends are scheduled by the machine.
+    assert 0 <= sorted(rtts)[10] - expected < max(2.0, 2000 * late["p99"])
+    # IPv6 has a name of its own.
+    assert rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "1", "ip6-server"))
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["true"], 0),
+        (["sh", "-c", "exit 7"], 7),
+        (["sh", "-c", "kill -TERM $$"], 143),
+        (["no-such-command"], 127),
+        (["/no/such/command"], 127),
+        (["/etc/hosts"], 126),
+        (["/etc"], 126),
+    ],
+)
+def test_exit_codes_are_those_of_a_shell(bentpipe: Bentpipe, command: list[str], code: int) -> None:
+    assert bentpipe.done("run", "geo", "--", *command).returncode == code
+    assert bentpipe.left() == []
+
+
+def test_streams_are_the_commands_own(bentpipe: Bentpipe) -> None:
+    assert bentpipe("run", "geo", "--", "cat", input="what goes in\n") == "what goes in\n"
+    done = bentpipe.done("run", "geo", "--", "sh", "-c", "echo out; echo err >&2")
+    assert (done.stdout, done.stderr) == ("out\n", "err\n")
+    # What stands after the first -- is not looked at.
+    assert bentpipe("run", "geo", "--", "echo", "--set", "--", "-h") == "--set -- -h\n"
+
+
+def in_terminal(
+    bentpipe: Bentpipe, *arguments: object, typed: Callable[[str], bytes | None]
+) -> tuple[str, int]:
+    """What is to be read on a terminal, and how it ended; ``typed`` is told that and answers what is typed."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(sys.executable, bentpipe.words(*arguments), bentpipe.variables() | {"SHELL": "/bin/sh"})
+    text, end = "", time.monotonic() + 30
+    with contextlib.suppress(OSError):
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                text += os.read(terminal, 4096).decode()
+            if (words := typed(text)) is not None:
+                os.write(terminal, words)
+    os.close(terminal)
+    return text, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def once(mark: str, words: bytes) -> Callable[[str], bytes | None]:
+    """Types something when a word has been seen."""
+    typed: list[bool] = []
+
+    def answer(text: str) -> bytes | None:
+        if mark in text and not typed:
+            typed.append(True)
+            return words
+        return None
+
+    return answer
+
+
+def test_a_terminal_is_the_commands_own_and_so_is_ctrl_c(bentpipe: Bentpipe) -> None:
+    script = 'test -t 0 && test -t 1 && trap "echo caught; exit 42" INT && echo rea""dy && while :; do sleep 0.05; done'
+    text, code = in_terminal(bentpipe, "run", "geo", "--", "sh", "-c", script, typed=once("ready", b"\x03"))
+    assert ("caught" in text, code) == (True, 42), text
+    assert in_terminal(bentpipe, "run", "geo", "--", "sleep", "30", typed=late(b"\x03"))[1] == 130
+    assert bentpipe.left() == []
+
+
+def late(words: bytes) -> Callable[[str], bytes | None]:
+    """Types something after a while."""
+    begin, typed = time.monotonic(), list[bool]()
+
+    def answer(_: str) -> bytes | None:
+        if time.monotonic() - begin < 2 or typed:
+            return None
+        typed.append(True)
+        return words
+
+    return answer
+
+
+def test_a_shell_is_the_users_and_knows_where_it_is(bentpipe: Bentpipe) -> None:
+    text, code = in_terminal(
+        bentpipe,
+        "shell",
+        "geo",
+        "--host",
+        "server",
+        typed=late(b'echo "at $BENTPIPE_HOST of $BENTPIPE_RUN: $BENTPIPE_HOSTS"; exit 5\n'),
+    )
+    assert "at server of geo: server=198.18.0.2 user=198.18.0.1" in text
+    assert code == 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_end_us_are_passed_on(bentpipe: Bentpipe, number: signal.Signals) -> None:
+    script = 'trap "exit 43" TERM HUP; echo ready; while :; do sleep 0.05; done'
+    process = bentpipe.begin("run", "geo", "--", "sh", "-c", script, stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    with process:
+        assert process.wait(20) == 43
+    assert bentpipe.left() == []
+
+
+def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
+    script = 'trap "" TERM HUP; echo ready; while :; do sleep 0.05; done'
+    process = bentpipe.begin("run", "geo", "--", "sh", "-c", script, stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.terminate()
+    with process:
+        assert process.wait(20) == 137
+    # In a network that stays, too; and what a command leaves behind ends with its network.
+    bentpipe("up", "geo")
+    bentpipe("exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
+    (record,) = bentpipe.records()
+    bentpipe("down")
+    assert bentpipe.processes() == {}
+    assert processes.started(record["pid"]) is None
+
+
+def test_networks_nest_and_their_delays_add(bentpipe: Bentpipe) -> None:
+    # The commands of the inner one are found by the same words; the outer host's name still leads to it.
+    inner = [
+        *START,
+        "run",
+        "wifi-loss",
+        "--set",
+        "link.wifi.error.probability=0",
+        "--",
+        "ping",
+        "-c",
+        "5",
+        "server",
+    ]
+    text = bentpipe("run", "leo", "--set", "link.sat.error.probability=0", *RETURN, "--", *inner)
+    rtts = rtts_ms(text)
+    assert len(rtts) == 5
+    assert min(rtts) == pytest.approx(44, abs=2)
+
+
+RETURN = ["--set", "link.sat.return.error.probability=0"]
+
+
+def test_two_networks_at_once_have_names_and_delays_of_their_own(bentpipe: Bentpipe) -> None:
+    bentpipe("up", "geo", *LINK, "--name", "one")
+    bentpipe("up", "geo", "--set", "link.sat.delay=60 ms")
+    listed = {run["run"]: run for run in json.loads(bentpipe("ps", "--json"))}
+    assert set(listed) == {"one", "geo"} and all(run["alive"] for run in listed.values())
+    ping = ["--", "ping", "-c", "3", "-i", "0.2", "server"]
+    assert min(rtts_ms(bentpipe("exec", "one", "user", *ping))) == pytest.approx(40, abs=2)
+    assert min(rtts_ms(bentpipe("exec", "geo", "user", *ping))) == pytest.approx(120, abs=2)
+    assert "one" in bentpipe("exec", "user", *ping, code=2)
+    assert "choose another name" in bentpipe("up", "geo", "--name", "one", code=2)
+    bentpipe("down", "one")
+    assert "did you mean" not in bentpipe("exec", "one", "user", *ping, code=2)
+    bentpipe("exec", "user", *ping)
+
+
+def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    file = tmp_path / "crowd.toml"
+    file.write_text(
+        'name = "crowd"\nduration = "1 h"\n'
+        '[network.sat]\nkind = "dvb-rcs"\npropagation = "10 ms"\nforward = { rate = "10 Mbit/s" }\ngateway = "gw"\n'
+        'terminals = [{ prefix = "st", count = 20 }]\n'
+        '[network.sat.return]\nrate = "2048 kbit/s"\nslots_per_frame = 32\nframe = "23.5 ms"\n'
+        "frames_per_superframe = 4\n"
+        '[network.sat.return.dama]\nscheme = "rbdc"\nresponse = 11\n'
+        + "".join(
+            f'[[flow]]\nname = "f{n}"\nfrom = "st{n}"\nto = "gw"\napp = "bulk"\ntransport = "tcp"\n'
+            f'endpoints = "{"kernel" if n == 1 else "model"}"\n'
+            for n in range(1, 20)
+        )
+    )
+    hosts = json.loads(bentpipe("up", file, "--json"))["hosts"]
+    assert set(hosts) == {"st1", "st20", "gw"}
+    until(lambda: '"flow_destination"' in bentpipe("watch", "--once", "--json"))
+    time.sleep(1)
+    status = json.loads(bentpipe("watch", "--once", "--json"))
+    used = {
+        row["entity"]: row["values"]["used_bytes"] for row in status["rows"] if row["table"] == "terminal"
+    }
+    assert used["st2"] > 0 and used["st1"] == 0
+    shown = bentpipe("watch", "--once")
+    assert max(map(len, shown.splitlines())) <= 80 and "st2" in shown and "sat.forward" in shown
+
+
+def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
+    bentpipe("up", "geo", *LINK)
+    following = bentpipe.begin("watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)
+    assert following.stdout is not None
+    times = [json.loads(following.stdout.readline())["time"] for _ in range(3)]
+    assert times == sorted(times)
+    bentpipe("down")
+    assert following.wait(20) == 0
+    following.stdout.close()
+
+
+def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
+    assert target.target("leo").label == "leo-starlink-like"
+    assert target.target("geo").label == "geo"
+    star = target.target("dvb")
+    assert (star.near, star.far, star.hosts) == ("st1", "gw", ["gw", "st1"])
+    assert target.target("geo", host="server").far == "user"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "geo", "--host", "sever", "--", "true"], 'did you mean "server"'),
+        (["run", "geo"], "write it after --"),
+        (["run", "gee", "--", "true"], 'did you mean "geo"'),
+        (["run", "i", "--set", "nonsense", "--", "true"], "--set 1"),
+        (["run", "", "--", "true"], "no preset or scenario file"),
+        (["up", "missing.toml"], "missing.toml"),
+        (["up", "geo", "--name", "../x"], "cannot be the name"),
+        (["exec", "user", "--", "true"], "no network is up"),
+        (["watch", "geo"], 'no network "geo"'),
+        (["down", "geo"], 'no network "geo"'),
+    ],
+)
+def test_bad_input_is_a_message(bentpipe: Bentpipe, arguments: list[str], said: str) -> None:
+    assert said in bentpipe(*arguments, code=2)
+
+
+def test_names_of_nodes_reach_no_path_no_shell_and_no_file_of_the_machine(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    file = tmp_path / "hostile.toml"
+    names = ["../../x", "a b; touch /tmp/bentpipe-was-here", "a\\n6.6.6.6 example.org", "localhost", "$(id)"]
+    links = "".join(
+        f'[[link]]\nname = "l{n}"\nfrom = "hub"\nto = "{name}"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n'
+        for n, name in enumerate(names)
+    )
+    file.write_text(f'name = "hostile"\nduration = "1 s"\n{links}', encoding="utf-8")
+    text = bentpipe("run", file, "--", "sh", "-c", "cat /etc/hosts; env | grep BENTPIPE_HOSTS")
+    assert "198.18.0.4 hub\n" in text or re.search(r"^198\.18\.0\.\d hub$", text, flags=re.MULTILINE)
+    assert "6.6.6.6" not in text and "$(id)" not in text and "x\n" not in text
+    assert re.search(r"^127\.0\.0\.1 .*localhost", text, flags=re.MULTILINE)
+    assert not Path("/tmp/bentpipe-was-here").exists()
+
+
+def test_the_state_is_private_or_refused(bentpipe: Bentpipe) -> None:
+    bentpipe.state.mkdir(mode=0o755)
+    bentpipe.state.chmod(0o755)
+    assert "only you may use" in bentpipe("run", "geo", "--", "true", code=1)
+    bentpipe.state.chmod(0o700)
+    bentpipe("up", "geo")
+    modes = {file.name: file.stat().st_mode & 0o777 for file in bentpipe.state.iterdir()}
+    assert modes["geo.json"] == modes["geo.sock"] == modes["geo.log"] == 0o600
+
+
+def test_a_full_disk_is_said_and_nothing_is_made(bentpipe: Bentpipe) -> None:
+    script = (
+        'mount -t tmpfs -o size=8k,mode=700 none "$BENTPIPE_STATE" && '
+        '{ head -c 100000 /dev/zero >"$BENTPIPE_STATE/full"; "$@"; }'
+    )
+    bentpipe.state.mkdir(mode=0o700)
+    before = Bentpipe(bentpipe.state, before=["unshare", "-m", "sh", "-c", script, "sh"])
+    done = before.done("up", "geo")
+    assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
+    assert bentpipe.processes() == {}
+
+
+def test_without_root_too(tmp_path: Path) -> None:
+    """As nobody: a ping, networks within networks, and a network that stays."""
+    nobody = 65534
+    with_rights = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
+    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    python = next(
+        (path for path in (sys.executable, "/usr/bin/python3") if _runs(with_rights, path, environment)), None
+    )
+    if python is None:
+        pytest.skip("user nobody can run no Python with bentpipe here, or may make no user namespaces")
+    tmp_path.chmod(0o755)
+    for folder in tmp_path.parents:
+        if folder.stat().st_uid == os.geteuid() and str(folder).startswith("/tmp/pytest-of"):
+            folder.chmod(0o755)
+    place = tmp_path / "state"
+    place.mkdir(mode=0o700)
+    os.chown(place, nobody, nobody)
+    start = [python, *START[1:]]
+    as_nobody = Bentpipe(place, before=with_rights, start=start, environment=environment)
+    try:
+        ping = ["ping", "-c", "2", "-i", "0.2", "server"]
+        assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *ping))) == pytest.approx(40, abs=3)
+        inner = [*start, "run", "wifi-loss", "--set", "link.wifi.error.probability=0", "--", *ping]
+        assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *inner))) == pytest.approx(44, abs=3)
+        as_nobody("up", "geo", *LINK)
+        assert as_nobody("exec", "user", "--", "id", "-u").strip() == str(nobody)
+        assert min(rtts_ms(as_nobody("exec", "user", "--", *ping))) == pytest.approx(40, abs=3)
+        assert "as root" in as_nobody("run", "geo", "--internet", "--", "true", code=1)
+        # Networks of root are others.
+        assert Bentpipe(tmp_path / "root")("ps") == "no network is up\n"
+    finally:
+        clear(as_nobody)
+
+
+def _runs(before: list[str], python: str, environment: dict[str, str]) -> bool:
+    probe = "from bentpipe import _native; _native.enter_user_namespace()"
+    words = [*before, "env", *(f"{name}={value}" for name, value in environment.items()), python, "-c", probe]
+    return subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+
+@needs("nft", "nsenter", "ip", "curl")
+def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
+    bentpipe: Bentpipe, machine: Machine
+) -> None:
+    inside = Bentpipe(bentpipe.state, before=machine.inside)
+    before = machine.picture()
+    server = subprocess.Popen(
+        [*machine.at_server, sys.executable, "-u", "-m", "http.server", "80"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        fetch = [
+            "curl",
+            "-sS",
+            "-o",
+            "/dev/null",
+            "--retry",
+            "9",
+            "--retry-connrefused",
+            f"http://{machine.SERVER}/",
+        ]
+        begin = time.monotonic()
+        inside("run", "geo", *LINK, "--internet", "--", *fetch)
+        assert time.monotonic() - begin > 0.08
+        assert server.stderr is not None and server.stderr.readline().startswith("203.0.113.1 ")
+        assert machine.picture() == before
+        # Two at once: the first to come is the first to go, and the other goes on.
+        inside("up", "geo", *LINK, "--internet", "--name", "one")
+        inside("up", "geo", *LINK, "--internet", "--name", "two")
+        assert machine.forwards
+        inside("exec", "one", "user", "--", *fetch)
+        inside("down", "one")
+        assert machine.forwards
+        inside("exec", "two", "user", "--", *fetch)
+        inside("down", "two")
+        assert machine.picture() == before
+        # One that does not lead out.
+        assert inside.done("run", "geo", "--", *fetch[:-1], "--max-time", "2", fetch[-1]).returncode == 7
+    finally:
+        server.kill()
+        server.communicate()
+
+
+@needs("nft", "nsenter", "ip")
+def test_a_machine_that_forwards_goes_on_to_do_so(bentpipe: Bentpipe, machine: Machine) -> None:
+    machine("sysctl", "-qw", "net.ipv4.ip_forward=1")
+    Bentpipe(bentpipe.state, before=machine.inside)("run", "geo", "--internet", "--", "true")
+    assert machine.forwards
+
+
+def test_fifty_hosts_come_up(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    links = "".join(
+        f'[[link]]\nname = "l{n}"\nfrom = "hub"\nto = "h{n}"\nrate = "10 Mbit/s"\ndelay = "5 ms"\n'
+        for n in range(49)
+    )
+    file = tmp_path / "fifty.toml"
+    file.write_text(f'name = "fifty"\nduration = "1 h"\n{links}')
+    begin = time.monotonic()
+    hosts = json.loads(bentpipe("up", file, "--json"))["hosts"]
+    print(f"{len(hosts)} hosts are up after {time.monotonic() - begin:.2f} s")
+    assert len(hosts) == 50
+    assert min(rtts_ms(bentpipe("exec", "h0", "--", "ping", "-c", "2", "h48"))) == pytest.approx(20, abs=3)
+
+
+def test_a_process_that_got_the_number_of_ours_is_not_ours(bentpipe: Bentpipe) -> None:
+    bentpipe("up", "geo")
+    (record,) = bentpipe.records()
+    stranger = subprocess.Popen(["unshare", "-n", "sleep", "60"])
+    try:
+        os.kill(record["pid"], signal.SIGKILL)
+        until(lambda: processes.started(record["pid"]) is None)
+        # As if the numbers of the process and of a namespace had been given again.
+        record["pid"] = stranger.pid
+        record["hosts"]["user"]["inode"] = namespace_of(stranger)
+        (bentpipe.state / "geo.json").write_text(json.dumps(record))
+        assert "killed" in bentpipe("ps")
+        assert "has died" in bentpipe("exec", "geo", "user", "--", "true", code=2)
+        bentpipe("down", "--all")
+        assert stranger.poll() is None
+        assert bentpipe.left() == []
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_no_tun_is_said_with_the_remedy(bentpipe: Bentpipe) -> None:
+    """As on a machine whose kernel has no tun."""
+    hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
+    said = Bentpipe(bentpipe.state, before=hide)("run", "geo", "--", "true", code=1)
+    assert "TUN" in said
+    assert bentpipe.left() == []
+
+
+def test_running_out_of_namespaces_is_said_with_the_remedy(bentpipe: Bentpipe) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare")
+    # A user namespace in which there may be no network namespaces at all.
+    none = ["unshare", "-U", "-r", "sh", "-c", 'echo 0 >/proc/sys/user/max_net_namespaces; exec "$@"', "sh"]
+    said = Bentpipe(bentpipe.state, before=none).done("run", "geo", "--", "true")
+    assert said.returncode == 1 and "Traceback" not in said.stderr, said.stderr
+    assert "user.max_net_namespaces" in said.stderr
