@@ -58,7 +58,8 @@ class Fidelity(TypedDict):
     rate: NotRequired[float]
     """By which share the rate of a transmitting link may differ from the configured one."""
     reading_p99: NotRequired[Span]
-    """How long 99 % of the packets may lie in the kernel before the engine takes them from a host."""
+    """How long 99 % of the packets may lie in the kernel before the engine takes them from a host. A TCP
+    sender that sends a window at once fills milliseconds."""
     starved: NotRequired[float]
     """Share of the run for which the engine's thread may wait for a processor."""
     steal: NotRequired[float]

@@ -19,7 +19,8 @@ pub struct Fidelity {
     pub lateness_p99: Span,
     /// By how much any packet may.
     pub lateness_max: Span,
-    /// How long 99 % of the packets may lie in the kernel before the engine takes them from a host.
+    /// How long 99 % of the packets may lie in the kernel before the engine takes them from a host. A TCP sender that
+    /// sends a window at once fills milliseconds.
     pub reading_p99: Span,
     /// Packets that may get lost where no model drops them.
     pub lost: Count<0, 1_000_000_000>,
@@ -37,7 +38,7 @@ impl Default for Fidelity {
         Fidelity {
             lateness_p99: Span::from_millis(1),
             lateness_max: Span::from_millis(20),
-            reading_p99: Span::from_millis(10),
+            reading_p99: Span::from_millis(20),
             lost: Count::new(0),
             rate: share(0.01),
             starved: share(0.01),
