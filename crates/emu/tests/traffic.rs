@@ -132,13 +132,17 @@ fn a_thousand_connections_at_once_deliver_their_bytes() {
 
 #[test]
 fn a_receive_window_limits_a_flow_to_a_window_each_round_trip() {
-    let transport = "kind = \"tcp\", receive_window = \"64 kB\"";
-    let flows = flow("f", THERE, "kind = \"bulk\"", transport);
-    let Some(run) = run("window", "rate = \"100 Mbit/s\"\ndelay = \"50 ms\"", 6, &flows) else { return };
-    // 64 kB each 100 ms, but for the first round trips; a window advertised in larger steps is a little smaller.
-    let limit = 64e3 * (6.0 - 0.15) / 0.1;
-    let delivered = run.delivered("f", "delivered_bytes");
-    assert!((0.8 * limit..=1.02 * limit).contains(&delivered), "{delivered} bytes of at most {limit}");
+    // A small one in small segments, and one that takes several round trips to fill.
+    for (window, segment) in [(64e3, 300), (4e6, 1460)] {
+        let transport = format!("kind = \"tcp\", receive_window = \"{window} B\", segment_size = {segment}");
+        let flows = flow("f", THERE, "kind = \"bulk\"", &transport);
+        let Some(run) = run("window", "rate = \"500 Mbit/s\"\ndelay = \"50 ms\"", 6, &flows) else { return };
+        // A window each 100 ms; it takes up to a second until the first is full.
+        let limit = window * (6.0 - 0.15) / 0.1;
+        let delivered = run.delivered("f", "delivered_bytes");
+        let range = 0.8 * limit..=1.02 * limit;
+        assert!(range.contains(&delivered), "{delivered} bytes of at most {limit} with a window of {window}");
+    }
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub struct Endpoint {
     reports: bool,
     reported: bool,
     peer_closed: bool,
+    /// The receive window that is to be set once more when data has come.
+    window: Option<i32>,
     look: Time,
     pub sent: SourceCounters,
     pub received: DestinationCounters,
@@ -105,12 +107,12 @@ impl Endpoint {
         let _ = set_tcp(socket.as_fd(), socket::TCP_RTO_MAX_MS, (config.rto_max.as_micros() / 1000) as i32);
         let _ =
             set_tcp(socket.as_fd(), socket::TCP_DELACK_MAX_US, config.delayed_ack_timeout.as_micros() as i32);
-        if let Some(window) = config.receive_window {
-            // The kernel sets half of a buffer aside for its own bookkeeping.
-            let clamp = i32::try_from(window.bytes()).unwrap_or(i32::MAX);
-            setsockopt(&socket, sockopt::RcvBufForce, &(clamp as usize))
-                .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &(clamp as usize)))?;
-            set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, clamp)?;
+        let window = config.receive_window.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX));
+        if let Some(window) = window {
+            // Room for small segments too, of which each takes up a kilobyte or two. Without privileges it stays at the
+            // 32 MiB that a host's sockets have, which the kernel may enlarge.
+            let _ = setsockopt(&socket, sockopt::RcvBufForce, &(window.min(i32::MAX / 8) as usize * 4));
+            set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
         }
         let address = SockaddrIn::from(local);
         bind(socket.as_raw_fd(), &address).map_err(|error| named(&local.to_string(), error.into()))?;
@@ -134,6 +136,7 @@ impl Endpoint {
             reports: false,
             reported: false,
             peer_closed: false,
+            window,
             look: Time::MAX,
             sent: SourceCounters::default(),
             received: DestinationCounters::default(),
@@ -284,6 +287,10 @@ impl Endpoint {
         }
         let now = clock.now();
         if bytes > 0 {
+            if let Some(window) = self.window.take() {
+                // The first full segment has the kernel compute the window anew from the size of the buffer.
+                set_tcp(self.socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
+            }
             self.received.delivered_bytes += bytes;
             self.received.last_delivery = Some(now);
             watch.delivered(now, self.received.delivered_bytes);
@@ -367,11 +374,13 @@ impl Endpoint {
         }
     }
 
-    /// The run is over: keeps what there is to say of the connection.
+    /// The run is over: keeps what there is to say of the connection, and has the kernel forget what is still to be sent.
+    /// It would keep it for minutes otherwise, in memory that all connections of the machine share.
     pub fn finish(&mut self) {
         if self.phase == Phase::Open {
             self.end();
         }
+        let _ = setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
     }
 
     /// Writes the rows of this end.
