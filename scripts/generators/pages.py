@@ -197,3 +197,29 @@ def _cell(text: str) -> str:
 
 def _page(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def parity(cases: Sequence[Any]) -> str:
+    """Where simulation and emulation agree, from the cases of the tests."""
+    rows = [
+        [case.name, case.duration, str(case.seeds), f"{case.tolerance:.0%}", ", ".join(case.quantities)]
+        for case in cases
+    ]
+    exceptions = [
+        [case.name, quantity, f"{special.tolerance:.0%}", special.reason]
+        for case in cases
+        for quantity, special in case.exceptions.items()
+    ]
+    parts = [
+        "# Parity of simulation and emulation",
+        GENERATED,
+        "Each case is a scenario that `make test` runs in virtual time with model endpoints and in real time with the "
+        "Linux kernel's own sockets. The quantities of each flow agree within the tolerance; where one may differ by "
+        "more, its physical reason is given. Several seeds are compared by their mean.",
+        _table(["case", "length", "seeds", "tolerance", "quantities"], rows),
+        "## Exceptions",
+        _table(["case", "quantity", "tolerance", "reason"], exceptions),
+        "## Scenarios",
+        *(f"```toml\n{case.text.strip()}\n```" for case in cases),
+    ]
+    return _page(parts)
