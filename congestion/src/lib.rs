@@ -21,10 +21,12 @@ use std::sync::LazyLock;
 
 use bentpipe_models::transport::tcp::congestion::{Congestion, MAX_PARAMETERS};
 
+mod linux;
 mod raw;
 #[cfg(test)]
 mod tests;
 
+pub use linux::{only_in_linux, LINUX};
 use raw::{Control, RawVariant};
 
 /// A congestion control: one C file.

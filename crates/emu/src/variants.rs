@@ -28,7 +28,8 @@ pub enum Unknown {
     },
     /// There is none of that name.
     #[error(
-        "congestion control \"{name}\" cannot be loaded ({why}) and this kernel has none of that name; it has: {has}"
+        "congestion control \"{name}\" cannot be loaded ({why}) and this kernel has none of that name; it has: {has}; \
+         others are modules of the kernel (modprobe tcp_{name})"
     )]
     Missing {
         /// The scenario's name for it.
@@ -71,7 +72,8 @@ impl Variants {
             }
             let has = built_in();
             if !has.split_whitespace().any(|other| other == name) {
-                let why = refusal.clone().unwrap_or_else(|| "bentpipe has no file for it".to_owned());
+                let why = refusal.clone().filter(|_| ours(name));
+                let why = why.unwrap_or_else(|| "bentpipe has no file for it".to_owned());
                 return Err(Unknown::Missing { name: name.clone(), why, has });
             }
             variants.note(format!("congestion control {name} is the kernel's own"));

@@ -1,6 +1,6 @@
 //! Whole runs on the real clock. Needs namespaces and TUN; says so and passes where a machine has none.
 
-use bentpipe_emu::{emulate, Emulated, Namespace};
+use bentpipe_emu::{emulate, Emulated, Namespace, Variants};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
@@ -93,4 +93,35 @@ transport = "udp"
     // 1000 bytes take 0.8 ms.
     let delay = value("flow_destination", "delay_mean");
     assert!((0.0508..0.0550).contains(&delay), "mean delay {delay} s");
+}
+
+#[test]
+fn congestion_controls_of_the_kernel_fill_the_link() {
+    let mut compared = 0;
+    for name in ["cubic", "bbr"] {
+        let flow = format!(
+            r#"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = "bulk"
+transport = {{ kind = "tcp", congestion = "{name}" }}
+"#
+        );
+        let link = LINK.replace("50 ms", "10 ms").replace("8 s", "4 s");
+        let config = serde_json::from_value(serde_json::json!({ "congestion": name })).unwrap();
+        if let Err(missing) = Variants::load([&config].into_iter()) {
+            println!("skipped: {missing}");
+            continue;
+        }
+        let Some(run) = run(name, &format!("{link}{flow}")) else { return };
+        let bytes = run.report.value("flow_destination", "f", "delivered_bytes").unwrap();
+        // 10 Mbit/s carry 4.87 MB of payload in 4 s; BBR leaves the pipe empty now and then to see how long it is.
+        let share = bytes / (4.0 * 10e6 / 8.0 * 1460.0 / 1500.0);
+        println!("{name}: {:.1} % of the link", 100.0 * share);
+        assert!((0.85..=1.0).contains(&share), "{name} had {share} of the link");
+        compared += 1;
+    }
+    assert!(compared > 0 || Namespace::new().is_err(), "no kernel is without cubic");
 }

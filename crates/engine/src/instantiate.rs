@@ -14,7 +14,7 @@ use bentpipe_models::transport::{self, tcp, udp};
 /// The network of `scenario` for replication number `run`, with traces to `recorder`.
 ///
 /// # Panics
-/// When the scenario's check has something to say.
+/// When the scenario's check, or [`Scenario::check_simulated`], has something to say.
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
     build(scenario, seed, run, recorder, None).0
 }

@@ -52,7 +52,11 @@ fn load(
 ) -> PyResult<String> {
     let loaded = read(py, source, text, &overrides)?;
     let scenario = &loaded.value;
-    let network = bentpipe_engine::instantiate(scenario, scenario.seed.value(), 0, Default::default());
+    let seed = scenario.seed.value();
+    let network = match loaded.refuse(scenario.check_simulated()) {
+        Ok(()) => bentpipe_engine::instantiate(scenario, seed, 0, Default::default()),
+        Err(_) => bentpipe_engine::instantiate_emulated(scenario, seed, 0, Default::default(), &[]).0,
+    };
     let warnings = loaded.refuse(scenario.check_run()).err().map_or(Vec::new(), |remark| remark.problems);
     let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
     Ok(json!({
@@ -116,6 +120,7 @@ fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
+    loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
     let options = options(options_json, seed, run)?;
     let done = with_progress(py, progress, |tell| {
         bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)

@@ -1,7 +1,7 @@
 //! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
 
-use super::{Flow, LinkPair, NetworkKind, Scenario};
-use bentpipe_congestion::CongestionError;
+use super::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
+use bentpipe_congestion::{only_in_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
 use bentpipe_models::transport;
 use std::borrow::Cow;
@@ -64,6 +64,17 @@ impl Scenario {
         problems
     }
 
+    /// What keeps it from being simulated, though it can be emulated: flows that need real hosts.
+    pub fn check_simulated(&self) -> Problems {
+        let mut problems = Problems::default();
+        problems.within("flow", |problems| {
+            for flow in &self.flow {
+                problems.within(&flow.name, |problems| check_flow_simulated(flow, problems));
+            }
+        });
+        problems
+    }
+
     /// What is made of a link, a network or a flow has names that begin with theirs. Two parts of one name would draw
     /// the same random numbers and could not be told apart in results.
     fn check_parts(&self, problems: &mut Problems) {
@@ -123,7 +134,7 @@ impl Scenario {
                 }
                 problems.within("transport", |problems| {
                     flow.transport.check(problems);
-                    check_congestion(&flow.transport, problems);
+                    check_congestion(flow, problems);
                 });
                 problems.within("app", |problems| flow.app.check(problems));
                 if let Some(message) = transport::mismatch(&flow.app, &flow.transport) {
@@ -134,15 +145,27 @@ impl Scenario {
     }
 }
 
-/// The congestion controls are C files that the models do not know.
-fn check_congestion(transport: &transport::Config, problems: &mut Problems) {
-    let transport::Config::Tcp(config) = transport else { return };
+/// The congestion controls are C files that the models do not know, and for real sockets those of the kernel.
+fn check_congestion(flow: &Flow, problems: &mut Problems) {
+    let transport::Config::Tcp(config) = &flow.transport else { return };
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
     };
     match bentpipe_congestion::create(&config.congestion, &config.parameters) {
         Ok(_) => {}
-        Err(CongestionError::UnknownVariant { name, known, .. }) => {
+        Err(CongestionError::UnknownVariant { name, known, .. }) if only_in_linux(&name) => {
+            if flow.endpoints == Endpoints::Model {
+                problems.add("congestion", not_simulated(&name, &known));
+            }
+            for parameter_name in config.parameters.keys() {
+                let message = format!("{name} is the Linux kernel's own and has none to set; allowed: none");
+                parameter(parameter_name, message, problems);
+            }
+        }
+        Err(CongestionError::UnknownVariant { name, mut known, .. }) => {
+            if flow.endpoints == Endpoints::Kernel {
+                known.extend(LINUX.iter().filter(|name| only_in_linux(name)));
+            }
             let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
         }
@@ -155,6 +178,22 @@ fn check_congestion(transport: &transport::Config, problems: &mut Problems) {
             parameter(name, format!("{value} is out of range; allowed: from {min} to {max}"), problems);
         }
     }
+}
+
+fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
+    let transport::Config::Tcp(config) = &flow.transport else { return };
+    if only_in_linux(&config.congestion) {
+        let known: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
+        let message = not_simulated(&config.congestion, &known);
+        problems.within("transport", |problems| problems.add("congestion", message));
+    }
+}
+
+fn not_simulated(name: &str, known: &[&str]) -> String {
+    format!(
+        "{name} is the Linux kernel's own and not simulated, it needs `bentpipe emulate`; allowed: {}",
+        known.join(", ")
+    )
 }
 
 fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mut Problems) {

@@ -69,6 +69,11 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ("a link between a node and itself", &[("to = \"d\"\nrate", "to = \"c\"\nrate")]),
     ("bulk over udp", &[("transport = { kind = \"tcp\", congestion = \"reno\" }", "transport = \"udp\"")]),
     ("a congestion control that there is not", &[("\"reno\"", "\"rino\"")]),
+    ("a parameter of the kernel's own", &[("\"reno\" }", "\"cubic\", parameters = { alpha = 2 } }")]),
+    (
+        "a congestion control of the kernel at simulated ends",
+        &[("congestion = \"reno\" }", "congestion = \"cubic\" }\nendpoints = \"model\"")],
+    ),
     ("a parameter that Reno has not", &[("\"reno\" }", "\"reno\", parameters = { alpha = 2 } }")]),
     ("a parameter that Vegas has not", &[("\"reno\" }", "\"vegas\", parameters = { alfa = 2 } }")]),
     ("a parameter out of range", &[("\"reno\" }", "\"vegas\", parameters = { alpha = -1 } }")]),
@@ -141,6 +146,20 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
     let refused = idle.refuse(idle.value.check_run()).expect_err("there is no flow");
     let _ = writeln!(text, "\nno flow, to be run\n  {refused}");
     golden::check("refusals.txt", &text);
+}
+
+#[test]
+fn what_only_the_kernel_has_is_right_and_not_simulated() {
+    for name in bentpipe_congestion::LINUX.iter().filter(|name| bentpipe_congestion::only_in_linux(name)) {
+        let first = loaded(&GOOD.replacen("reno", name, 1)).unwrap_or_else(|error| panic!("{error}"));
+        again(&first, name);
+        let error = first.refuse(first.value.check_simulated()).expect_err("it is not simulated").to_string();
+        for words in ["flow.bulk.transport.congestion", name, "`bentpipe emulate`", "allowed: reno, vegas"] {
+            assert!(error.contains(words), "{error}");
+        }
+    }
+    let good = loaded(GOOD).expect("there is nothing wrong with it");
+    good.refuse(good.value.check_simulated()).expect("it can be simulated");
 }
 
 /// Loads what `first` was resolved to, without presets.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Name of the congestion control.
+    /// Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic.
     pub congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
