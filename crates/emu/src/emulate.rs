@@ -133,6 +133,11 @@ pub fn emulate(
     let totals = network.out().totals().clone();
     let notes = &mut run.folder().provenance().notes;
     notes.insert("emulation".to_owned(), json!(ran.notes()));
+    let late = ran.lateness();
+    notes.insert(
+        "datagrams handed to the kernel late".to_owned(),
+        json!({ "p99_s": late.percentile(99.0).as_secs_f64(), "max_s": late.max().as_secs_f64() }),
+    );
     notes.insert("engine thread".to_owned(), json!(format!("{scheduling:?}")));
     let applied: BTreeMap<_, _> =
         names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();

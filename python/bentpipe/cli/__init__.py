@@ -34,7 +34,7 @@ from .watch import watch
 
 app = typer.Typer(
     name="bentpipe",
-    help="How the Internet behaves over satellites: one scenario, predicted and simulated, side by side.",
+    help="How the Internet behaves over satellites: one scenario predicted, simulated and emulated, side by side.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
