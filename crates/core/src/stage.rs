@@ -1,6 +1,6 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
-use crate::{Body, Packet, Probe, Recorder, Report, Time, Whole};
+use crate::{Body, Packet, Probe, Recorder, Report, Span, Time, Whole};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -21,6 +21,12 @@ pub trait Stage: Send {
 
     /// When to wake this stage next, if at all. Never earlier than the time of the last call.
     fn next_wake(&self) -> Option<Time>;
+
+    /// From `now` on hands on everything `by` earlier than the model says, since the way beyond takes that long in reality.
+    /// Returns how much of it the model's delays have room for: what remains is more delay than the model says.
+    fn hasten(&mut self, _now: Time, _by: Span) -> Span {
+        Span::ZERO
+    }
 
     /// The packets that are inside at this moment.
     fn held(&self) -> Held {

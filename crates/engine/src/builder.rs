@@ -120,6 +120,16 @@ impl<'a> Builder<'a> {
         self.destinations.insert(node);
     }
 
+    /// The stages by which packets leave and reach a node with one neighbour; none for any other node.
+    pub fn own_ways(&self, node: NodeId) -> Vec<StageId> {
+        let mut out = self.edges.iter().filter(|edge| edge.from == node);
+        let at = &self.nodes[node.0 as usize];
+        match (out.next(), out.next(), &at.arrivals[..]) {
+            (Some(edge), None, [(arrival, _)]) => vec![at.exits[edge.port.0 as usize].0, *arrival],
+            _ => Vec::new(),
+        }
+    }
+
     fn out_of_node(&mut self, node: NodeId, to: (StageId, Port)) -> Port {
         let node = &mut self.nodes[node.0 as usize];
         node.exits.push(to);

@@ -28,6 +28,9 @@ pub struct Host {
     pub node: NodeId,
     /// The gate through which it is reached; its number is the place in the list of hosts.
     pub gate: StageId,
+    /// The stages by which packets come to its node and leave it, when all of them are the host's own: none where the
+    /// node has several neighbours, or endpoints in the model.
+    pub ways: Vec<StageId>,
 }
 
 /// The network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose endpoints are the
@@ -67,7 +70,15 @@ fn build(
         }
     }
     let hosts = hosts.unwrap_or_default().iter().enumerate();
-    let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name)).collect();
+    let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
+    let mut hosts: Vec<Host> = hosts.collect();
+    for host in &mut hosts {
+        let modelled = |flow: &&Flow| flow.endpoints == Endpoints::Model;
+        let mut ends = scenario.flow.iter().filter(modelled).flat_map(|flow| [&flow.from, &flow.to]);
+        if !ends.any(|end| *end == host.name) {
+            host.ways = builder.own_ways(host.node);
+        }
+    }
     (builder.finish(), hosts)
 }
 
@@ -75,7 +86,7 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
     let node = builder.node(name);
     let gate = builder.stage(&format!("{name}.host"), Gate::new(number));
     builder.host(node, (gate, gate::NETWORK), (gate, Port(0)));
-    Host { name: name.to_owned(), node, gate }
+    Host { name: name.to_owned(), node, gate, ways: Vec::new() }
 }
 
 fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {

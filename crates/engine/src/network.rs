@@ -2,7 +2,7 @@
 //! the next wake, the real clock waits for it.
 
 use crate::wakes::Wakes;
-use bentpipe_core::{Held, Outbox, Packet, Port, Report, Stage, Time};
+use bentpipe_core::{Held, Outbox, Packet, Port, Report, Span, Stage, Time};
 use bentpipe_models::net::router::Router;
 
 /// Number of a stage in its network.
@@ -165,6 +165,16 @@ impl Network {
     pub fn inject(&mut self, now: Time, stage: StageId, port: Port, packet: Packet) {
         self.receive(now, Wire { stage: stage.0, port }, packet);
         self.deliver(now);
+    }
+
+    /// From `now` on has a stage hand on everything `by` earlier than its model says, after what is due by then; see
+    /// [`Stage::hasten`]. Returns how much of it the stage could.
+    pub fn hasten(&mut self, now: Time, stage: StageId, by: Span) -> Span {
+        self.step(now);
+        let Place::Stage(hastened) = &mut self.places[stage.0 as usize] else { return Span::ZERO };
+        let could = hastened.hasten(now, by);
+        self.wakes.set(stage.0, hastened.next_wake());
+        could
     }
 
     #[inline]

@@ -2,7 +2,9 @@
 
 pub mod memory;
 pub mod tun;
+pub mod tunnel;
 
+use crate::path::Path;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -27,5 +29,10 @@ pub trait Port: Send {
     /// Packets that the host's side threw away before the engine could read them, so far.
     fn lost(&self) -> u64 {
         0
+    }
+
+    /// What is known of the way to the host, where that leaves this machine.
+    fn path(&self) -> Option<&Path> {
+        None
     }
 }

@@ -44,6 +44,18 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(bytes as u64)
 }
 
+/// Lets packets of a UDP socket be fragmented on their way, instead of refusing what is longer than the way's MTU.
+pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    let value = libc::IP_PMTUDISC_DONT;
+    let size = size_of_val(&value) as libc::socklen_t;
+    let (level, option) = match ipv6 {
+        false => (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER),
+        true => (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
+    };
+    // SAFETY: the call reads `size` bytes of `value`, which lives until it returns.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), size) })
+}
+
 /// Packets for which a socket had no room (`sk_drops`).
 pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     /// From <linux/sock_diag.h>.

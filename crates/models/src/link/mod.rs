@@ -88,6 +88,8 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
 pub struct Link {
     name: String,
     delay: Span,
+    /// How much of the delay passes elsewhere, and since when: nothing is handed on earlier than that.
+    elsewhere: (Span, Time),
     transmitter: Transmitter,
     errors: Option<Box<dyn Process>>,
     /// Admitted packets in order of delivery.
@@ -101,11 +103,20 @@ impl Link {
         Link {
             name: name.to_owned(),
             delay: config.delay,
+            elsewhere: (Span::ZERO, Time::ZERO),
             transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
             errors: config.error.build(),
             flying: VecDeque::new(),
             error_drops: 0,
         }
+    }
+
+    /// When a packet is handed on that the model delivers at `delivery`. The order stays, since all are moved alike.
+    #[inline]
+    fn leaves(&self, delivery: Time) -> Time {
+        let (by, since) = self.elsewhere;
+        let early = by.as_nanos().min(self.delay.as_nanos());
+        Time::from_nanos(delivery.as_nanos() - early).max(since)
     }
 }
 
@@ -121,7 +132,7 @@ impl Stage for Link {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        while self.flying.front().is_some_and(|first| first.delivery <= now) {
+        while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
             let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
             let packet = packet.into_inner();
             let spoiled = match &mut self.errors {
@@ -139,7 +150,12 @@ impl Stage for Link {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        self.flying.front().map(|first| first.delivery)
+        self.flying.front().map(|first| self.leaves(first.delivery))
+    }
+
+    fn hasten(&mut self, now: Time, by: Span) -> Span {
+        self.elsewhere = (by, now);
+        by.min(self.delay)
     }
 
     fn held(&self) -> Held {
@@ -216,5 +232,28 @@ mod tests {
         assert_eq!(reported(1), [1.0, 1500.0, 1.0]);
         assert_eq!(reported(2), [2.0, 3000.0, 1.0]);
         assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
+    }
+
+    #[test]
+    fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
+        let config = config();
+        let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+        let mut out = Outbox::default();
+        let millis = |millis| Time::ZERO + Span::from_millis(millis);
+        for number in 0..2 {
+            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+        }
+        assert_eq!(link.hasten(millis(2), Span::from_millis(30)), Span::from_millis(30));
+        assert_eq!(link.next_wake(), Some(millis(221)));
+        link.wake(millis(221), &mut out);
+        assert_eq!(link.next_wake(), Some(millis(222)));
+        // Less, then more than there is: never before it was asked, and never before the packet has been sent.
+        link.hasten(millis(222), Span::from_millis(20));
+        assert_eq!(link.next_wake(), Some(millis(232)));
+        assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
+        assert_eq!(link.next_wake(), Some(millis(230)));
+        link.wake(millis(230), &mut out);
+        link.receive(millis(231), Port(0), packet(2, 1500), &mut out);
+        assert_eq!(link.next_wake(), Some(millis(232)));
     }
 }

@@ -1,0 +1,98 @@
+//! How long the way to a host on another machine takes, from probes that are answered there.
+//!
+//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the way and slow programs at
+//! its ends do not count, smoothed by a quarter of the difference per answer. Half of it is taken for the one-way delay.
+//! With ten probes a second a way that becomes longer is followed within 2 s, one that becomes shorter within 1 s.
+//!
+//! **Error.** No end knows how a round trip divides between its directions without clocks that agree. When they take f and
+//! b, a packet to the host comes (f - b) / 2 too late and one from it as much too early, but a round trip comes right.
+//! What packets take beyond the estimate is jitter that no model made: [`Path::excess`].
+
+use crate::lateness::Lateness;
+use bentpipe_core::Span;
+use std::collections::VecDeque;
+
+/// Answers of which the least counts: one second of them.
+const WINDOW: usize = 10;
+/// Share of the difference by which an answer moves the estimate.
+const GAIN: f64 = 0.25;
+
+/// What is known of a way.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    recent: VecDeque<Span>,
+    /// Seconds there and back.
+    estimate: Option<f64>,
+    rtt: Lateness,
+    excess: Lateness,
+    lost: u64,
+}
+
+impl Path {
+    /// A probe was answered after `rtt`.
+    pub fn answered(&mut self, rtt: Span) {
+        self.rtt.add(rtt);
+        if self.recent.len() == WINDOW {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(rtt);
+        let least = self.recent.iter().min().map_or(0.0, |least| least.as_secs_f64());
+        let before = self.estimate.unwrap_or(least);
+        let estimate = before + GAIN * (least - before);
+        self.estimate = Some(estimate);
+        self.excess.add(rtt.saturating_sub(Span::from_secs_f64(estimate)));
+    }
+
+    /// A probe was not answered. Before the first answer the other machine has not joined, and nothing is lost.
+    pub fn unanswered(&mut self) {
+        self.lost += u64::from(self.estimate.is_some());
+    }
+
+    /// Estimate of the delay in one direction; zero until there is an answer.
+    pub fn one_way(&self) -> Span {
+        Span::from_secs_f64(self.estimate.unwrap_or(0.0) / 2.0)
+    }
+
+    /// Round trips of the probes.
+    pub fn rtt(&self) -> &Lateness {
+        &self.rtt
+    }
+
+    /// How much longer than estimated they were.
+    pub fn excess(&self) -> &Lateness {
+        &self.excess
+    }
+
+    /// Probes without an answer since the first that had one.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    #[test]
+    fn queues_do_not_count_and_another_way_is_followed() {
+        let mut path = Path::default();
+        path.unanswered();
+        assert_eq!((path.one_way(), path.lost()), (Span::ZERO, 0));
+        for round in 0..50 {
+            path.answered(millis(if round % 5 == 0 { 40 } else { 40 + round }));
+        }
+        assert_eq!(path.one_way(), millis(20));
+        (0..19).for_each(|_| path.answered(millis(60)));
+        let off = (path.one_way().as_secs_f64() - 0.03).abs();
+        assert!(off < 1e-3, "after 2 s it is {:?}", path.one_way());
+        (0..10).for_each(|_| path.answered(millis(20)));
+        assert!((path.one_way().as_secs_f64() - 0.01).abs() < 2e-3, "after 1 s it is {:?}", path.one_way());
+        path.unanswered();
+        assert_eq!((path.lost(), path.rtt().count()), (1, 79));
+        assert!(path.excess().max() >= millis(48));
+    }
+}

@@ -1,0 +1,375 @@
+//! A host on another machine: its packets in VXLAN (RFC 7348) over UDP, which every distribution's kernel speaks, so that
+//! the other machine needs `ip` and nothing of ours. See [`Config::join`].
+//!
+//! The engine ends the tunnel itself, on a socket of its own: no interface, no route and no namespace at this side. The
+//! number of the VXLAN segment is that of the UDP port, and a port belongs to one host. Ethernet addresses follow from the
+//! node's number, and the host's interface asks nobody for any (`arp off`).
+//!
+//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address, from an address of the
+//! network that no node has. The host's kernel answers, the answer ends here, and neither enters the model. From the
+//! round trips follows what the model's delays are shortened by: [`crate::path`].
+//!
+//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and 70 over IPv6. Outer packets may be fragmented, so the hosts
+//! keep the network's MTU; with an MTU of 1450 (1430, or 1370 within WireGuard) nothing is.
+//!
+//! **Limits.** Nothing is encrypted or authenticated: what comes from another address than the host's is thrown away, and
+//! that is all. Between machines that do not share a network of their own, have the addresses of a WireGuard or IPsec
+//! tunnel here. Offloads of a veth pair leave long packets without checksums, see `ethtool -K NAME tx off`; real
+//! interfaces and tunnels do not.
+
+use super::Port;
+use crate::clock::monotonic;
+use crate::error::{Doing, Error};
+use crate::path::Path;
+use crate::sys::socket::{allow_fragments, drops};
+use bentpipe_core::address::Plan;
+use bentpipe_core::{NodeId, Span};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::socket::{sendmsg, setsockopt, sockopt, MsgFlags, SockaddrStorage};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// UDP port of VXLAN (RFC 7348, section 8), which the first host has.
+pub const PORT: u16 = 4789;
+/// Nanoseconds between probes.
+const INTERVAL: u64 = 100_000_000;
+/// Nanoseconds after which a probe is given up.
+const PATIENCE: u64 = 3_000_000_000;
+/// Bytes of packets that may wait for the engine.
+const ROOM: usize = 64 << 20;
+/// Packets that are not for the engine before others get their turn.
+const TURN: usize = 64;
+/// VXLAN's header and Ethernet's.
+const HEADER: usize = 8 + 14;
+/// Header of a packet with an echo request: IPv4 and ICMP.
+const PROBE: usize = 20 + 8;
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+const ECHO_REQUEST: u8 = 8;
+const ECHO_REPLY: u8 = 0;
+
+/// Where a host is and who it is there.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The other machine's address, and the UDP port at both machines.
+    pub machine: SocketAddr,
+    /// The host's node.
+    pub node: NodeId,
+    /// Its IPv4 address.
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address.
+    pub ipv6: Ipv6Addr,
+    /// From where probes are sent.
+    pub prober: Ipv4Addr,
+    /// Largest packet of the host's interface in bytes.
+    pub mtu: u32,
+}
+
+impl Config {
+    /// Ethernet addresses (locally administered) of the host's end and of the engine's.
+    fn ethernet(&self) -> [[u8; 6]; 2] {
+        let [high, low] = self.node.0.to_be_bytes();
+        [0, 1].map(|end| [0x02, b'b', b'p', end, high, low])
+    }
+
+    /// The commands that make the interface `name` at the other machine, whose way to this one is `here`.
+    pub fn join(&self, name: &str, here: IpAddr) -> Vec<String> {
+        let [a, b, c, d, e, f] = self.ethernet()[0];
+        let (port, mtu) = (self.machine.port(), self.mtu);
+        let (ipv4, ipv6) = (self.ipv4, self.ipv6);
+        vec![
+            format!(
+                "ip link add {name} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} \
+                 type vxlan id {port} remote {here} dstport {port} ttl 64"
+            ),
+            format!("ip link set {name} arp off"),
+            format!("ip address add {ipv4}/{} dev {name}", Plan::IPV4_PREFIX),
+            format!("ip address add {ipv6}/{} dev {name}", Plan::IPV6_PREFIX),
+            format!("ip link set {name} up"),
+        ]
+    }
+}
+
+/// The engine's end.
+pub struct Tunnel {
+    socket: UdpSocket,
+    timer: TimerFd,
+    /// Ready when the socket or the timer is.
+    both: Epoll,
+    machine: SocketAddr,
+    to: SockaddrStorage,
+    /// What all packets to the host begin with, but for the type of what is in them.
+    header: [u8; HEADER],
+    /// An echo request but for its number and checksum.
+    request: [u8; PROBE],
+    /// Number and sending time of the probes that are under way.
+    pending: VecDeque<(u16, u64)>,
+    number: u16,
+    next_probe: u64,
+    path: Path,
+}
+
+/// The checksum of the Internet (RFC 1071) of an even number of bytes.
+fn checksum(bytes: &[u8]) -> [u8; 2] {
+    let sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    (!((folded & 0xffff) + (folded >> 16)) as u16).to_be_bytes()
+}
+
+impl Tunnel {
+    /// Opens the engine's end in this thread's namespace.
+    ///
+    /// # Errors
+    /// The port is in use, or there is no way to the other machine.
+    pub fn new(config: &Config) -> Result<Tunnel, Error> {
+        let port = config.machine.port();
+        let any: IpAddr = match config.machine {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, port)).doing(format!("opening UDP port {port} for a tunnel"))?;
+        let set_up = || -> io::Result<(TimerFd, Epoll)> {
+            socket.set_nonblocking(true)?;
+            setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
+                .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &ROOM))?;
+            setsockopt(&socket, sockopt::SndBufForce, &ROOM)
+                .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &ROOM))?;
+            allow_fragments(socket.as_fd(), config.machine.is_ipv6())?;
+            let timer =
+                TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+            let both = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+            both.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+            both.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 1))?;
+            Ok((timer, both))
+        };
+        let (timer, both) = set_up().doing("setting up a tunnel")?;
+        let [host, engine] = config.ethernet();
+        let mut header = [0; HEADER];
+        // The flag I, and the number of the segment in bytes 4 to 6 (RFC 7348, section 5).
+        header[0] = 0x08;
+        header[5..7].copy_from_slice(&port.to_be_bytes());
+        header[8..14].copy_from_slice(&host);
+        header[14..20].copy_from_slice(&engine);
+        let mut request = [0; PROBE];
+        request[..12].copy_from_slice(&[0x45, 0, 0, PROBE as u8, 0, 0, 0, 0, 64, 1, 0, 0]);
+        request[12..16].copy_from_slice(&config.prober.octets());
+        request[16..20].copy_from_slice(&config.ipv4.octets());
+        let sum = checksum(&request[..20]);
+        request[10..12].copy_from_slice(&sum);
+        request[20] = ECHO_REQUEST;
+        request[24..26].copy_from_slice(&port.to_be_bytes());
+        let mut tunnel = Tunnel {
+            socket,
+            timer,
+            both,
+            machine: config.machine,
+            to: config.machine.into(),
+            header,
+            request,
+            pending: VecDeque::new(),
+            number: 0,
+            next_probe: 0,
+            path: Path::default(),
+        };
+        tunnel.probe(monotonic()).doing("sending through a tunnel")?;
+        Ok(tunnel)
+    }
+
+    /// This machine's address on the way to another.
+    ///
+    /// # Errors
+    /// There is no way to it.
+    pub fn here(machine: SocketAddr) -> Result<IpAddr, Error> {
+        let ask = || -> io::Result<IpAddr> {
+            let any: SocketAddr = match machine {
+                SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+                SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+            };
+            let socket = UdpSocket::bind(any)?;
+            socket.connect(machine)?;
+            Ok(socket.local_addr()?.ip())
+        };
+        ask().doing(format!("looking for the way to {}", machine.ip()))
+    }
+
+    /// Sends a packet of an Ethernet type; whether there was room.
+    fn send(&self, kind: [u8; 2], packet: &[u8]) -> bool {
+        let mut header = self.header;
+        header[20..].copy_from_slice(&kind);
+        let parts = [IoSlice::new(&header), IoSlice::new(packet)];
+        sendmsg(self.socket.as_raw_fd(), &parts, &[], MsgFlags::MSG_DONTWAIT, Some(&self.to)).is_ok()
+    }
+
+    /// Sends a probe, gives up on those that are too old, and sets the timer for the next.
+    fn probe(&mut self, now: u64) -> io::Result<()> {
+        while self.pending.front().is_some_and(|(_, sent)| now > sent + PATIENCE) {
+            self.pending.pop_front();
+            self.path.unanswered();
+        }
+        self.number = self.number.wrapping_add(1);
+        let mut request = self.request;
+        request[26..28].copy_from_slice(&self.number.to_be_bytes());
+        let sum = checksum(&request[20..]);
+        request[22..24].copy_from_slice(&sum);
+        self.pending.push_back((self.number, monotonic()));
+        self.send(IPV4, &request);
+        self.next_probe = now + INTERVAL;
+        let at = TimeSpec::from_duration(Duration::from_nanos(self.next_probe));
+        Ok(self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?)
+    }
+
+    /// Whether a packet from the host is the answer to a probe, which it then is taken for.
+    fn is_answer(&mut self, packet: &[u8]) -> bool {
+        let asked = &self.request;
+        let ours = packet.len() >= PROBE
+            && packet[0] == 0x45
+            && packet[9] == 1
+            && packet[12..16] == asked[16..20]
+            && packet[16..20] == asked[12..16]
+            && packet[20] == ECHO_REPLY
+            && packet[24..26] == asked[24..26];
+        if ours {
+            let number = u16::from_be_bytes([packet[26], packet[27]]);
+            if let Some(index) = self.pending.iter().position(|(pending, _)| *pending == number) {
+                let (_, sent) = self.pending.remove(index).expect("it was found there");
+                self.path.answered(Span::from_nanos(monotonic().saturating_sub(sent)));
+            }
+        }
+        ours
+    }
+}
+
+impl Port for Tunnel {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let now = monotonic();
+        if now >= self.next_probe {
+            self.probe(now)?;
+        }
+        for _ in 0..TURN {
+            let (length, from) = match self.socket.recv_from(buffer) {
+                Ok(received) => received,
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => return Ok(None),
+                    _ => return Err(error),
+                },
+            };
+            let from_host = from.ip() == self.machine.ip()
+                && length > HEADER
+                && buffer[0] & 0x08 != 0
+                && buffer[4..7] == self.header[4..7]
+                && (buffer[20..22] == IPV4 || buffer[20..22] == IPV6);
+            if from_host {
+                buffer.copy_within(HEADER..length, 0);
+                let length = length - HEADER;
+                if !self.is_answer(&buffer[..length]) {
+                    return Ok(Some(length));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        let kind = if packet.first().is_some_and(|first| first >> 4 == 6) { IPV6 } else { IPV4 };
+        Ok(self.send(kind, packet))
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.both.0.as_fd()
+    }
+
+    fn lost(&self) -> u64 {
+        drops(self.socket.as_fd()).map_or(0, u64::from)
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+}
+
+/// Reads an address with or without a port, as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or `[fd00::2]:4790`; `port` is meant
+/// where it has none.
+pub fn machine(text: &str, port: u16) -> Option<SocketAddr> {
+    let plain = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, port));
+    text.parse().ok().or_else(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(machine: SocketAddr) -> Config {
+        Config {
+            machine,
+            node: NodeId(258),
+            ipv4: "198.18.1.3".parse().unwrap(),
+            ipv6: "fd62:656e:7470::103".parse().unwrap(),
+            prober: "198.18.15.254".parse().unwrap(),
+            mtu: 1500,
+        }
+    }
+
+    #[test]
+    fn machines_have_addresses_with_and_without_ports() {
+        for (text, expected) in [
+            ("10.0.0.2", Some("10.0.0.2:7")),
+            ("10.0.0.2:9", Some("10.0.0.2:9")),
+            ("fd00::2", Some("[fd00::2]:7")),
+            ("[fd00::2]:9", Some("[fd00::2]:9")),
+            ("there", None),
+        ] {
+            assert_eq!(machine(text, 7), expected.map(|text| text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_other_machine_is_told_what_fits() {
+        let commands = config("10.0.0.2:4789".parse().unwrap()).join("sat0", "10.0.0.1".parse().unwrap());
+        assert_eq!(
+            commands[0],
+            "ip link add sat0 address 02:62:70:00:01:02 mtu 1500 type vxlan id 4789 remote 10.0.0.1 \
+             dstport 4789 ttl 64"
+        );
+        assert_eq!(commands[2], "ip address add 198.18.1.3/20 dev sat0");
+    }
+
+    #[test]
+    fn packets_are_framed_probes_answered_and_strangers_ignored() {
+        // The other machine is 127.0.0.2 on the port that the engine's end has on 127.0.0.1.
+        let peer = UdpSocket::bind("127.0.0.2:0").unwrap();
+        let mut tunnel = Tunnel::new(&config(peer.local_addr().unwrap())).unwrap();
+        let engine = SocketAddr::from(([127, 0, 0, 1], peer.local_addr().unwrap().port()));
+        let (mut got, mut buffer) = ([0; 2000], vec![0; 65_536]);
+        let length = peer.recv(&mut got).unwrap();
+        assert_eq!((length, got[20], got[21]), (HEADER + PROBE, 8, 0));
+        assert_eq!(got[8..14], [2, b'b', b'p', 0, 1, 2]);
+        assert_eq!((checksum(&got[22..42]), checksum(&got[42..50])), ([0, 0], [0, 0]));
+        // The answer, with Ethernet's and IP's addresses the other way round.
+        let mut answer = got[..length].to_vec();
+        answer[34..38].copy_from_slice(&got[38..42]);
+        answer[38..42].copy_from_slice(&got[34..38]);
+        answer[42] = ECHO_REPLY;
+        peer.send_to(&answer, engine).unwrap();
+        UdpSocket::bind("127.0.0.3:0").unwrap().send_to(&answer, engine).unwrap();
+        let mut packet = answer.clone();
+        (packet[42], packet[20], packet[21]) = (3, IPV4[0], IPV4[1]);
+        peer.send_to(&packet, engine).unwrap();
+        let read = tunnel.read(&mut buffer).unwrap();
+        assert_eq!((read, &buffer[..PROBE]), (Some(PROBE), &packet[HEADER..]));
+        assert_eq!((tunnel.path.rtt().count(), tunnel.read(&mut buffer).unwrap()), (1, None));
+        assert!(tunnel.write(&[0x60; 1500]).unwrap());
+        let length = loop {
+            let length = peer.recv(&mut got).unwrap();
+            if length > HEADER + PROBE {
+                break length;
+            }
+        };
+        assert_eq!((length, [got[20], got[21]]), (HEADER + 1500, IPV6));
+    }
+}
