@@ -5,11 +5,12 @@ use crate::attendance::{Attendance, Counts};
 use crate::clock::Clock;
 use crate::frame;
 use crate::lateness::Lateness;
+use crate::path::Path;
 use crate::pool::Pool;
 use crate::port::Port;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Body, Ecn, Packet, Time};
+use bentpipe_core::{Body, Ecn, Packet, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -41,6 +42,10 @@ struct Way {
     backlogged: bool,
     /// By how much packets reached the host too late.
     lateness: Lateness,
+    /// Answers by which the length of the way was last estimated, and that length in one direction.
+    measured: (u64, Span),
+    /// What of that length the delays of the network had no room for, at each estimate.
+    remaining: Lateness,
 }
 
 impl Way {
@@ -53,6 +58,8 @@ impl Way {
             empty: Time::ZERO,
             backlogged: false,
             lateness: Lateness::default(),
+            measured: (0, Span::ZERO),
+            remaining: Lateness::default(),
         }
     }
 }
@@ -253,6 +260,28 @@ impl Bridge {
             self.readings.add(now.since(self.ways[number].empty));
             self.enter(number, now, size)?;
         }
+        self.follow(number)
+    }
+
+    /// Shortens the delays at a host by what the way to it takes, when that was measured anew.
+    #[inline]
+    fn follow(&mut self, number: usize) -> io::Result<()> {
+        let way = &self.ways[number];
+        let Some(path) = way.port.path().filter(|path| path.rtt().count() != way.measured.0) else {
+            return Ok(());
+        };
+        let one_way = path.one_way();
+        self.ways[number].measured = (path.rtt().count(), one_way);
+        let now = self.advance()?;
+        let mut room = if self.ways[number].host.ways.is_empty() { Span::ZERO } else { one_way };
+        for stage in self.ways[number].host.ways.clone() {
+            // A link may have a machine of its own at either end.
+            let at_it = self.ways.iter().filter(|way| way.host.ways.contains(&stage));
+            let all = at_it.fold(Span::ZERO, |all, way| all + way.measured.1);
+            let could = self.network.hasten(now, stage, all);
+            room = room.min(one_way.saturating_sub(all.saturating_sub(could)));
+        }
+        self.ways[number].remaining.add(one_way.saturating_sub(room));
         Ok(())
     }
 
@@ -342,6 +371,12 @@ impl Bridge {
     /// How late packets reached each host, by node.
     pub fn lateness_by_host(&self) -> impl Iterator<Item = (&Host, &Lateness)> {
         self.ways.iter().map(|way| (&way.host, &way.lateness))
+    }
+
+    /// The hosts on other machines: what is known of the way to each, and what of its length the network's delays had no
+    /// room for.
+    pub fn paths(&self) -> impl Iterator<Item = (&Host, &Path, &Lateness)> {
+        self.ways.iter().filter_map(|way| Some((&way.host, way.port.path()?, &way.remaining)))
     }
 
     /// How long packets from hosts may have lain in the kernel before the engine took them, at most. The time to wake

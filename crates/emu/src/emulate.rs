@@ -88,6 +88,7 @@ pub fn emulate(
         capture: None,
         mtu: traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)).map(packet).fold(MTU, u32::max),
         internet: None,
+        elsewhere: &[],
     })?;
     let settings = settings(scenario, prepared.hosts())?;
     for (host, settings) in prepared.hosts().iter().zip(&settings) {

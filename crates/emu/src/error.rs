@@ -41,6 +41,7 @@ fn remedy(cause: &io::Error) -> Option<&'static str> {
         Some(libc::EMFILE | libc::ENFILE) => Some("raise the limit of open files (ulimit -n)"),
         Some(libc::ENOSPC) => Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)"),
         Some(libc::ENODEV | libc::ENXIO) => Some("load the kernel's module tun"),
+        Some(libc::EADDRINUSE) => Some("another program has it: end that, or choose another port"),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use crate::bridge::Bridge;
 use crate::lateness::Lateness;
 use bentpipe_core::{Rate, Report, Span, Time};
 use bentpipe_engine::scenario::{self, NetworkKind, Scenario};
+use bentpipe_engine::Host;
 use bentpipe_models::channel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -73,6 +74,21 @@ pub struct Link {
     pub achieved_loss: Option<f64>,
 }
 
+/// The way to a host on another machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tunnel {
+    /// Estimate of its delay in one direction in seconds, by which the delays at the host were shortened at the end.
+    pub one_way_s: f64,
+    /// Round trips of the probes.
+    pub rtt: Percentiles,
+    /// How much longer than estimated they were: jitter that no model made.
+    pub excess: Percentiles,
+    /// What of the one-way delay the delays at the host had no room for: delay that no model made.
+    pub remaining: Percentiles,
+    /// Probes without an answer.
+    pub probes_lost: u64,
+}
+
 /// What was measured in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -92,6 +108,9 @@ pub struct Measured {
     pub strays: u64,
     /// Links between two nodes, and forward links.
     pub links: Vec<Link>,
+    /// Ways to hosts on other machines, by node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tunnels: BTreeMap<String, Tunnel>,
     /// What the engine's thread got of the machine.
     pub engine: Attendance,
 }
@@ -127,6 +146,7 @@ impl Fidelity {
             lost: bridge.lost(),
             strays: bridge.strays(),
             links: links(scenario, &report, end, lateness.percentile(50.0)),
+            tunnels: tunnels(bridge),
             engine: bridge.attendance(),
         };
         Fidelity::judge(measured, scenario.fidelity.clone())
@@ -154,6 +174,14 @@ impl Fidelity {
             tolerances.reading_p99,
             "1 % of the packets from hosts may have waited for the engine for more than",
         );
+        for (host, tunnel) in &measured.tunnels {
+            let jitter = format!(
+                "1 % of the round trips to the machine of {host} took longer than estimated by more than"
+            );
+            late(tunnel.excess.p99_s, tolerances.lateness_p99, &jitter);
+            let delay = format!("the way to the machine of {host} is longer than the delay of its link, by");
+            late(tunnel.remaining.p99_s, tolerances.lateness_p99, &delay);
+        }
         let percent = |share: f64| format!("{:.2} %", 100.0 * share);
         let mut share = |value: f64, tolerance: f64, what: &str| {
             limit(value, tolerance, &|| {
@@ -179,6 +207,17 @@ impl Fidelity {
             let (lost, tolerance) = (measured.lost, tolerances.lost.value());
             reasons.push(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
         }
+        for (host, tunnel) in &measured.tunnels {
+            let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
+            if answered == 0 {
+                verdict = Verdict::Void;
+                reasons.push(format!("the machine of {host} answered no probe: it has not joined"));
+            } else if lost > tolerances.lost.value() {
+                verdict = Verdict::Void;
+                let probes = lost + answered;
+                reasons.push(format!("{lost} of {probes} probes to the machine of {host} were lost"));
+            }
+        }
         Fidelity { verdict, reasons, measured, tolerances }
     }
 
@@ -199,6 +238,21 @@ fn time(seconds: f64) -> String {
         below if below < 1.0 => format!("{:.3} ms", seconds * 1e3),
         _ => format!("{seconds:.3} s"),
     }
+}
+
+/// What is known of the ways to other machines so far.
+pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
+    let tunnel = |(host, path, remaining): (&Host, &crate::Path, &Lateness)| {
+        let tunnel = Tunnel {
+            one_way_s: path.one_way().as_secs_f64(),
+            rtt: path.rtt().into(),
+            excess: path.excess().into(),
+            remaining: remaining.into(),
+            probes_lost: path.lost(),
+        };
+        (host.name.clone(), tunnel)
+    };
+    bridge.paths().map(tunnel).collect()
 }
 
 fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
@@ -275,6 +329,30 @@ mod tests {
                 "a packet was late by 210.000 ms, tolerated: 20 ms",
                 "the engine waited for a processor for a share of 3.00 %, tolerated: 1.00 %",
             ]
+        );
+    }
+
+    #[test]
+    fn another_machine_has_to_join_and_to_be_near_enough() {
+        let judged = |tunnel: Tunnel| {
+            let tunnels = BTreeMap::from([("b".to_owned(), tunnel)]);
+            Fidelity::judge(Measured { tunnels, ..good() }, scenario::Fidelity::default())
+        };
+        let times = |p99_s| Percentiles { count: 100, p99_s, ..Percentiles::default() };
+        let near = Tunnel { one_way_s: 0.02, rtt: times(0.04), ..Tunnel::default() };
+        assert_eq!(judged(near.clone()).verdict, Verdict::Valid);
+        let nobody = judged(Tunnel::default());
+        assert_eq!(nobody.reasons, ["the machine of b answered no probe: it has not joined"]);
+        let far = judged(Tunnel { remaining: times(0.005), ..near.clone() });
+        assert_eq!(far.verdict, Verdict::Degraded);
+        assert_eq!(
+            far.reasons,
+            ["the way to the machine of b is longer than the delay of its link, by 5.000 ms, tolerated: 1 ms"]
+        );
+        let lossy = judged(Tunnel { probes_lost: 3, ..near });
+        assert_eq!(
+            (lossy.verdict, &lossy.reasons[..]),
+            (Verdict::Void, &["3 of 103 probes to the machine of b were lost".to_owned()][..])
         );
     }
 

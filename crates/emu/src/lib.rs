@@ -32,7 +32,7 @@ pub use emulate::{emulate, Emulated, Error as EmulateError};
 pub use error::Error;
 pub use fidelity::{Fidelity, Verdict};
 pub use lateness::Lateness;
-pub use live::{Live, LiveHost, Prepared, Setup, INTERFACE};
+pub use live::{Elsewhere, Live, LiveHost, Prepared, Setup, INTERFACE};
 pub use namespace::Namespace;
 pub use path::Path;
 pub use variants::{Unknown, Variants};

@@ -7,13 +7,14 @@ use crate::error::{Doing, Error};
 use crate::internet::Internet;
 use crate::namespace::Namespace;
 use crate::port::tun::{self, Tun};
+use crate::port::tunnel::{self, Tunnel};
 use crate::port::Port;
 use bentpipe_core::address::Plan;
 use bentpipe_core::{Capture, NodeId, Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, Host, Network};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread::{self, JoinHandle};
 
 /// Name of the interface that a host has to the network.
@@ -35,6 +36,9 @@ pub struct Setup<'a> {
     pub mtu: u32,
     /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
     pub internet: Option<(&'a str, &'a str)>,
+    /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel, a different one for
+    /// each.
+    pub elsewhere: &'a [(String, SocketAddr)],
 }
 
 /// A host of a living network.
@@ -52,10 +56,26 @@ pub struct LiveHost {
     pub ipv6: Ipv6Addr,
 }
 
+/// A host of a living network on another machine.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// Its node's name.
+    pub name: String,
+    /// The other machine's address, and the UDP port at both.
+    pub machine: SocketAddr,
+    /// Its IPv4 address.
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address.
+    pub ipv6: Ipv6Addr,
+    /// The commands that join it, to be run there by root.
+    pub join: Vec<String>,
+}
+
 /// A network that is ready to live: the hosts are there, and nothing moves yet.
 pub struct Prepared {
     network: Network,
     hosts: Vec<LiveHost>,
+    elsewhere: Vec<Elsewhere>,
     ways: Vec<(Host, Box<dyn Port>)>,
     plan: Plan,
     outlet: Option<(usize, Box<dyn Port>)>,
@@ -65,6 +85,7 @@ pub struct Prepared {
 /// A living network.
 pub struct Live {
     hosts: Vec<LiveHost>,
+    elsewhere: Vec<Elsewhere>,
     handle: Handle,
     engine: Option<JoinHandle<Engine>>,
     clock: Clock,
@@ -97,8 +118,14 @@ impl Prepared {
             }
             None => (Plan::default(), None),
         };
-        let (mut hosts, mut ways) = (Vec::new(), Vec::new());
+        let (mut hosts, mut elsewhere, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for host in nodes {
+            if let Some((_, machine)) = setup.elsewhere.iter().find(|(name, _)| *name == host.name) {
+                let (there, port) = connect(&host, *machine, plan, setup.mtu)?;
+                elsewhere.push(there);
+                ways.push((host, Box::new(port) as Box<dyn Port>));
+                continue;
+            }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
             let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
             let config = tun::Config {
@@ -122,18 +149,23 @@ impl Prepared {
         }
         let outlet = match (setup.internet, &internet) {
             (Some((node, _)), Some(internet)) => {
-                let number = hosts.iter().position(|host| host.name == node);
+                let number = ways.iter().position(|(host, _)| host.name == node);
                 let port: Box<dyn Port> = Box::new(internet.port()?);
                 Some((number.expect("the way out is at a host"), port))
             }
             _ => None,
         };
-        Ok(Prepared { network, hosts, ways, plan, outlet, internet })
+        Ok(Prepared { network, hosts, elsewhere, ways, plan, outlet, internet })
     }
 
-    /// The hosts.
+    /// The hosts of this machine.
     pub fn hosts(&self) -> &[LiveHost] {
         &self.hosts
+    }
+
+    /// The hosts of other machines, which can join when time has begun.
+    pub fn elsewhere(&self) -> &[Elsewhere] {
+        &self.elsewhere
     }
 
     /// The hosts, and the network to open traces on.
@@ -160,6 +192,7 @@ impl Prepared {
         let scheduling = told.recv().unwrap_or(Scheduling::Ordinary);
         Ok(Live {
             hosts: self.hosts,
+            elsewhere: self.elsewhere,
             handle,
             engine: Some(engine),
             clock,
@@ -169,13 +202,27 @@ impl Prepared {
     }
 }
 
+/// The tunnel to a host on another machine.
+fn connect(host: &Host, machine: SocketAddr, plan: Plan, mtu: u32) -> Result<(Elsewhere, Tunnel), Error> {
+    let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
+    let config = tunnel::Config { machine, node: host.node, ipv4, ipv6, prober: plan.ipv4_outside(), mtu };
+    let here = Tunnel::here(machine)?;
+    let join = config.join(INTERFACE, here);
+    Ok((Elsewhere { name: host.name.clone(), machine, ipv4, ipv6, join }, Tunnel::new(&config, here)?))
+}
+
 impl Live {
-    /// The hosts.
+    /// The hosts of this machine.
     pub fn hosts(&self) -> &[LiveHost] {
         &self.hosts
     }
 
-    /// The host of a node.
+    /// The hosts of other machines.
+    pub fn elsewhere(&self) -> &[Elsewhere] {
+        &self.elsewhere
+    }
+
+    /// The host of a node, if it is on this machine.
     pub fn host(&self, name: &str) -> Option<&LiveHost> {
         self.hosts.iter().find(|host| host.name == name)
     }

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 
 /// Answers of which the least counts: one second of them.
 const WINDOW: usize = 10;
+/// Answers before there is an estimate. The first may have waited for the other machine's address or for its joining.
+const FIRST: usize = 3;
 /// Share of the difference by which an answer moves the estimate.
 const GAIN: f64 = 0.25;
 
@@ -36,6 +38,9 @@ impl Path {
             self.recent.pop_front();
         }
         self.recent.push_back(rtt);
+        if self.recent.len() < FIRST {
+            return;
+        }
         let least = self.recent.iter().min().map_or(0.0, |least| least.as_secs_f64());
         let before = self.estimate.unwrap_or(least);
         let estimate = before + GAIN * (least - before);

@@ -2,11 +2,13 @@
 
 use crate::read;
 use bentpipe_core::Recorder;
+use bentpipe_emu::port::tunnel;
 use bentpipe_emu::process::{exit_code, Guest};
-use bentpipe_emu::{internet, user, Clock, Live, Prepared, Setup};
+use bentpipe_emu::{fidelity, internet, user, Clock, Live, Prepared, Setup};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{PoisonError, RwLock};
@@ -53,6 +55,7 @@ impl Network {
             Some(names) => names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
             None => scenario.nodes(),
         };
+        let elsewhere = elsewhere(&options["elsewhere"], &names)?;
         let internet = options["internet"].as_str().zip(options["rules"].as_str());
         let live = py.detach(|| {
             let prepared = Prepared::new(Setup {
@@ -63,6 +66,7 @@ impl Network {
                 capture: None,
                 mtu: options["mtu"].as_u64().unwrap_or(1500) as u32,
                 internet,
+                elsewhere: &elsewhere,
             })?;
             prepared.start(Clock::start(), None)
         });
@@ -92,8 +96,22 @@ impl Network {
                     (host.name.clone(), about)
                 })
                 .collect();
+            let elsewhere: serde_json::Map<String, Value> = live
+                .elsewhere()
+                .iter()
+                .map(|host| {
+                    let about = json!({
+                        "ipv4": host.ipv4,
+                        "ipv6": host.ipv6,
+                        "machine": host.machine,
+                        "join": host.join,
+                    });
+                    (host.name.clone(), about)
+                })
+                .collect();
             json!({
                 "hosts": hosts,
+                "elsewhere": elsewhere,
                 "scheduling": format!("{:?}", live.scheduling()),
                 "interface": live.internet().map(|internet| internet.interface().to_owned()),
                 "switched_forwarding": live.internet().is_some_and(|internet| internet.switched_forwarding()),
@@ -158,6 +176,7 @@ impl Network {
                     "rows": rows,
                     "packets": packets,
                     "lost": bridge.lost(),
+                    "tunnels": fidelity::tunnels(bridge),
                     "late": {
                         "p50": late.percentile(50.0).as_secs_f64(),
                         "p99": late.percentile(99.0).as_secs_f64(),
@@ -177,6 +196,28 @@ impl Network {
             live.map(Live::finish).transpose().map(drop).map_err(trouble)
         })
     }
+}
+
+/// Reads which of the hosts `names` are on other machines: name and address of each, with a UDP port where not the next
+/// one from VXLAN's on is meant.
+fn elsewhere(option: &Value, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
+    let wrong = |message: String| Err(PyValueError::new_err(message));
+    let mut found: Vec<(String, SocketAddr)> = Vec::new();
+    for ((name, address), port) in option.as_object().into_iter().flatten().zip(tunnel::PORT..) {
+        let Some(machine) = address.as_str().and_then(|text| tunnel::machine(text, port)) else {
+            return wrong(format!(
+                "{name} is at {address}; allowed: an address, as 192.0.2.1 or 192.0.2.1:4790"
+            ));
+        };
+        if !names.contains(name) {
+            return wrong(format!("there is no host {name}; allowed: {}", names.join(", ")));
+        }
+        if let Some((other, _)) = found.iter().find(|(_, other)| other.port() == machine.port()) {
+            return wrong(format!("{other} and {name} have UDP port {}; each needs its own", machine.port()));
+        }
+        found.push((name.clone(), machine));
+    }
+    Ok(found)
 }
 
 fn program(argv: &[String]) -> PyResult<Command> {

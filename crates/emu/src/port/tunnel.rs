@@ -24,7 +24,6 @@ use crate::path::Path;
 use crate::sys::socket::{allow_fragments, drops};
 use bentpipe_core::address::Plan;
 use bentpipe_core::{NodeId, Span};
-use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{sendmsg, setsockopt, sockopt, MsgFlags, SockaddrStorage};
 use nix::sys::time::TimeSpec;
@@ -123,17 +122,13 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
 }
 
 impl Tunnel {
-    /// Opens the engine's end in this thread's namespace.
+    /// Opens the engine's end in this thread's namespace, at its address `here`.
     ///
     /// # Errors
-    /// The port is in use, or there is no way to the other machine.
-    pub fn new(config: &Config) -> Result<Tunnel, Error> {
+    /// The port is in use, or there is no such address.
+    pub fn new(config: &Config, here: IpAddr) -> Result<Tunnel, Error> {
         let port = config.machine.port();
-        let any: IpAddr = match config.machine {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let socket = UdpSocket::bind((any, port)).doing(format!("opening UDP port {port} for a tunnel"))?;
+        let socket = UdpSocket::bind((here, port)).doing(format!("opening UDP port {port} for a tunnel"))?;
         let set_up = || -> io::Result<(TimerFd, Epoll)> {
             socket.set_nonblocking(true)?;
             setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
@@ -238,6 +233,10 @@ impl Tunnel {
             let number = u16::from_be_bytes([packet[26], packet[27]]);
             if let Some(index) = self.pending.iter().position(|(pending, _)| *pending == number) {
                 let (_, sent) = self.pending.remove(index).expect("it was found there");
+                if self.path.rtt().count() == 0 {
+                    // Those before were sent when the other machine had not joined yet.
+                    self.pending.drain(..index);
+                }
                 self.path.answered(Span::from_nanos(monotonic().saturating_sub(sent)));
             }
         }
@@ -343,7 +342,10 @@ mod tests {
     fn packets_are_framed_probes_answered_and_strangers_ignored() {
         // The other machine is 127.0.0.2 on the port that the engine's end has on 127.0.0.1.
         let peer = UdpSocket::bind("127.0.0.2:0").unwrap();
-        let mut tunnel = Tunnel::new(&config(peer.local_addr().unwrap())).unwrap();
+        let mut tunnel = {
+            let machine = peer.local_addr().unwrap();
+            Tunnel::new(&config(machine), Tunnel::here(machine).unwrap()).unwrap()
+        };
         let engine = SocketAddr::from(([127, 0, 0, 1], peer.local_addr().unwrap().port()));
         let (mut got, mut buffer) = ([0; 2000], vec![0; 65_536]);
         let length = peer.recv(&mut got).unwrap();
