@@ -222,6 +222,16 @@ def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe
     assert max(map(len, shown.splitlines())) <= 80 and "st2" in shown and "sat.forward" in shown
 
 
+def test_a_host_may_be_on_another_machine(bentpipe: Bentpipe) -> None:
+    # That it then works is tested in crates/emu/tests/tunnel.rs.
+    said = json.loads(bentpipe("up", "geo", "--host-at", "server=127.0.0.2:4797", "--json"))
+    assert set(said["hosts"]) == {"user"}
+    assert "remote 127.0.0.1 dstport 4797" in said["elsewhere"]["server"]["join"][0]
+    assert "server" in bentpipe("exec", "user", "--", "cat", "/etc/hosts")
+    status = json.loads(bentpipe("watch", "--once", "--json"))
+    assert status["tunnels"]["server"]["rtt"]["count"] == 0
+
+
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
     bentpipe("up", "geo", *LINK)
     following = bentpipe.begin("watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)
@@ -251,6 +261,9 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "", "--", "true"], "no preset or scenario file"),
         (["up", "missing.toml"], "missing.toml"),
         (["up", "geo", "--name", "../x"], "cannot be the name"),
+        (["up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),
+        (["up", "geo", "--host-at", "user=127.0.0.2"], "is where your programs run"),
+        (["up", "geo", "--host-at", "server=there"], "allowed: an address"),
         (["exec", "user", "--", "true"], "no network is up"),
         (["watch", "geo"], 'no network "geo"'),
         (["down", "geo"], 'no network "geo"'),

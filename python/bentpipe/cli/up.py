@@ -19,6 +19,16 @@ def up(
         ),
     ] = None,
     internet: Internet = None,
+    hosts_at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-at",
+            metavar="NAME=ADDRESS",
+            help="This host is on another machine, which joins by VXLAN with the commands that are printed; what the "
+            "tunnel takes is taken from the delay of its link. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
@@ -28,17 +38,19 @@ def up(
     """
     from bentpipe.live import keeper
     from bentpipe.live.surroundings import in_host
-    from bentpipe.live.target import target
+    from bentpipe.live.target import elsewhere, target
 
     from .output import print_json, print_table
 
     wanted = target(scenario, overrides or [])
-    record = keeper.start(wanted, name=name, internet=in_host() if internet is None else internet)
+    outside = in_host() if internet is None else internet
+    record = keeper.start(wanted, name=name, internet=outside, elsewhere=elsewhere(wanted, hosts_at or []))
     if json:
         addresses = {
             host: {"ipv4": about["ipv4"], "ipv6": about["ipv6"]} for host, about in record.hosts.items()
         }
-        print_json({"run": record.id, "pid": record.pid, "hosts": addresses})
+        joining = {name: {"join": about["join"]} for name, about in record.elsewhere.items()}
+        print_json({"run": record.id, "pid": record.pid, "hosts": addresses, "elsewhere": joining})
         return
     typer.echo(f"{record.id} is up")
     shown = list(record.hosts.items())[:_SHOWN]
@@ -49,7 +61,13 @@ def up(
     )
     if len(record.hosts) > _SHOWN:
         typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts: bentpipe ps --json lists them")
-    other = next((host for host in record.hosts if host != record.near), record.near)
+    for host, about in record.elsewhere.items():
+        typer.echo(
+            f"{host} joins from {about['machine'].rpartition(':')[0]}, by these commands of root's there:"
+        )
+        typer.echo("\n".join(f"    {command}" for command in about["join"]))
+    others = [*record.hosts, *record.elsewhere]
+    other = next((host for host in others if host != record.near), record.near)
     typer.echo(f"next     bentpipe exec {record.id} {record.near} -- ping {other}", err=True)
     typer.echo(f"         bentpipe watch {record.id}; bentpipe down {record.id}", err=True)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .target import Target
 
 
-def start(target: Target, *, name: str | None, internet: bool) -> state.Record:
+def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[str, str]) -> state.Record:
     """Have a new process keep a network, and return when it lives."""
-    question = {"target": asdict(target), "name": name, "internet": internet}
+    question = {"target": asdict(target), "name": name, "internet": internet, "elsewhere": elsewhere}
     # -P: modules are not looked for in its folder, which is that of nobody in particular.
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "bentpipe.live.keeper"],
@@ -70,13 +70,19 @@ def main() -> None:
     target = Target(scenario=scenario, **question["target"])
     try:
         acquire(internet=question["internet"])
-        with Living(target, "up", name=question["name"], internet=question["internet"]) as living:
+        with Living(
+            target,
+            "up",
+            name=question["name"],
+            internet=question["internet"],
+            elsewhere=question["elsewhere"],
+        ) as living:
             _say({"record": asdict(living.record)})
             _detach(living.record)
             while signal.sigwait(ending) == signal.SIGHUP:
                 pass
-    except (InputError, OSError) as error:
-        _say({"error": str(error), "input": isinstance(error, InputError)})
+    except (InputError, OSError, ValueError) as error:
+        _say({"error": str(error), "input": not isinstance(error, OSError)})
         sys.exit(1)
 
 

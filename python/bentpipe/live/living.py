@@ -42,10 +42,20 @@ def acquire(*, internet: bool) -> None:
 
 
 class Living:
-    """A network, for as long as it is entered. ``command`` says for what it is there: run, shell or up."""
+    """A network, for as long as it is entered. ``command`` says for what it is there: run, shell or up; ``elsewhere``
+    which hosts are on other machines, with their addresses."""
 
-    def __init__(self, target: Target, command: str, *, name: str | None = None, internet: bool) -> None:
+    def __init__(
+        self,
+        target: Target,
+        command: str,
+        *,
+        name: str | None = None,
+        internet: bool,
+        elsewhere: dict[str, str] | None = None,
+    ) -> None:
         self.target = target
+        self.elsewhere = elsewhere or {}
         self.record = state.claim(target.label, command, name, internet=internet)
         self.record.near = target.near
 
@@ -58,14 +68,14 @@ class Living:
         return self
 
     def _make(self) -> None:
-        options: dict[str, object] = {"hosts": self.target.hosts}
+        options: dict[str, object] = {"hosts": self.target.hosts, "elsewhere": self.elsewhere}
         if self.record.rules is not None:
             options |= {"internet": self.target.far, "rules": self.record.rules}
         _allow_files(_FILES + _FILES_PER_HOST * len(self.target.hosts))
         scenario = self.target.scenario
         self.network = _native.Network(scenario.source, scenario.toml, [], json.dumps(options))
         about = json.loads(self.network.describe())
-        self.record.hosts = about["hosts"]
+        self.record.hosts, self.record.elsewhere = about["hosts"], about["elsewhere"]
         state.write(self.record)
         surroundings.write_hosts(self.record)
         self._server = Server(self.record, self.network)

@@ -38,6 +38,15 @@ class Host(TypedDict):
     inode: int
 
 
+class Elsewhere(TypedDict):
+    """A host on another machine: its addresses, that machine's with the port, and the commands by which it joins."""
+
+    ipv4: str
+    ipv6: str
+    machine: str
+    join: list[str]
+
+
 @dataclass
 class Record:
     """What is known of a network: who keeps it, where its hosts are, and what the machine has besides for it.
@@ -59,6 +68,7 @@ class Record:
     switched: bool = False
     near: str = ""
     hosts: dict[str, Host] = field(default_factory=dict)
+    elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
 
     @property
     def alive(self) -> bool:

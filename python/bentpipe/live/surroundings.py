@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .state import Host, Record
+    from .state import Elsewhere, Host, Record
 
 _HOSTS: Final = Path("/etc/hosts")
 _RESOLVER: Final = Path("/etc/resolv.conf")
@@ -48,12 +48,12 @@ def write_hosts(record: Record) -> None:
     """Write the file that programs see as /etc/hosts: this machine's, with the names of the hosts before."""
     machine = _HOSTS.read_text(encoding="utf-8", errors="replace") if _HOSTS.is_file() else ""
     file = record.file("hosts")
-    file.write_text(hosts_text(record.hosts, machine), encoding="utf-8")
+    file.write_text(hosts_text({**record.hosts, **record.elsewhere}, machine), encoding="utf-8")
     # The folder is private; in a host other users than this one must be able to read it, too.
     file.chmod(0o644)
 
 
-def hosts_text(hosts: Mapping[str, Host], machine: str) -> str:
+def hosts_text(hosts: Mapping[str, Host | Elsewhere], machine: str) -> str:
     """A hosts file with hosts of ours before what ``machine`` says. IPv6 addresses have names of their own, as
     programs would try them first and servers often listen to IPv4 only.
 

@@ -49,6 +49,23 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     return Target(preset or Path(argument).stem, scenario, hosts, near, far)
 
 
+def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
+    """Which hosts are on other machines, from ``NAME=ADDRESS`` each: addresses by name."""
+    found: dict[str, str] = {}
+    for place in places:
+        name, equals, address = place.partition("=")
+        if not equals or not address:
+            raise InputError(f'"{place}" says of no host where it is; allowed: NAME=ADDRESS')
+        if name not in target.hosts:
+            raise unknown("host", name, target.hosts, target.label)
+        if name == target.near:
+            raise InputError(
+                f"{name} is where your programs run, so it is on this machine; the others may be elsewhere"
+            )
+        found[name] = address
+    return found
+
+
 def _is_file_name(argument: str) -> bool:
     return "/" in argument or argument.endswith(".toml")
 
