@@ -34,6 +34,12 @@ impl Problems {
         self.found.push(Problem { path, message: message.into() });
     }
 
+    /// Adds what was found apart from here: its path begins at the part being checked.
+    pub fn adopt(&mut self, problem: Problem) {
+        let path = [self.path.clone(), problem.path].concat();
+        self.found.push(Problem { path, ..problem });
+    }
+
     /// How many were found so far.
     pub fn count(&self) -> usize {
         self.found.len()

@@ -1,6 +1,7 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
 use crate::{Body, Packet, Probe, Recorder, Report, Span, Time, Whole};
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -28,6 +29,13 @@ pub trait Stage: Send {
         Span::ZERO
     }
 
+    /// Goes on with another configuration from `now`. Only what the configuration marks as changeable differs: a model
+    /// that marks a key acts on it here, on what waits as on what is to come. It sends nothing; what is due now it sends
+    /// when it is woken, which may be now.
+    fn change(&mut self, _now: Time, _change: Change<'_>, _out: &mut Outbox) {
+        panic!("a stage changes what its configuration marks as changeable, and this one marks nothing");
+    }
+
     /// The packets that are inside at this moment.
     fn held(&self) -> Held {
         Held::default()
@@ -35,6 +43,26 @@ pub trait Stage: Send {
 
     /// Writes what is worth knowing at the end of a run.
     fn report(&self, _now: Time, _report: &mut Report) {}
+}
+
+/// Two configurations of one kind: the one that held so far and the one that holds from now on.
+#[derive(Clone, Copy)]
+pub struct Change<'a> {
+    before: &'a dyn Any,
+    after: &'a dyn Any,
+}
+
+impl<'a> Change<'a> {
+    /// From `before` to `after`.
+    pub fn new<Config: Any>(before: &'a Config, after: &'a Config) -> Change<'a> {
+        Change { before, after }
+    }
+
+    /// The two, for the stage that was made from such a configuration.
+    pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
+        let both = self.before.downcast_ref().zip(self.after.downcast_ref());
+        both.expect("a stage is told of the configuration that it was made from")
+    }
 }
 
 /// Packets inside a stage.

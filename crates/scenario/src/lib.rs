@@ -33,6 +33,7 @@
 //!
 //! Limits: a file of 4 MiB, 32 levels of nesting, whole numbers of 64 bits with sign (as TOML has it), no dates.
 
+mod change;
 mod deserialize;
 mod error;
 mod fault;
@@ -46,6 +47,7 @@ mod resolve;
 mod value;
 mod variant;
 
+pub use change::{assignment, changed, refused, Set};
 pub use error::{Problem, ScenarioError};
 pub use merge::Presets;
 pub use parse::parse_bytes;

@@ -23,6 +23,11 @@ impl Override {
     pub(crate) fn is_preset(&self) -> bool {
         self.path.first().is_some_and(|key| key == PRESET)
     }
+
+    /// Key path and value.
+    pub(crate) fn into_parts(self) -> (Vec<String>, Value) {
+        (self.path, self.value)
+    }
 }
 
 /// Parses all overrides.
@@ -42,7 +47,8 @@ pub(crate) fn parse(overrides: &[String]) -> Result<Vec<Override>, ScenarioError
     }
 }
 
-fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
+/// The override `text`, called `name` in messages.
+pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
     let problem = |message: &str| {
         let mut problem = Problem::of_file(name, message.to_owned());
         problem.path = format!("{text:?}");
@@ -90,6 +96,11 @@ fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
             None => return Err("the equals sign is missing; an override is KEY.PATH=VALUE"),
         }
     }
+}
+
+/// The keys of a key path.
+pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
+    split(&format!("{path}=")).ok().map(|(keys, _)| keys)
 }
 
 /// Applies an override to the tree.

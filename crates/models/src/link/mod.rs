@@ -4,16 +4,28 @@
 //! decides at arrival; so a hop costs one wake, at the delivery, where the textbook has three events (enqueued,
 //! transmitted, propagated). Packets in flight wait in one ring in order of delivery.
 //!
-//! Limits: the rate and the delay stay as they are once a packet is admitted.
+//! **Changes while it runs.** At a moment t the rate goes from r to r', or the delay from d to d':
+//!
+//! - The packet in transmission keeps the bits that it has sent. If it would have been sent at e, (e - t) r bits are left,
+//!   and it is sent at t + (e - t) r / r'. Each packet behind it begins when the one before has been sent, and takes its
+//!   bits over r'. So what waits at a change takes as long as it would with a link that always had r'.
+//! - A packet whose last bit has been sent is under way: neither change concerns it. The others arrive at
+//!   max(arrival of the packet before, sent + d'): a shorter delay lets nothing overtake.
+//! - Errors act on what arrives from t on, the queue's limits on what comes to the queue from t on: nothing that waits is
+//!   dropped by a change. The discipline and the error process start anew when their own keys change.
+//!
+//! Sending times are rounded down to the nanosecond.
 
+#[cfg(test)]
+mod tests;
 pub mod transmitter;
 
 use self::transmitter::Transmitter;
 use crate::channel::{self, Process, SPOILED};
 use crate::queue;
 use bentpipe_core::{
-    Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table, Time,
-    Whole,
+    Change, Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table,
+    Time, Whole,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,14 +36,18 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Rate at the network layer.
+    #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// Propagation delay, one way.
+    #[schemars(extend("changeable" = true))]
     pub delay: Span,
     /// The queue in front of the link.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// What the channel spoils.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
 }
 
@@ -90,6 +106,8 @@ pub struct Link {
     delay: Span,
     /// How much of the delay passes elsewhere, and since when: nothing is handed on earlier than that.
     elsewhere: (Span, Time),
+    /// Nothing arrives earlier: the last arrival of what was under way when the delay was last cut.
+    not_before: Time,
     transmitter: Transmitter,
     errors: Option<Box<dyn Process>>,
     /// Admitted packets in order of delivery.
@@ -104,6 +122,7 @@ impl Link {
             name: name.to_owned(),
             delay: config.delay,
             elsewhere: (Span::ZERO, Time::ZERO),
+            not_before: Time::ZERO,
             transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
             errors: config.error.build(),
             flying: VecDeque::new(),
@@ -116,7 +135,25 @@ impl Link {
     fn leaves(&self, delivery: Time) -> Time {
         let (by, since) = self.elsewhere;
         let early = by.as_nanos().min(self.delay.as_nanos());
-        Time::from_nanos(delivery.as_nanos() - early).max(since)
+        Time::from_nanos(delivery.as_nanos().saturating_sub(early)).max(since)
+    }
+
+    #[inline]
+    fn arrival(&self, sent: Time) -> Time {
+        self.not_before.max(sent + self.delay)
+    }
+
+    /// Another rate and delay for all that is not yet sent.
+    fn retime(&mut self, now: Time, rate: Rate, delay: Span) {
+        let ends = self.transmitter.set_rate(now, rate);
+        let sent = self.flying.len() - ends.len();
+        self.delay = delay;
+        // More of what is under way may pass elsewhere than before.
+        self.elsewhere.1 = self.elsewhere.1.max(now);
+        self.not_before = sent.checked_sub(1).map_or(self.not_before, |last| self.flying[last].delivery);
+        for (index, end) in (sent..).zip(ends) {
+            self.flying[index].delivery = self.arrival(end);
+        }
     }
 }
 
@@ -125,7 +162,7 @@ impl Stage for Link {
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
             Ok(sent) => {
-                let (packet, delivery) = (Whole::new(packet), sent + self.delay);
+                let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
                 self.flying.push_back(Flying { packet, delivery });
             }
         }
@@ -158,102 +195,25 @@ impl Stage for Link {
         by.min(self.delay)
     }
 
+    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
+        let (before, after) = change.of::<Config>();
+        if (before.rate, before.delay) != (after.rate, after.delay) {
+            self.retime(now, after.rate, after.delay);
+        }
+        if before.queue != after.queue {
+            self.transmitter.set_admission(after.queue.build());
+        }
+        if before.error != after.error {
+            self.errors = after.error.build();
+        }
+    }
+
     fn held(&self) -> Held {
         held(self.flying.iter())
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        let transmitted_later = now + self.delay;
-        let pending = self.flying.iter().rev().take_while(|flying| flying.delivery > transmitted_later);
-        let pending = held(pending);
+        let pending = held(self.flying.iter().rev().take(self.transmitter.unsent(now)));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::queue::drop_tail;
-    use bentpipe_core::{Body, Count, Ecn, FlowId, NodeId, Streams};
-
-    fn packet(number: u32, size: u32) -> Packet {
-        Packet {
-            birth: Time::ZERO,
-            number,
-            size,
-            flow: FlowId(0),
-            source: NodeId(0),
-            destination: NodeId(1),
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            body: Body::Datagram,
-        }
-    }
-
-    fn config() -> Config {
-        Config {
-            rate: Rate::from_bits_per_second(12_000_000),
-            delay: Span::from_millis(250),
-            queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
-            error: channel::Config::default(),
-        }
-    }
-
-    #[test]
-    fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
-        let config = config();
-        let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-        let mut out = Outbox::default();
-        for number in 0..5 {
-            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-        }
-        // One in transmission and two waiting; 1500 bytes take 1 ms.
-        assert_eq!(out.totals().dropped.values().map(|held| held.packets).sum::<u64>(), 2);
-        let mut deliveries = Vec::new();
-        while let Some(wake) = link.next_wake() {
-            link.wake(wake, &mut out);
-            while let Some(sent) = out.next_sent() {
-                deliveries.push((sent.packet.number, wake.as_nanos() / 1_000_000));
-            }
-        }
-        assert_eq!(deliveries, [(0, 251), (1, 252), (2, 253)]);
-    }
-    #[test]
-    fn what_waits_is_not_reported_as_transmitted() {
-        let mut link = Link::new("l", &config(), Streams::new(1, 0).stream("l"), None);
-        for number in 0..3 {
-            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-        }
-        let reported = |millis| {
-            let mut report = Report::default();
-            link.report(Time::ZERO + Span::from_millis(millis), &mut report);
-            ["packets", "bytes", "utilisation"].map(|column| report.value("link", "l", column).unwrap())
-        };
-        assert_eq!(reported(1), [1.0, 1500.0, 1.0]);
-        assert_eq!(reported(2), [2.0, 3000.0, 1.0]);
-        assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
-    }
-
-    #[test]
-    fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
-        let config = config();
-        let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-        let mut out = Outbox::default();
-        let millis = |millis| Time::ZERO + Span::from_millis(millis);
-        for number in 0..2 {
-            link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-        }
-        assert_eq!(link.hasten(millis(2), Span::from_millis(30)), Span::from_millis(30));
-        assert_eq!(link.next_wake(), Some(millis(221)));
-        link.wake(millis(221), &mut out);
-        assert_eq!(link.next_wake(), Some(millis(222)));
-        // Less, then more than there is: never before it was asked, and never before the packet has been sent.
-        link.hasten(millis(222), Span::from_millis(20));
-        assert_eq!(link.next_wake(), Some(millis(232)));
-        assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
-        assert_eq!(link.next_wake(), Some(millis(230)));
-        link.wake(millis(230), &mut out);
-        link.receive(millis(231), Port(0), packet(2, 1500), &mut out);
-        assert_eq!(link.next_wake(), Some(millis(232)));
     }
 }

@@ -89,6 +89,50 @@ impl Transmitter {
         now + sending
     }
 
+    /// Other limits for what comes from now on.
+    pub fn set_admission(&mut self, admission: Box<dyn Admission>) {
+        self.admission = admission;
+    }
+
+    /// Goes on at `rate` from `now`, as [`super`] derives it. Returns when each packet that is still to be sent will have
+    /// been, in order: the one in transmission, if there is one, and those that wait.
+    ///
+    /// What went [past the queue](Self::send_at_once) while a packet was in transmission counts as a part of it.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) -> Vec<Time> {
+        self.forget_started(now);
+        let before = std::mem::replace(&mut self.rate, rate);
+        self.last = (0, Span::ZERO);
+        if self.free_at <= now {
+            return Vec::new();
+        }
+        let stretched = |span: Span| {
+            let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
+            Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
+        };
+        // Where the schedule so far and the new one stand.
+        let mut old = self.waiting.front().map_or(self.free_at, |(start, _)| *start);
+        let mut new = now + stretched(old.since(now));
+        let mut ends = vec![new];
+        for (start, size) in &mut self.waiting {
+            let begins = new + stretched(start.since(old));
+            old = *start + before.span_of(u64::from(*size));
+            new = begins + rate.span_of(u64::from(*size));
+            self.wait = (self.wait + begins.since(now)).saturating_sub(start.since(now));
+            *start = begins;
+            ends.push(new);
+        }
+        new += stretched(self.free_at.since(old));
+        self.busy = (self.busy + new.since(now)).saturating_sub(self.free_at.since(now));
+        self.free_at = new;
+        ends
+    }
+
+    /// How many of the admitted packets are not yet sent.
+    pub fn unsent(&self, now: Time) -> usize {
+        let waiting = self.waiting.iter().rev().take_while(|(start, _)| *start > now).count();
+        waiting + usize::from(self.free_at > now)
+    }
+
     #[inline]
     fn count(&mut self, packet: &Packet) -> Span {
         if packet.size != self.last.0 {

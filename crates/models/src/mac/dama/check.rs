@@ -149,6 +149,24 @@ impl Config {
         }
     }
 
+    /// Adds what this configuration must not be in a network that was made from `start`: the control centre plans as many
+    /// superframes ahead as it did then, and a plan has to come before its superframe begins.
+    pub fn check_change(&self, start: &Config, problems: &mut Problems) {
+        let frame = self.frame().expect("it was checked");
+        let members = self.members();
+        let timings = || members.iter().map(|member| &member.timing);
+        let lead = Timing::lead(&frame, start.plan_transmission(&frame, members.len()), timings());
+        let transmission = self.plan_transmission(&frame, members.len());
+        if Timing::lead(&frame, transmission, timings()) > lead {
+            let message = format!(
+                "a burst time plan would take {transmission} and come after the superframe that it is for has begun; \
+                 allowed: rates at which it takes less than {}",
+                Timing::longest_plan(&frame, lead, timings()),
+            );
+            problems.within("forward", |problems| problems.add("rate", message));
+        }
+    }
+
     fn check_response(&self, problems: &mut Problems) {
         let (frame, dama) = (self.frame().expect("it was checked"), &self.return_link.dama);
         let Some(response) = dama.response else { return };

@@ -48,12 +48,15 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Forward {
     /// Rate at the network layer. Burst time plans take their share of it.
+    #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// The queue in front of it.
     #[serde(default = "large_queue")]
+    #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// What the channel spoils, plans included; each terminal has errors of its own.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
 }
 
@@ -74,9 +77,11 @@ pub struct Return {
     pub frames_per_superframe: Count<1, 255>,
     /// The queue in each terminal.
     #[serde(default = "large_queue")]
+    #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// What the channel spoils, requests included.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
     /// Demand-assigned multiple access.
     #[serde(default)]

@@ -10,12 +10,13 @@
 //! Ports: in port i data for terminal i, with the number of terminals as i the signalling; out port i to
 //! terminal i.
 
+use super::config::Config;
 use super::message::{self, LogonResponse, Tbtp};
 use crate::channel::{Process, SPOILED};
 use crate::link::transmitter::Transmitter;
 use crate::queue::Admission;
 use bentpipe_core::{
-    Body, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream, Time,
+    Body, Change, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream, Time,
 };
 use std::collections::VecDeque;
 
@@ -82,6 +83,27 @@ impl Forward {
         self.flying.insert(at, Flight { arrival, terminal, packet });
     }
 
+    /// Whether a packet is data and still to be sent. (A plan was counted once, however many terminals hear it.)
+    fn waits(&self, flight: &Flight, now: Time) -> bool {
+        let delay = self.terminals[usize::from(flight.terminal)].delay;
+        flight.arrival > now + delay && !matches!(flight.packet.body, Body::Control(_))
+    }
+
+    /// Another rate for the data that are still to be sent. Signalling that is being sent keeps its time.
+    fn retime(&mut self, now: Time, rate: Rate) {
+        let ends = self.transmitter.set_rate(now, rate);
+        let waits = |index: &usize| self.waits(&self.flying[*index], now);
+        let mut waiting: Vec<usize> = (0..self.flying.len()).filter(waits).collect();
+        let delay = |flight: &Flight| self.terminals[usize::from(flight.terminal)].delay;
+        waiting.sort_by_key(|index| self.flying[*index].arrival - delay(&self.flying[*index]));
+        // From the last: what the transmitter has in hand may be signalling.
+        for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
+            let flight = &mut self.flying[index];
+            flight.arrival = end + self.terminals[usize::from(flight.terminal)].delay;
+        }
+        self.flying.make_contiguous().sort_by_key(|flight| flight.arrival);
+    }
+
     fn send_data(&mut self, now: Time, terminal: u16, mut packet: Packet, out: &mut Outbox) {
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
@@ -131,6 +153,20 @@ impl Stage for Forward {
         }
     }
 
+    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
+        let (before, after) = change.of::<Config>();
+        let (before, after) = (&before.forward, &after.forward);
+        if before.rate != after.rate {
+            self.retime(now, after.rate);
+        }
+        if before.queue != after.queue {
+            self.transmitter.set_admission(after.queue.build());
+        }
+        if before.error != after.error {
+            self.terminals.iter_mut().for_each(|terminal| terminal.errors = after.error.build());
+        }
+    }
+
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         self.flying.front().map(|flight| flight.arrival)
@@ -142,13 +178,10 @@ impl Stage for Forward {
 
     fn report(&self, now: Time, report: &mut Report) {
         let mut pending = Held::default();
-        for Flight { arrival, terminal, packet } in &self.flying {
-            let delay = self.terminals[usize::from(*terminal)].delay;
-            // A plan was counted once, however many terminals hear it.
-            if *arrival > now + delay && !matches!(packet.body, Body::Control(_)) {
-                pending.add(packet);
-            }
-        }
+        self.flying
+            .iter()
+            .filter(|flight| self.waits(flight, now))
+            .for_each(|flight| pending.add(&flight.packet));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
     }
 }

@@ -10,10 +10,13 @@
 
 use super::allocator::{Allocator, Demand};
 use super::category::Account;
+use super::config::Config;
 use super::frame::{Frame, Run};
 use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
 use super::plan::Plan;
-use bentpipe_core::{Column, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Table, Time};
+use bentpipe_core::{
+    Change, Column, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Table, Time,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -237,6 +240,12 @@ impl Stage for Ncc {
             self.next_boundary = boundary + 1;
             self.make_plan(now, boundary + self.parts.lead, out);
         }
+    }
+
+    fn change(&mut self, _now: Time, change: Change<'_>, _out: &mut Outbox) {
+        let (_, after) = change.of::<Config>();
+        let scheme = &after.return_link.dama.scheme;
+        self.parts.terminals.iter_mut().for_each(|member| member.account.change(scheme));
     }
 
     #[inline]

@@ -14,6 +14,7 @@
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
 use super::category::Requester;
+use super::config::Config;
 use super::frame::{Assignment, Frame, Run};
 use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
 use super::slots::{Placed, Slots};
@@ -22,7 +23,8 @@ use crate::channel::{Process, SPOILED};
 use crate::queue::{Admission, Backlog, Verdict};
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
-    Column, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Stream, Table, Time,
+    Change, Column, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Stream, Table,
+    Time,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -399,6 +401,18 @@ impl Stage for Terminal {
                 out.send(TO_GATEWAY, packet);
             }
         }
+    }
+
+    fn change(&mut self, _now: Time, change: Change<'_>, _out: &mut Outbox) {
+        let (before, after) = change.of::<Config>();
+        let (before, after) = (&before.return_link, &after.return_link);
+        if before.queue != after.queue {
+            self.parts.queue = after.queue.build();
+        }
+        if before.error != after.error {
+            self.parts.errors = after.error.build();
+        }
+        self.parts.requester.change(&after.dama.scheme);
     }
 
     #[inline]

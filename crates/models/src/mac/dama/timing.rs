@@ -43,6 +43,14 @@ impl Timing {
         timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
     }
 
+    /// What sending a plan has to stay below, so that it reaches every terminal in time when it is made `lead`
+    /// superframes ahead.
+    pub fn longest_plan<'a>(frame: &Frame, lead: u64, timings: impl Iterator<Item = &'a Timing>) -> Span {
+        let left =
+            |timing: &Timing| (frame.superframe() * lead + timing.offset).saturating_sub(timing.one_way);
+        timings.map(left).min().unwrap_or(Span::ZERO)
+    }
+
     /// L: superframes from a request to its assignment, for the terminal that waits longest.
     pub fn response<'a>(
         frame: &Frame,

@@ -47,6 +47,9 @@ pub trait Requester: Send {
     /// queue while the requester was [at rest](Self::rests).
     fn request(&mut self, superframe: u64, queue: u64) -> Option<u32>;
 
+    /// Goes on with another configuration of the same kind.
+    fn change(&mut self, _config: &Config) {}
+
     /// Whether it would send nothing as long as the queue stays empty, so that the terminal may sleep.
     fn rests(&self) -> bool;
 }
@@ -59,6 +62,9 @@ pub trait Account: Send {
     /// What is to be assigned in `superframe`, in slots. Zero puts the account to rest until the next
     /// request.
     fn demand(&mut self, superframe: u64) -> u32;
+
+    /// Goes on with another configuration of the same kind.
+    fn change(&mut self, _config: &Config) {}
 
     /// What was assigned of the last demand.
     fn grant(&mut self, slots: u32);

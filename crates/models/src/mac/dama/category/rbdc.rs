@@ -9,6 +9,9 @@
 //! the next request takes effect, and no longer than the time-out, which is there for requests that get lost
 //! (EN 301 790: RBDC_timeout).
 //!
+//! While it runs, another gamma weighs from the next request on, another time-out holds from the next request that
+//! takes effect.
+//!
 //! ```toml
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
 //! ```
@@ -23,8 +26,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Weight of the present queue in the request; greater than zero.
+    #[schemars(extend("changeable" = true))]
     pub gamma: Fraction,
     /// Superframes for which an assignment holds without a new request.
+    #[schemars(extend("changeable" = true))]
     pub timeout: Count<1, 1_000_000>,
 }
 
@@ -86,6 +91,12 @@ impl Requester for Rate {
         (!released).then_some(slots)
     }
 
+    fn change(&mut self, config: &super::Config) {
+        if let super::Config::Rbdc(config) = config {
+            self.gamma = config.gamma.value();
+        }
+    }
+
     fn rests(&self) -> bool {
         self.sent == 0
     }
@@ -114,6 +125,12 @@ impl Account for Valid {
             self.slots = 0;
         }
         self.slots
+    }
+
+    fn change(&mut self, config: &super::Config) {
+        if let super::Config::Rbdc(config) = config {
+            self.timeout = config.timeout.value();
+        }
     }
 
     fn grant(&mut self, _slots: u32) {}

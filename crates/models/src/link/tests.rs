@@ -1,0 +1,345 @@
+//! The link held to its specification, to the nanosecond, and to a reckoning bit by bit.
+
+use super::*;
+use crate::queue::drop_tail;
+use bentpipe_core::{Body, Count, Ecn, FlowId, Fraction, NodeId, Streams};
+use proptest::prelude::*;
+
+fn packet(number: u32, size: u32) -> Packet {
+    Packet {
+        birth: Time::ZERO,
+        number,
+        size,
+        flow: FlowId(0),
+        source: NodeId(0),
+        destination: NodeId(1),
+        dscp: 0,
+        ecn: Ecn::NotEct,
+        body: Body::Datagram,
+    }
+}
+
+fn config() -> Config {
+    Config {
+        rate: Rate::from_bits_per_second(12_000_000),
+        delay: Span::from_millis(250),
+        queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
+        error: channel::Config::default(),
+    }
+}
+
+#[test]
+fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
+    let config = config();
+    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+    let mut out = Outbox::default();
+    for number in 0..5 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+    }
+    // One in transmission and two waiting; 1500 bytes take 1 ms.
+    assert_eq!(out.totals().dropped.values().map(|held| held.packets).sum::<u64>(), 2);
+    let mut deliveries = Vec::new();
+    while let Some(wake) = link.next_wake() {
+        link.wake(wake, &mut out);
+        while let Some(sent) = out.next_sent() {
+            deliveries.push((sent.packet.number, wake.as_nanos() / 1_000_000));
+        }
+    }
+    assert_eq!(deliveries, [(0, 251), (1, 252), (2, 253)]);
+}
+#[test]
+fn what_waits_is_not_reported_as_transmitted() {
+    let mut link = Link::new("l", &config(), Streams::new(1, 0).stream("l"), None);
+    for number in 0..3 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    let reported = |millis| {
+        let mut report = Report::default();
+        link.report(Time::ZERO + Span::from_millis(millis), &mut report);
+        ["packets", "bytes", "utilisation"].map(|column| report.value("link", "l", column).unwrap())
+    };
+    assert_eq!(reported(1), [1.0, 1500.0, 1.0]);
+    assert_eq!(reported(2), [2.0, 3000.0, 1.0]);
+    assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
+}
+
+/// Moves the link to `after` at `now`.
+fn change(link: &mut Link, now: Time, before: &mut Config, after: Config) {
+    link.change(now, Change::new(before, &after), &mut Outbox::default());
+    *before = after;
+}
+
+/// Number and moment of each delivery until nothing is left, in nanoseconds.
+fn deliveries(link: &mut Link) -> Vec<(u32, u64)> {
+    let (mut out, mut found) = (Outbox::default(), Vec::new());
+    while let Some(wake) = link.next_wake() {
+        link.wake(wake, &mut out);
+        while let Some(sent) = out.next_sent() {
+            found.push((sent.packet.number, wake.as_nanos()));
+        }
+    }
+    found
+}
+
+fn long_queue(rate: u64, delay: Span) -> (Config, Link) {
+    let rate = Rate::from_bits_per_second(rate);
+    let config = Config { rate, delay, queue: queue::Config::default(), ..config() };
+    let link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+    (config, link)
+}
+
+fn at(micros: u64) -> Time {
+    Time::ZERO + Span::from_micros(micros)
+}
+
+#[test]
+fn a_rate_cut_in_the_middle_of_a_packet() {
+    // At 12 Mbit/s a packet of 1500 bytes takes 1 ms, at 7 Mbit/s 12000 / 7 us = 1 714 285 ns.
+    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
+    for number in 0..4 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    let after = Config { rate: Rate::from_bits_per_second(7_000_000), ..before.clone() };
+    change(&mut link, at(1_400), &mut before, after);
+    link.receive(at(1_500), Port(0), packet(4, 750), &mut Outbox::default());
+    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
+    // 750 bytes (857 142 ns).
+    let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
+    assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
+    // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
+    let (mut before, mut link) = long_queue(7_000_000, Span::ZERO);
+    for number in 0..2 {
+        link.receive(at(0), Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    let after = Config { rate: Rate::from_bits_per_second(1_000_000), ..before.clone() };
+    change(&mut link, Time::from_nanos(571_429), &mut before, after);
+    let first = 571_429 + 7 * 1_142_856;
+    assert_eq!(deliveries(&mut link), [(0, first), (1, first + 12_000_000)]);
+}
+
+#[test]
+fn the_report_counts_the_time_at_each_rate() {
+    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
+    for number in 0..3 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    let after = Config { rate: Rate::from_bits_per_second(1_200_000), ..before.clone() };
+    // Sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms; they waited 0, 1 and 6.5 ms.
+    change(&mut link, at(1_500), &mut before, after);
+    let reported = |micros| {
+        let mut report = Report::default();
+        link.report(at(micros), &mut report);
+        ["packets", "utilisation", "wait_mean"].map(|column| report.value("link", "l", column).unwrap())
+    };
+    let wait = 0.0075 / 3.0;
+    assert_eq!(reported(1_500), [1.0, 1.0, wait]);
+    assert_eq!(reported(6_500), [2.0, 1.0, wait]);
+    assert_eq!(reported(16_499), [2.0, 1.0, wait]);
+    assert_eq!(reported(16_500), [3.0, 1.0, wait]);
+    assert_eq!(reported(33_000), [3.0, 0.5, wait]);
+}
+
+#[test]
+fn a_shorter_delay_lets_nothing_overtake() {
+    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
+    for number in 0..3 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    // Packet 0 is under way and arrives at 251 ms, packet 1 is half sent.
+    let after = Config { delay: Span::from_millis(10), ..before.clone() };
+    change(&mut link, at(1_500), &mut before, after);
+    link.receive(at(100_000), Port(0), packet(3, 1500), &mut Outbox::default());
+    link.receive(at(239_900), Port(0), packet(4, 1500), &mut Outbox::default());
+    link.receive(at(240_000), Port(0), packet(5, 1500), &mut Outbox::default());
+    let arrivals = [251_000_000, 251_000_000, 251_000_000, 251_000_000, 251_000_000, 251_900_000];
+    assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4, 5].map(|n| (n, arrivals[n as usize])));
+}
+
+#[test]
+fn a_longer_delay_holds_for_what_is_not_yet_sent() {
+    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(10));
+    for number in 0..2 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    let after = Config { delay: Span::from_millis(20), ..before.clone() };
+    change(&mut link, at(1_000), &mut before, after);
+    assert_eq!(deliveries(&mut link), [(0, 11_000_000), (1, 22_000_000)]);
+}
+
+#[test]
+fn limits_and_errors_hold_for_what_comes() {
+    let mut before = config();
+    let mut link = Link::new("l", &before, Streams::new(1, 0).stream("l"), None);
+    let mut out = Outbox::default();
+    let mut offer =
+        |link: &mut Link, number| link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+    (0..3).for_each(|number| offer(&mut link, number));
+    let one = queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(1)), bytes: None });
+    let after = Config { queue: one, ..before.clone() };
+    change(&mut link, Time::ZERO, &mut before, after);
+    offer(&mut link, 3);
+    assert_eq!(link.held().packets, 3, "what waits stays, what comes is refused");
+    let after = Config { queue: queue::Config::default(), ..before.clone() };
+    change(&mut link, Time::ZERO, &mut before, after);
+    offer(&mut link, 4);
+    link.wake(link.next_wake().unwrap(), &mut out);
+    let all = channel::packet::Config { probability: Fraction::new(1.0).unwrap() };
+    let after = Config { error: channel::Config::Packet(all), ..before.clone() };
+    change(&mut link, at(251_500), &mut before, after);
+    assert_eq!(deliveries(&mut link), [], "what is under way arrives over the new channel");
+    assert_eq!((link.error_drops, link.held().packets), (3, 0));
+}
+
+#[test]
+fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
+    let config = config();
+    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+    let mut out = Outbox::default();
+    let millis = |millis| Time::ZERO + Span::from_millis(millis);
+    for number in 0..2 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+    }
+    assert_eq!(link.hasten(millis(2), Span::from_millis(30)), Span::from_millis(30));
+    assert_eq!(link.next_wake(), Some(millis(221)));
+    link.wake(millis(221), &mut out);
+    assert_eq!(link.next_wake(), Some(millis(222)));
+    // Less, then more than there is: never before it was asked, and never before the packet has been sent.
+    link.hasten(millis(222), Span::from_millis(20));
+    assert_eq!(link.next_wake(), Some(millis(232)));
+    assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
+    assert_eq!(link.next_wake(), Some(millis(230)));
+    link.wake(millis(230), &mut out);
+    link.receive(millis(231), Port(0), packet(2, 1500), &mut out);
+    assert_eq!(link.next_wake(), Some(millis(232)));
+}
+
+#[test]
+fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() {
+    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(10));
+    for number in 0..2 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
+    }
+    // All of the delay passes elsewhere: packet 0 would be handed on when it has been sent.
+    link.hasten(Time::ZERO, Span::from_millis(300));
+    assert_eq!(link.next_wake(), Some(at(1_000)));
+    link.hasten(at(500), Span::from_millis(5));
+    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as before.
+    let after = Config { delay: Span::from_millis(250), ..before.clone() };
+    change(&mut link, at(1_500), &mut before, after);
+    assert_eq!(link.next_wake(), Some(at(6_000)));
+    link.hasten(at(1_600), Span::from_millis(300));
+    assert_eq!(link.next_wake(), Some(at(1_600)), "not before it was asked");
+    let after = Config { delay: Span::from_millis(400), ..before.clone() };
+    change(&mut link, at(1_700), &mut before, after);
+    assert_eq!(link.next_wake(), Some(at(1_700)), "nor before the change");
+    link.wake(at(1_700), &mut Outbox::default());
+    // Packet 1 is sent at 2 ms and under way for 400 ms, 300 of them elsewhere.
+    assert_eq!(link.next_wake(), Some(at(102_000)));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Packet(u32),
+    Rate(u64),
+    Delay(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+    let step = prop_oneof![
+        4 => (40u32..1501).prop_map(Step::Packet),
+        1 => (20_000u64..20_000_000).prop_map(Step::Rate),
+        1 => (0u64..300_000).prop_map(Step::Delay),
+    ];
+    prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
+}
+
+/// Between which moments each packet is delivered, from bits that flow at a rate that changes: for each packet the
+/// time is followed over the rates until all bits are through. In seconds and without rounding; `tolerance` is by how
+/// much rounding may move a moment, and may make another delay hold.
+fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
+    let mut rates = vec![(0.0, rate as f64)];
+    let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
+    let mut now = 0.0;
+    for (pause, step) in steps {
+        now += *pause as f64 / 1e6;
+        match step {
+            Step::Packet(size) => arrivals.push((now, f64::from(*size) * 8.0)),
+            Step::Rate(rate) => rates.push((now, *rate as f64)),
+            Step::Delay(delay) => delays.push((now, *delay as f64 / 1e6)),
+        }
+    }
+    fn until(list: &[(f64, f64)], index: usize) -> f64 {
+        list.get(index + 1).map_or(f64::INFINITY, |next| next.0)
+    }
+    let (mut free, mut earliest, mut latest) = (0.0f64, 0.0f64, 0.0f64);
+    let mut expected = Vec::new();
+    for (arrival, mut bits) in arrivals {
+        let mut sent = free.max(arrival);
+        for (index, (_, rate)) in rates.iter().enumerate() {
+            let through = ((until(&rates, index) - sent).max(0.0) * rate).min(bits);
+            sent += through / rate;
+            bits -= through;
+        }
+        free = sent;
+        let holds = |index: &usize| {
+            delays[*index].0 <= sent + tolerance && until(&delays, *index) >= sent - tolerance
+        };
+        let holding: Vec<f64> = (0..delays.len()).filter(holds).map(|index| delays[index].1).collect();
+        earliest = earliest.max(sent + holding.iter().copied().fold(f64::INFINITY, f64::min));
+        latest = latest.max(sent + holding.iter().copied().fold(0.0, f64::max));
+        expected.push((earliest - tolerance, latest + tolerance));
+    }
+    expected
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_or_overtakes_and_every_bit_takes_its_time(
+        steps in steps(), rate in 20_000u64..20_000_000, delay in 0u64..300_000,
+    ) {
+        let (mut config, mut link) = long_queue(rate, Span::from_micros(delay));
+        let (mut out, mut found, mut now, mut number) = (Outbox::default(), Vec::new(), Time::ZERO, 0);
+        let run = |link: &mut Link, until: Time, out: &mut Outbox, found: &mut Vec<(u32, Time)>| {
+            while let Some(wake) = link.next_wake().filter(|wake| *wake < until) {
+                link.wake(wake, out);
+                while let Some(sent) = out.next_sent() {
+                    found.push((sent.packet.number, wake));
+                }
+            }
+        };
+        for (pause, step) in &steps {
+            now += Span::from_micros(*pause);
+            run(&mut link, now, &mut out, &mut found);
+            match step {
+                Step::Packet(size) => {
+                    link.receive(now, Port(0), packet(number, *size), &mut out);
+                    number += 1;
+                }
+                Step::Rate(rate) => {
+                    let after = Config { rate: Rate::from_bits_per_second(*rate), ..config.clone() };
+                    change(&mut link, now, &mut config, after);
+                }
+                Step::Delay(delay) => {
+                    let after = Config { delay: Span::from_micros(*delay), ..config.clone() };
+                    change(&mut link, now, &mut config, after);
+                }
+            }
+            prop_assert_eq!(found.len() as u64 + link.held().packets, u64::from(number));
+            prop_assert!(link.next_wake().is_none_or(|wake| wake >= now));
+        }
+        let mut report = Report::default();
+        link.report(now + Span::from_nanos(1), &mut report);
+        let utilisation = report.value("link", "l", "utilisation").unwrap();
+        prop_assert!((0.0..=1.0).contains(&utilisation), "{}", utilisation);
+        run(&mut link, Time::MAX, &mut out, &mut found);
+        prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
+        // A nanosecond is lost for each packet and each change, and stretched by what rates differ: up to 1000.
+        let tolerance = 1e-6 * (steps.len() + 2) as f64;
+        let expected = by_the_bit(&steps, rate, delay, tolerance);
+        prop_assert_eq!(found.len(), expected.len());
+        for ((number, arrived), (earliest, latest)) in found.iter().zip(expected) {
+            let arrived = arrived.as_secs_f64();
+            prop_assert!(earliest <= arrived && arrived <= latest, "{}: {} {} {}", number, earliest, arrived, latest);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What changes in a value that was loaded before: the rules of overrides, and the same refusals.
+
+use crate::deserialize::{deserialize, Typed};
+use crate::error::{self, ScenarioError};
+use crate::merge::merge;
+use crate::overrides;
+use crate::parse;
+use crate::print::to_toml;
+use crate::resolve::Check;
+use crate::value::{path_text, Node, Text, Value};
+use bentpipe_core::{Problem, Problems};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde_json::Map;
+use std::sync::Arc;
+
+/// Keys and their new values, tables within tables.
+pub type Set = Map<String, serde_json::Value>;
+
+/// The tables that set `key`, a key path such as `link.sat.rate`, to `value`, both as an override has them.
+///
+/// # Errors
+/// There is no such path or value; `source` is what messages call the place that both come from.
+pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioError> {
+    let (path, value) = overrides::single(source, &format!("{key}={value}"))?.into_parts();
+    let mut value = json(&value);
+    for key in path.into_iter().rev() {
+        value = serde_json::Value::Object(Set::from_iter([(key, value)]));
+    }
+    match value {
+        serde_json::Value::Object(set) => Ok(set),
+        _ => unreachable!("a path has at least one key"),
+    }
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match &value.node {
+        Node::String(text) => text.as_str().into(),
+        Node::Integer(number) => (*number).into(),
+        Node::Float(number) => (*number).into(),
+        Node::Boolean(truth) => (*truth).into(),
+        Node::Array(elements) => elements.iter().map(json).collect(),
+        Node::Table(table) => {
+            table.iter().map(|(key, entry)| (key.clone(), json(&entry.value))).collect::<Set>().into()
+        }
+    }
+}
+
+/// `value` with the keys of `set` changed.
+///
+/// # Errors
+/// All that is wrong with that, by key path from `value`.
+pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
+    // What a kind that is replaced had falls away without a word; what is set does not.
+    let merged = tree(value, true).and_then(|before| Ok(merge(before, tree(set, false)?)));
+    let (typed, problems) = match merged {
+        Ok(merged) => deserialize::<T>(&merged),
+        Err(error) => (None, error.problems),
+    };
+    if let (Some(Typed { value, .. }), true) = (typed, problems.is_empty()) {
+        let mut problems = Problems::default();
+        value.check(&mut problems);
+        let problems = problems.into_vec();
+        return if problems.is_empty() { Ok(value) } else { Err(problems) };
+    }
+    Err(problems.into_iter().map(plain).collect())
+}
+
+fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError> {
+    let content = to_toml(value).expect("what came from TOML can be written as TOML");
+    parse::document(&Arc::new(Text { name: String::new(), content, has_lines }))
+}
+
+/// The problem without the place, which is not where a person wrote it.
+fn plain(problem: error::Problem) -> Problem {
+    let meant = problem.nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
+    let allowed = match problem.allowed.is_empty() {
+        true => String::new(),
+        false => format!("; allowed: {}", problem.allowed.join(", ")),
+    };
+    Problem {
+        path: overrides::keys(&problem.path).unwrap_or(vec![problem.path]),
+        message: format!("{}{meant}{allowed}", problem.message),
+    }
+}
+
+/// What is wrong with `set`, which came from `source`, for people and as JSON.
+pub fn refused(source: &str, set: &Set, problems: Vec<Problem>) -> ScenarioError {
+    let located = problems.into_iter().map(|problem| {
+        let mut value = None;
+        let mut table = Some(set);
+        for key in &problem.path {
+            value = table.and_then(|table| table.get(key));
+            table = value.and_then(serde_json::Value::as_object);
+        }
+        let written = value.filter(|value| !value.is_object()).map(serde_json::Value::to_string);
+        let mut located = error::Problem::of_file(source, problem.message).with_value(written);
+        located.path = path_text(&problem.path);
+        located
+    });
+    located.collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Rate;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Link {
+        rate: Rate,
+        limits: Limits,
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Limits {
+        low: u8,
+        high: u8,
+    }
+
+    impl Check for Link {
+        fn check(&self, problems: &mut Problems) {
+            if self.limits.low > self.limits.high {
+                problems.within("limits", |problems| problems.add("low", "above high; allowed: less"));
+            }
+        }
+    }
+
+    fn result(key: &str, value: &str) -> Result<Link, String> {
+        let rate = Rate::from_bits_per_second(1000);
+        let link = Link { rate, limits: Limits { low: 1, high: 2 } };
+        let set = assignment("set", key, value).map_err(|error| error.to_string())?;
+        changed(&link, &set).map_err(|problems| refused("set", &set, problems).to_string())
+    }
+
+    #[test]
+    fn one_key_changes_and_the_others_stay() {
+        let link = result("limits.low", "2").unwrap();
+        assert_eq!(link.limits, Limits { low: 2, high: 2 });
+        assert_eq!(result("rate", "64 kbit/s").unwrap().rate.bits_per_second(), 64_000);
+        assert_eq!(result("rate", "\"64 kbit/s\"").unwrap().limits, Limits { low: 1, high: 2 });
+    }
+
+    #[test]
+    fn refusals_are_those_of_the_loader() {
+        for (key, value, message) in [
+            ("rat", "5", "set: rat = 5: unknown key (is \"rate\" meant?); allowed: rate, limits"),
+            ("limits.low", "3", "set: limits.low = 3: above high; allowed: less"),
+            (
+                "rate",
+                "5 m",
+                "set: rate = \"5 m\": has the unit \"m\", which is not one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s; \
+                 allowed: a rate, 1 bit/s to 100 Tbit/s, for example \"2048 kbit/s\"",
+            ),
+            ("rate", "", "set: \"rate=\": there is no value after the equals sign; write \"\" for empty text"),
+        ] {
+            assert_eq!(result(key, value).unwrap_err(), message);
+        }
+    }
+}
