@@ -1,6 +1,7 @@
 //! From a scenario to the network that runs it.
 
 use crate::builder::Builder;
+use crate::change::Changes;
 use crate::network::{Network, StageId};
 use crate::scenario::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
@@ -79,7 +80,9 @@ fn build(
             host.ways = builder.own_ways(host.node);
         }
     }
-    (builder.finish(), hosts)
+    let mut network = builder.finish();
+    network.expect_changes(Changes::of(scenario));
+    (network, hosts)
 }
 
 fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
@@ -91,7 +94,7 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
 
 fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {
     let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
-    let back = format!("{}.return", pair.name);
+    let back = LinkPair::back_name(&pair.name);
     for (name, from, to, config) in [(&pair.name, a, b, pair.forward()), (&back, b, a, pair.back())] {
         let (stream, probe) = (builder.stream(name), builder.probe(&link::TRACE, name));
         let stage = builder.stage(name, Link::new(name, &config, stream, probe));

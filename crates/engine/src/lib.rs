@@ -1,6 +1,7 @@
 //! bentpipe's engine: the graph of stages and the one event loop.
 
 mod builder;
+mod change;
 mod instantiate;
 mod network;
 pub mod presets;
@@ -11,6 +12,7 @@ pub mod tables;
 mod wakes;
 
 pub use builder::{Builder, Wanted};
+pub use change::changeable;
 pub use instantiate::{instantiate, instantiate_emulated, Host};
 pub use network::{Graph, Network, StageId};
 pub use wakes::Wakes;

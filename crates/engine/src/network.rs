@@ -1,9 +1,11 @@
 //! The graph of stages and the one event loop over it. Drivers decide what time it is: the virtual clock jumps to
 //! the next wake, the real clock waits for it.
 
+use crate::change::{Changes, Orders};
 use crate::wakes::Wakes;
 use bentpipe_core::{Held, Outbox, Packet, Port, Report, Span, Stage, Time};
 use bentpipe_models::net::router::Router;
+use bentpipe_scenario::ScenarioError;
 
 /// Number of a stage in its network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,6 +44,7 @@ pub struct Network {
     /// Where the wires of each stage begin in `wires`; one more entry than stages.
     offsets: Vec<u32>,
     wakes: Wakes,
+    changes: Changes,
     out: Outbox,
     events: u64,
     receives: u64,
@@ -121,7 +124,8 @@ impl Graph {
         for (index, place) in places.iter().enumerate() {
             wakes.set(index as u32, place.stage().and_then(Stage::next_wake));
         }
-        Network { places, names: self.names, wires, offsets, wakes, out, events: 0, receives: 0 }
+        let (names, changes) = (self.names, Changes::default());
+        Network { places, names, wires, offsets, wakes, changes, out, events: 0, receives: 0 }
     }
 }
 
@@ -129,14 +133,62 @@ impl Network {
     /// When something is next due.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
-        self.wakes.first().map(|(time, _)| time)
+        let wake = self.wakes.first().map(|(time, _)| time);
+        match self.changes.next() {
+            Some(change) => Some(wake.map_or(change, |wake| wake.min(change))),
+            None => wake,
+        }
     }
 
-    /// Does all that is due at `now` or earlier, in order of time and then of stage numbers.
+    /// Does all that is due at `now` or earlier, in order of time; of what is due at one time first what the scenario
+    /// changes, then the stages in the order of their numbers.
     #[inline]
     pub fn step(&mut self, now: Time) {
+        loop {
+            let change = self.changes.next().filter(|at| *at <= now);
+            self.wake_before(change.unwrap_or(now + Span::from_nanos(1)));
+            let Some(at) = change else { return };
+            let orders = self.changes.take_up();
+            self.tell(at, orders);
+        }
+    }
+
+    /// Sets a key of the scenario to another value from `now` on, both as an override has them, such as `link.sat.rate`
+    /// and `1 Mbit/s`; first does what is due by then. See [`changeable`](crate::changeable).
+    ///
+    /// # Errors
+    /// What is wrong with key or value, or what the scenario changes later would be refused then. Nothing has changed.
+    pub fn change(&mut self, now: Time, key: &str, value: &str) -> Result<(), ScenarioError> {
+        self.step(now);
+        let orders = self.changes.set(key, value)?;
+        self.tell(now, orders);
+        Ok(())
+    }
+
+    pub(crate) fn expect_changes(&mut self, changes: Changes) {
+        self.changes = changes;
+    }
+
+    /// Has the stages go on with what they are told, in the order of their numbers.
+    #[cold]
+    fn tell(&mut self, now: Time, mut orders: Orders) {
+        for (number, place) in self.places.iter_mut().enumerate() {
+            // A router has the name of its node, which may be that of a link.
+            let Place::Stage(stage) = place else { continue };
+            let Some(told) = orders.remove(&self.names[number]) else { continue };
+            self.out.begin(number as u32);
+            stage.change(now, told.change(), &mut self.out);
+            self.wakes.set(number as u32, stage.next_wake());
+        }
+        assert!(orders.is_empty(), "every configuration has its stages");
+        assert!(self.out.next_exit().is_none(), "a stage sends when it is woken");
+    }
+
+    /// Wakes all that is due before `end`.
+    #[inline]
+    fn wake_before(&mut self, end: Time) {
         while let Some((time, stage)) = self.wakes.first() {
-            if time > now {
+            if time >= end {
                 break;
             }
             self.events += 1;

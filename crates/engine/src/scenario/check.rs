@@ -30,9 +30,7 @@ impl bentpipe_scenario::Check for Scenario {
         });
         problems.within("network", |problems| {
             for (name, network) in &self.network {
-                problems.within(name, |problems| match network {
-                    NetworkKind::DvbRcs(config) => config.check(problems),
-                });
+                problems.within(name, |problems| network.check(problems));
             }
         });
         unique("link", self.link.iter().map(|link| &link.name), problems);
@@ -50,6 +48,17 @@ impl bentpipe_scenario::Check for Scenario {
         problems.within("flow", |problems| self.check_flows(&islands, problems));
         if self.link.is_empty() && self.network.is_empty() {
             problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
+        }
+        if problems.count() == 0 && !self.change.is_empty() {
+            problems.within("change", |problems| self.check_changes(problems));
+        }
+    }
+}
+
+impl bentpipe_scenario::Check for NetworkKind {
+    fn check(&self, problems: &mut Problems) {
+        match self {
+            NetworkKind::DvbRcs(config) => config.check(problems),
         }
     }
 }
@@ -92,7 +101,7 @@ impl Scenario {
             problems.within(list, |problems| problems.add(owner, message));
         };
         for LinkPair { name, .. } in &self.link {
-            for part_name in [name.clone(), format!("{name}.return")] {
+            for part_name in [name.clone(), LinkPair::back_name(name)] {
                 part(("link", name), format!("link \"{name}\""), part_name, problems);
             }
         }

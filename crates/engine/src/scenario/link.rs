@@ -27,14 +27,18 @@ pub struct LinkPair {
     /// The other end.
     pub to: String,
     /// Rate at the network layer.
+    #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// Propagation delay, one way.
+    #[schemars(extend("changeable" = true))]
     pub delay: Span,
     /// The queue in front of the link.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// What the channel spoils.
     #[serde(default)]
+    #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
     /// The direction from `to` to `from`; like the other one when not given.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
@@ -57,7 +61,14 @@ impl LinkPair {
         self.back.clone().unwrap_or_else(|| self.forward())
     }
 
-    pub(super) fn check(&self, problems: &mut Problems) {
+    /// What the direction from `to` to `from` of link `name` is called.
+    pub fn back_name(name: &str) -> String {
+        format!("{name}.return")
+    }
+}
+
+impl bentpipe_scenario::Check for LinkPair {
+    fn check(&self, problems: &mut Problems) {
         if self.from == self.to {
             problems.add("to", format!("\"{}\" is the link's other end too; allowed: another node", self.to));
         }

@@ -1,10 +1,12 @@
 //! What a scenario file says: the root of the configuration whose parts stand beside the models.
 
+mod change;
 mod check;
 mod fidelity;
 mod link;
 mod record;
 
+pub use change::Change;
 pub use fidelity::Fidelity;
 pub use link::LinkPair;
 pub use record::Record;
@@ -44,6 +46,9 @@ pub struct Scenario {
     /// What flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
+    /// What changes while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<Change>,
 }
 
 impl Scenario {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// A scenario with nothing wrong; each case replaces some of it.
-const GOOD: &str = r#"name = "good"
+pub const GOOD: &str = r#"name = "good"
 duration = "10 s"
 
 [record]
@@ -123,7 +123,7 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-fn loaded(text: &str) -> Result<Loaded<Scenario>, String> {
+pub fn loaded(text: &str) -> Result<Loaded<Scenario>, String> {
     load(Source::Text { name: "case.toml", text }, &presets::all(), &[]).map_err(|error| error.to_string())
 }
 

@@ -2,7 +2,7 @@
 //! no link carries and no control centre grants more than there is; and time goes forward.
 
 use crate::run::{scenario, Run, TraceRow, Traces};
-use bentpipe_core::{Held, Report, Time};
+use bentpipe_core::{Held, Rate, Report, Time};
 use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_engine::Network;
 use bentpipe_models::{app, transport};
@@ -150,6 +150,30 @@ fn talk() -> impl Strategy<Value = String> {
     prop_oneof![3 => tcp, 2 => udp]
 }
 
+/// What changes: which link or the network, and when, both by chance; and the keys for either.
+type ChangeOf = (prop::sample::Index, u64, String, String);
+
+fn change() -> impl Strategy<Value = ChangeOf> {
+    let of_link = (any::<bool>(), 0..4, choice(RATES), choice(DELAYS), choice(QUEUES), choice(ERRORS))
+        .prop_map(|(back, which, rate, delay, queue, error)| {
+            let back = if back { "return." } else { "" };
+            match which {
+                0 => format!("{back}rate = \"{rate}\""),
+                1 => format!("{back}delay = \"{delay}\""),
+                2 => format!("{back}queue = {queue}"),
+                _ => format!("{back}error = {error}"),
+            }
+        });
+    let of_network = (0..4, choice(QUEUES), choice(ERRORS)).prop_map(|(which, queue, error)| match which {
+        // No slower than any at the start, so that plans come in time.
+        0 => "forward.rate = \"10 Mbit/s\"".to_owned(),
+        1 => format!("return.queue = {queue}"),
+        2 => format!("forward.error = {error}"),
+        _ => format!("return.error = {error}"),
+    });
+    (any::<prop::sample::Index>(), 0u64..1000, of_link, of_network)
+}
+
 /// A scenario as text, and the moments at which to look at it, in permille of its duration.
 fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
     (
@@ -160,13 +184,22 @@ fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
         prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u32..2500, talk()), 1..5),
         prop::collection::vec(0u64..1000, 0..6),
         any::<bool>(),
+        prop::collection::vec(change(), 0..8),
     )
-        .prop_map(|(seed, seconds, (links, mut nodes), network, flows, mut moments, capture)| {
+        .prop_map(|(seed, seconds, (links, mut nodes), network, flows, mut moments, capture, changes)| {
+            let parts: Vec<String> = (0..nodes.len() - 1).map(|index| format!("link.l{index}")).collect();
             let mut text =
                 format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
             if capture {
                 // A captured node keeps its router, which is otherwise passed by where there is nothing to decide.
                 text.push_str("record.capture = [\"n0\", \"n1\"]\n");
+            }
+            for (part, permille, of_link, of_network) in changes {
+                let _ = write!(text, "[[change]]\nat = \"{} ms\"\n", permille * seconds);
+                let _ = match parts.get(part.index(parts.len() + usize::from(network.is_some()))) {
+                    Some(link) => writeln!(text, "set.{link}.{of_link}"),
+                    None => writeln!(text, "set.network.sat.{of_network}"),
+                };
             }
             if let Some((network, terminals)) = network {
                 text.push_str(&network);
@@ -266,32 +299,66 @@ fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The rates of a link's direction, or of a network's forward link, over the duration: seconds at each.
+fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Rate) -> Vec<(f64, f64)> {
+    let mut moments = vec![(0.0, first)];
+    // A direction that is not written follows the other one until it is.
+    let mut own =
+        keys[0] != "return" || scenario.link.iter().any(|link| link.name == name && link.back.is_some());
+    for (_, change) in scenario.changes() {
+        let Some(set) = change.set.get(list).and_then(|named| named.get(name)) else { continue };
+        let within = if keys[0].is_empty() { Some(set) } else { set.get(keys[0]) };
+        own |= within.is_some();
+        let rate = if own { within.and_then(|set| set.get(keys[1])) } else { set.get(keys[1]) };
+        if let Some(rate) = rate.and_then(|rate| rate.as_str()) {
+            moments.push((change.at.as_secs_f64(), rate.parse().expect("the scenario was checked")));
+        }
+    }
+    let ends = moments.iter().skip(1).map(|(at, _)| *at).chain([scenario.duration.as_secs_f64()]);
+    moments
+        .iter()
+        .zip(ends)
+        .map(|((at, rate), end)| (end - at, rate.bits_per_second() as f64 / 8.0))
+        .collect()
+}
+
+/// The rates over the duration of the two directions of a link.
+fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
+    let of = |keys, first| rates(scenario, "link", &link.name, keys, first);
+    [of(["", "rate"], link.forward().rate), of(["return", "rate"], link.back().rate)]
+}
+
 /// No link transmits more than its rate times the duration, and it is busy for as long as that takes.
 fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
-    let seconds = scenario.duration.as_secs_f64();
     let mut links = Vec::new();
     for link in &scenario.link {
-        links.push((link.name.clone(), link.forward().rate, 0.0));
-        links.push((format!("{}.return", link.name), link.back().rate, 0.0));
+        let [forward, back] = rates_of(scenario, link);
+        links.push((link.name.clone(), forward, 0.0));
+        links.push((LinkPair::back_name(&link.name), back, 0.0));
     }
     for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
         // Plans and logon responses do not wait for the data before them, and take their time from those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
-        links.push((format!("{name}.forward"), config.forward.rate, plans + logons));
+        let rates = rates(scenario, "network", name, ["forward", "rate"], config.forward.rate);
+        links.push((format!("{name}.forward"), rates, plans + logons));
     }
-    for (name, rate, signalling) in links {
+    for (name, rates, signalling) in links {
         let value = |column| report.value("link", &name, column);
         let utilisation = value("utilisation").expect("the run has a duration");
         prop_assert!((0.0..=1.0).contains(&utilisation), "{}: {}", name, utilisation);
         let count = |column| value(column).expect("a count is a number");
-        let bytes_per_second = rate.bits_per_second() as f64 / 8.0;
-        let (sent, capacity) = (count("bytes"), bytes_per_second * seconds);
-        // Each sending time is rounded down to the nanosecond.
-        let more = signalling + (count("packets") + 1.0) * 1e-9 * bytes_per_second;
+        let (sent, capacity) =
+            (count("bytes"), rates.iter().map(|(seconds, rate)| seconds * rate).sum::<f64>());
+        let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        // Each sending time is rounded down to the nanosecond, and so is what is left of it at a change.
+        let more = signalling + (count("packets") + rates.len() as f64) * 1e-9 * fastest;
         prop_assert!(sent <= capacity + more, "{}: {} of {} bytes", name, sent, capacity);
+        if rates.len() > 1 {
+            continue;
+        }
         // The packet in transmission counts for the one and not for the other.
         let busy = utilisation * capacity;
         prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
@@ -300,20 +367,26 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
     Ok(())
 }
 
-/// Smallest rate on the way of a flow, in bits per second. In a line or star with a network at its hub there is only
+/// Smallest mean rate on the way of a flow, in bits per second. In a line or star with a network at its hub there is only
 /// one way.
 fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
     type Hop = (String, String, f64);
     let mut hops: Vec<Hop> = Vec::new();
-    let bits = |rate: bentpipe_core::Rate| rate.bits_per_second() as f64;
+    let bits = |rate: Rate| rate.bits_per_second() as f64;
+    let mean = |rates: Vec<(f64, f64)>| {
+        let bytes: f64 = rates.iter().map(|(seconds, rate)| seconds * rate).sum();
+        bytes * 8.0 / scenario.duration.as_secs_f64()
+    };
     for link in &scenario.link {
         let LinkPair { from, to, .. } = link;
-        hops.push((from.clone(), to.clone(), bits(link.forward().rate)));
-        hops.push((to.clone(), from.clone(), bits(link.back().rate)));
+        let [forward, back] = rates_of(scenario, link).map(mean);
+        hops.push((from.clone(), to.clone(), forward));
+        hops.push((to.clone(), from.clone(), back));
     }
-    for NetworkKind::DvbRcs(config) in scenario.network.values() {
+    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+        let forward = mean(rates(scenario, "network", name, ["forward", "rate"], config.forward.rate));
         for terminal in config.terminal_names() {
-            hops.push((config.gateway.clone(), terminal.clone(), bits(config.forward.rate)));
+            hops.push((config.gateway.clone(), terminal.clone(), forward));
             hops.push((terminal, config.gateway.clone(), bits(config.return_link.rate)));
         }
     }

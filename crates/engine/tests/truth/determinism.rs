@@ -42,6 +42,16 @@ rate = "2048 kbit/s"
 error = { kind = "packet", probability = 0.001 }
 dama = { scheme = "rbdc", cra = "64 kbit/s" }
 
+[[change]]
+at = "12 s"
+set.link.backbone = { rate = "2 Mbit/s", delay = "5 ms" }
+set.network.sat.return.dama.scheme.gamma = 0.7
+
+[[change]]
+at = "21 s"
+set.network.sat.forward.rate = "7 Mbit/s"
+set.link.access.return.error.probability = 0.01
+
 [[flow]]
 name = "upload"
 from = "st1"

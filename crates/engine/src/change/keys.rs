@@ -1,0 +1,58 @@
+//! What can change while a network runs: the keys that the configuration structs mark.
+//!
+//! `#[schemars(extend("changeable" = true))]` beside a key makes it one, with all below it. The mark is in the scenario's
+//! schema, so the reference page shows it too. A model that marks a key acts on it in its
+//! [`Stage::change`](bentpipe_core::Stage::change).
+
+use crate::scenario::{LinkPair, NetworkKind};
+use schemars::{generate::SchemaSettings, JsonSchema};
+use serde_json::Value;
+
+/// Every key that can change, as a key path with `NAME` for the link's or network's name.
+pub fn changeable() -> Vec<String> {
+    let under = |list: &'static str, keys: Vec<String>| {
+        keys.into_iter().map(move |key| format!("{list}.NAME.{key}")).collect::<Vec<_>>()
+    };
+    [under("link", of::<LinkPair>()), under("network", of::<NetworkKind>())].concat()
+}
+
+/// The marked keys of a configuration, whichever kinds its parts are of.
+pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
+    let mut keys = Vec::new();
+    collect(schema.as_value(), schema.as_value(), "", &mut keys);
+    keys
+}
+
+fn collect(root: &Value, schema: &Value, path: &str, keys: &mut Vec<String>) {
+    if let Some(target) = schema["$ref"].as_str() {
+        let target = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        collect(root, target.expect("a schema refers to its own definitions"), path, keys);
+    }
+    for alternatives in ["anyOf", "oneOf"].map(|key| schema[key].as_array()) {
+        alternatives.into_iter().flatten().for_each(|schema| collect(root, schema, path, keys));
+    }
+    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{key}");
+        if property["changeable"] != true {
+            collect(root, property, &path, keys);
+        } else if !keys.contains(&path) {
+            keys.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_in_tables_within_tables_and_in_kinds() {
+        let directions = ["", "return."];
+        let keys = ["delay", "error", "queue", "rate"];
+        let of_link = directions.iter().flat_map(|direction| keys.map(|key| format!("{direction}{key}")));
+        assert_eq!(of::<LinkPair>(), of_link.collect::<Vec<_>>());
+        assert!(changeable().contains(&"network.NAME.return.dama.scheme.gamma".to_owned()));
+    }
+}

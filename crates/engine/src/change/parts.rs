@@ -1,0 +1,218 @@
+//! The links and networks of a running scenario with the configuration that each has at the moment.
+
+use super::keys;
+use crate::scenario::{LinkPair, NetworkKind, Scenario};
+use bentpipe_core::{Change, Problem, Problems};
+use bentpipe_models::{link, mac::dama};
+use bentpipe_scenario::{changed, Set};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Links and networks by name, as they are now.
+#[derive(Clone, Default)]
+pub(crate) struct Parts {
+    links: BTreeMap<String, LinkPair>,
+    networks: BTreeMap<String, Star>,
+    keys: Arc<Keys>,
+}
+
+/// The changeable keys of a link and of a network.
+#[derive(Default)]
+struct Keys {
+    link: Vec<String>,
+    network: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Star {
+    /// As it was made.
+    start: Arc<NetworkKind>,
+    now: NetworkKind,
+}
+
+/// What the stages made from a part are told.
+#[derive(Clone)]
+pub(crate) enum Told {
+    Link(Arc<(link::Config, link::Config)>),
+    DvbRcs(Arc<(dama::Config, dama::Config)>),
+}
+
+impl Told {
+    pub(crate) fn change(&self) -> Change<'_> {
+        match self {
+            Told::Link(both) => Change::new(&both.0, &both.1),
+            Told::DvbRcs(both) => Change::new(&both.0, &both.1),
+        }
+    }
+}
+
+/// By the name of the stage.
+pub(crate) type Orders = BTreeMap<String, Told>;
+
+impl Parts {
+    pub(crate) fn of(scenario: &Scenario) -> Parts {
+        let star = |config: &NetworkKind| Star { start: Arc::new(config.clone()), now: config.clone() };
+        Parts {
+            links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
+            networks: scenario.network.iter().map(|(name, config)| (name.clone(), star(config))).collect(),
+            keys: Arc::new(Keys { link: keys::of::<LinkPair>(), network: keys::of::<NetworkKind>() }),
+        }
+    }
+
+    /// Gives the keys of `set` their values, all or none; says which stages are to be told what.
+    pub(crate) fn change(&mut self, set: &Set) -> Result<Orders, Vec<Problem>> {
+        let (mut problems, mut orders, mut after) = (Problems::default(), Orders::new(), self.clone());
+        if set.is_empty() {
+            problems.add("", "sets nothing; allowed: link, network");
+        }
+        for (list, named) in set {
+            problems.within(list, |problems| match list.as_str() {
+                "link" => each(named, &mut after.links, problems, |name, link, set, problems| {
+                    change_link(name, link, set, &self.keys.link, &mut orders, problems);
+                }),
+                "network" => each(named, &mut after.networks, problems, |name, star, set, problems| {
+                    change_star(name, star, set, &self.keys.network, &mut orders, problems);
+                }),
+                _ => problems.add("", format!("{FIXED}; allowed: link, network")),
+            });
+        }
+        if problems.count() > 0 {
+            return Err(problems.into_vec());
+        }
+        *self = after;
+        Ok(orders)
+    }
+}
+
+const FIXED: &str = "cannot change while the network runs";
+
+/// Hands each part that `named` names to `change`.
+fn each<Part>(
+    named: &Value,
+    parts: &mut BTreeMap<String, Part>,
+    problems: &mut Problems,
+    mut change: impl FnMut(&str, &mut Part, &Set, &mut Problems),
+) {
+    let names = || parts.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let Some(named) = named.as_object().filter(|named| !named.is_empty()) else {
+        return problems.add("", format!("sets nothing of any of them; allowed: {}", names()));
+    };
+    for name in named.keys() {
+        if !parts.contains_key(name) {
+            let message = format!("there is none of this name; allowed: {}", names());
+            problems.add(name, message);
+        }
+    }
+    for (name, part) in parts {
+        let Some(set) = named.get(name) else { continue };
+        problems.within(name, |problems| match set.as_object() {
+            Some(set) if !set.is_empty() => change(name, part, set, problems),
+            _ => problems.add("", "sets nothing; allowed: keys with their values"),
+        });
+    }
+}
+
+fn change_link(
+    name: &str,
+    link: &mut LinkPair,
+    set: &Set,
+    keys: &[String],
+    orders: &mut Orders,
+    problems: &mut Problems,
+) {
+    let mut before = link.clone();
+    if set.contains_key("return") {
+        // From here on the directions are two.
+        before.back = Some(link.back());
+    }
+    let Some(after) = altered(&before, set, keys, problems) else { return };
+    for (stage, before, after) in [
+        (name.to_owned(), before.forward(), after.forward()),
+        (LinkPair::back_name(name), before.back(), after.back()),
+    ] {
+        if before != after {
+            orders.insert(stage, Told::Link(Arc::new((before, after))));
+        }
+    }
+    *link = after;
+}
+
+fn change_star(
+    name: &str,
+    star: &mut Star,
+    set: &Set,
+    keys: &[String],
+    orders: &mut Orders,
+    problems: &mut Problems,
+) {
+    let Some(after) = altered(&star.now, set, keys, problems) else { return };
+    let (NetworkKind::DvbRcs(start), NetworkKind::DvbRcs(before), NetworkKind::DvbRcs(new)) =
+        (&*star.start, &star.now, &after);
+    new.check_change(start, problems);
+    let told = Told::DvbRcs(Arc::new((before.clone(), new.clone())));
+    let terminals = new.terminal_names();
+    for part in ["forward", "ncc"].into_iter().chain(terminals.iter().map(String::as_str)) {
+        orders.insert(format!("{name}.{part}"), told.clone());
+    }
+    star.now = after;
+}
+
+/// `before` with the keys of `set` changed, unless something is wrong with that.
+fn altered<Config>(before: &Config, set: &Set, keys: &[String], problems: &mut Problems) -> Option<Config>
+where
+    Config: serde::Serialize + serde::de::DeserializeOwned + bentpipe_scenario::Check,
+{
+    let (after, mut found) = match changed(before, set) {
+        Ok(after) => (Some(after), Vec::new()),
+        Err(found) => (None, found),
+    };
+    let mut fixed = Vec::new();
+    find_fixed(set, &mut Vec::new(), keys, &mut fixed);
+    if !fixed.is_empty() {
+        // What follows elsewhere from what may not be set at all would only distract.
+        found.retain(|problem| is_written(set, &problem.path));
+    }
+    for path in fixed {
+        let unknown = found.iter_mut().find(|problem| problem.path == path);
+        let unknown = unknown.filter(|problem| problem.message.starts_with("unknown key"));
+        let allowed = format!("; allowed: {}", keys.join(", "));
+        match unknown {
+            Some(Problem { message, .. }) => {
+                message.truncate(message.find("; allowed: ").unwrap_or(message.len()));
+                *message += &allowed;
+            }
+            None => {
+                found.retain(|problem| problem.path != path);
+                found.push(Problem { path, message: FIXED.to_owned() + &allowed });
+            }
+        }
+    }
+    let fine = found.is_empty();
+    found.into_iter().for_each(|problem| problems.adopt(problem));
+    after.filter(|_| fine)
+}
+
+/// Whether `set` has something at `path`.
+fn is_written(set: &Set, path: &[String]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return true };
+    match set.get(first) {
+        Some(Value::Object(set)) => is_written(set, rest),
+        Some(_) => rest.is_empty(),
+        None => false,
+    }
+}
+
+/// The paths in `set` that lead to values and pass no changeable key.
+fn find_fixed(set: &Set, path: &mut Vec<String>, keys: &[String], fixed: &mut Vec<Vec<String>>) {
+    for (key, value) in set {
+        path.push(key.clone());
+        if !keys.contains(&path.join(".")) {
+            match value.as_object() {
+                Some(set) => find_fixed(set, path, keys, fixed),
+                None => fixed.push(path.clone()),
+            }
+        }
+        path.pop();
+    }
+}

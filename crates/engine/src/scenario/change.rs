@@ -1,0 +1,54 @@
+//! What a scenario changes while it runs.
+
+use super::Scenario;
+use crate::change::Parts;
+use bentpipe_core::{Problems, Span};
+use bentpipe_scenario::Set;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Other values for some keys of links and networks from a moment on, before anything else that happens then.
+///
+/// The keys are those of an override: `set.link.sat.rate = "1 Mbit/s"` does at 20 s what `--set 'link.sat.rate=1 Mbit/s'`
+/// does before the run. What is not set stays as it is at that time. Keys that can change are marked on this page.
+///
+/// ```toml
+/// [[change]]
+/// at = "20 s"
+/// set.link.sat.rate = "1 Mbit/s"
+/// set.link.sat.return.error = { kind = "packet", probability = 0.01 }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Span,
+    /// Keys of `link` and `network` with their new values.
+    pub set: Set,
+}
+
+impl Scenario {
+    /// The changes in order of time, those at one time in the order of the file, each with its place there.
+    pub fn changes(&self) -> Vec<(usize, &Change)> {
+        let mut changes: Vec<_> = self.change.iter().enumerate().collect();
+        changes.sort_by_key(|(_, change)| change.at);
+        changes
+    }
+
+    /// For a scenario with which nothing else is wrong.
+    pub(super) fn check_changes(&self, problems: &mut Problems) {
+        let mut parts = Parts::of(self);
+        for (index, change) in self.changes() {
+            problems.within(index.to_string(), |problems| {
+                if change.at > self.duration {
+                    let message = format!("{} is after the end; allowed: up to {}", change.at, self.duration);
+                    problems.add("at", message);
+                }
+                problems.within("set", |problems| {
+                    let found = parts.change(&change.set).err().into_iter().flatten();
+                    found.for_each(|problem| problems.adopt(problem));
+                });
+            });
+        }
+    }
+}

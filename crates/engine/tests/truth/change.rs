@@ -1,0 +1,311 @@
+//! Parameters that change while a network runs: what may change does something, what may not is refused in words that
+//! help, and it does not matter who asked.
+
+use crate::bad_scenarios::{loaded, GOOD};
+use crate::golden;
+use crate::run::{results, scenario, value, Run};
+use bentpipe_core::{Span, Time};
+use bentpipe_engine::changeable;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A link and a star, both with all that there is to change and enough traffic to feel it.
+const BUSY: &str = r#"
+name = "busy"
+duration = "20 s"
+
+[[link]]
+name = "wire"
+from = "gw"
+to = "server"
+rate = "1 Mbit/s"
+delay = "20 ms"
+queue = { kind = "drop-tail", packets = 40 }
+return = { rate = "2 Mbit/s", delay = "30 ms", queue = { kind = "drop-tail", packets = 20 } }
+
+[network.sat]
+kind = "dvb-rcs"
+forward = { rate = "1 Mbit/s" }
+return = { rate = "2048 kbit/s", error = { kind = "packet", probability = 0.02 }, dama = { scheme = "rbdc", cra = "64 kbit/s" } }
+terminals = ["st1", { name = "st2", cra = "0 bit/s" }]
+gateway = "gw"
+
+[[flow]]
+name = "up"
+from = "st1"
+to = "server"
+app = "bulk"
+transport = { kind = "tcp", initial_sequence = 0 }
+
+[[flow]]
+name = "bursts"
+from = "st2"
+to = "server"
+app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "3 s" }
+transport = "udp"
+
+[[flow]]
+name = "down"
+from = "server"
+to = "st1"
+app = { kind = "cbr", rate = "900 kbit/s", on = "1 s", off = "1 s" }
+transport = "udp"
+
+[[flow]]
+name = "back"
+from = "server"
+to = "gw"
+app = { kind = "cbr", rate = "3 Mbit/s", on = "200 ms", off = "2 s" }
+transport = "udp"
+"#;
+
+/// A value for each key that can change, other than the one in [`BUSY`].
+const OTHERS: &[(&str, &str)] = &[
+    ("link.NAME.rate", "\"600 kbit/s\""),
+    ("link.NAME.delay", "\"50 ms\""),
+    ("link.NAME.queue", "{ packets = 3 }"),
+    ("link.NAME.error", "{ kind = \"packet\", probability = 0.1 }"),
+    ("link.NAME.return.rate", "\"1 Mbit/s\""),
+    ("link.NAME.return.delay", "\"1 ms\""),
+    ("link.NAME.return.queue", "{ packets = 2 }"),
+    ("link.NAME.return.error", "{ kind = \"bit\", rate = 1e-4 }"),
+    ("network.NAME.forward.rate", "\"800 kbit/s\""),
+    ("network.NAME.forward.queue", "{ packets = 5 }"),
+    ("network.NAME.forward.error", "{ kind = \"packet\", probability = 0.3 }"),
+    ("network.NAME.return.queue", "{ packets = 2 }"),
+    ("network.NAME.return.error", "{ kind = \"packet\", probability = 0.2 }"),
+    ("network.NAME.return.dama.scheme.gamma", "0.9"),
+    ("network.NAME.return.dama.scheme.timeout", "20"),
+];
+
+/// The key for the link or network of [`BUSY`].
+fn named(key: &str) -> String {
+    key.replace("link.NAME", "link.wire").replace("network.NAME", "network.sat")
+}
+
+/// Not a moment at which anything else happens.
+const MOMENT: Time = Time::from_nanos(7_000_000_123);
+
+#[test]
+fn every_key_that_can_change_changes_something_whoever_asks() {
+    let keys: BTreeSet<String> = changeable().into_iter().collect();
+    let covered: BTreeSet<String> = OTHERS.iter().map(|(key, _)| (*key).to_owned()).collect();
+    assert_eq!(keys, covered, "a key that can change has its line in OTHERS");
+    let unchanged = results(&scenario(BUSY));
+    for (key, other) in OTHERS.iter().map(|(key, other)| (named(key), other)) {
+        let planned = format!("{BUSY}\n[[change]]\nat = \"7.000000123 s\"\nset.{key} = {other}\n");
+        let planned = results(&scenario(&planned));
+        assert!(planned.traces != unchanged.traces, "{key} changes nothing");
+        for table in planned.traces.keys() {
+            let before = |rows: &[crate::run::TraceRow]| {
+                rows.iter().filter(|row| row.time < MOMENT.as_nanos()).cloned().collect::<Vec<_>>()
+            };
+            // The row of a superframe has the time of its start and is written at its end.
+            if *table != "dama" {
+                let both = [&planned, &unchanged].map(|results| before(&results.traces[table]));
+                assert!(both[0] == both[1], "{key} changes the past of {table}");
+            }
+        }
+        let mut asked = Run::new(&scenario(BUSY), 1, 0);
+        asked.network.run_until(MOMENT);
+        asked.network.change(MOMENT, &key, other).unwrap_or_else(|error| panic!("{error}"));
+        assert!(asked.finished().results() == planned, "{key} set by hand");
+    }
+}
+
+#[test]
+fn what_changes_at_a_time_comes_before_what_happens_then() {
+    // Datagrams of 1000 bytes and 28 of headers take 8.224 ms; they are sent each 8 ms, and all arrive on whole
+    // nanoseconds. The channel fails at the very moment at which the third arrives.
+    let text = |at: &str| {
+        format!(
+            r#"
+            name = "moment"
+            duration = "1 s"
+            [[link]]
+            name = "l"
+            from = "a"
+            to = "b"
+            rate = "1028 kbit/s"
+            delay = "10 ms"
+            [[flow]]
+            name = "f"
+            from = "a"
+            to = "b"
+            app = {{ kind = "cbr", rate = "1 Mbit/s" }}
+            transport = "udp"
+            [[change]]
+            at = "{at}"
+            set.link.l.error = {{ kind = "packet", probability = 1.0 }}
+            "#
+        )
+    };
+    for (at, delivered) in [("33999999 ns", 2.0), ("34 ms", 2.0), ("34000001 ns", 3.0)] {
+        let report = Run::new(&scenario(&text(at)), 1, 0).finished().report();
+        assert_eq!(value(&report, "flow_destination", "f", "delivered_packets"), delivered, "{at}");
+    }
+}
+
+#[test]
+fn of_two_changes_at_one_time_the_later_in_the_file_holds() {
+    let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
+    let change =
+        |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
+    let two = with(&(change(9, 500) + &change(5, 300) + &change(5, 700)));
+    let one = with(&(change(5, 700) + &change(9, 500)));
+    assert!(two == one);
+}
+
+#[test]
+fn goodput_follows_the_rate() {
+    let text = r#"
+        name = "rate change"
+        duration = "90 s"
+        [[link]]
+        name = "l"
+        from = "a"
+        to = "b"
+        rate = "4 Mbit/s"
+        delay = "50 ms"
+        queue = { kind = "drop-tail", packets = 60 }
+        return = { rate = "4 Mbit/s", delay = "50 ms" }
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        app = "bulk"
+        transport = "tcp"
+        [[change]]
+        at = "30 s"
+        set.link.l.rate = "1 Mbit/s"
+        [[change]]
+        at = "60 s"
+        set.link.l.rate = "3 Mbit/s"
+    "#;
+    let mut run = Run::new(&scenario(text), 1, 0);
+    let mut delivered = |seconds: u64| {
+        let now = Time::ZERO + Span::from_secs(seconds);
+        run.network.run_until(now);
+        value(&run.network.report(now), "flow_destination", "f", "delivered_bytes") * 8.0
+    };
+    // With headers of 40 bytes on 1460 a full link delivers 0.9733 of its rate; from ten seconds after each change.
+    for (from, to, rate) in [(10, 30, 4e6), (40, 60, 1e6), (70, 90, 3e6)] {
+        let goodput = (-delivered(from) + delivered(to)) / f64::from((to - from) as u32);
+        assert!((0.95..0.974).contains(&(goodput / rate)), "{goodput} at {rate}");
+    }
+    // 30 s at each rate, busy but for the first and last round trips.
+    let report = run.finished().report();
+    let utilisation = value(&report, "link", "l", "utilisation");
+    assert!(utilisation > 0.98 && utilisation <= 1.0, "{utilisation}");
+}
+
+/// What is added to the good scenario of the other refusals.
+const REFUSED: &[(&str, &str)] = &[
+    ("a key that there is not", "at = \"2 s\"\nset.link.first.rat = \"5 Mbit/s\""),
+    ("a key that cannot change", "at = \"2 s\"\nset.link.first.from = \"d\""),
+    ("a key of the network that cannot change", "at = \"2 s\"\nset.network.sat.return.slots_per_frame = 16"),
+    ("another scheme", "at = \"2 s\"\nset.network.sat.return.dama.scheme = \"vbdc\""),
+    ("terminals", "at = \"2 s\"\nset.network.sat.terminals = [\"st1\"]"),
+    ("a flow", "at = \"2 s\"\nset.flow.bulk.start = \"3 s\""),
+    ("a link that there is not", "at = \"2 s\"\nset.link.third.rate = \"5 Mbit/s\""),
+    ("no name", "at = \"2 s\"\nset.link = \"5 Mbit/s\""),
+    ("a link that is a number", "at = \"2 s\"\nset.link.first = 5"),
+    ("a wrong unit", "at = \"2 s\"\nset.link.first.rate = \"5 ms\""),
+    ("no unit", "at = \"2 s\"\nset.link.first.delay = 5"),
+    ("a value out of range", "at = \"2 s\"\nset.link.first.error = { kind = \"packet\", probability = 2.0 }"),
+    ("a parameter that is missing", "at = \"2 s\"\nset.link.first.error = \"packet\""),
+    ("a parameter of another kind", "at = \"2 s\"\nset.link.first.error.probability = 0.1"),
+    ("a queue for less than a packet", "at = \"2 s\"\nset.link.first.queue.bytes = \"1 kB\""),
+    ("no weight", "at = \"2 s\"\nset.network.sat.return.dama.scheme.gamma = 0"),
+    ("plans that come late", "at = \"2 s\"\nset.network.sat.forward.rate = \"8 kbit/s\""),
+    ("nothing", "at = \"2 s\"\nset = {}"),
+    ("nothing of a link", "at = \"2 s\"\nset.link.first = {}"),
+    ("no time", "set.link.first.rate = \"5 Mbit/s\""),
+    ("a time after the end", "at = \"11 s\"\nset.link.first.rate = \"5 Mbit/s\""),
+    ("an old form", "at = \"2 s\"\nset = { \"link.first.rate\" = \"5 Mbit/s\" }"),
+    (
+        "what an earlier change has made wrong",
+        "at = \"3 s\"\nset.link.first.error.probability = 0.1\n[[change]]\nat = \"2 s\"\n\
+         set.link.first.error = { kind = \"bit\", rate = 1e-6 }",
+    ),
+    (
+        "several things at once",
+        "at = \"3 s\"\nset.link.first.rate = \"5\"\nset.link.second.to = \"a\"\nset.network.sat.gamma = 1",
+    ),
+];
+
+#[test]
+fn refusals_name_place_key_value_and_what_can_change() {
+    let mut text = "What a change is refused for, and in which words\n".to_owned();
+    for (what, change) in REFUSED {
+        let error = loaded(&format!("{GOOD}\n[[change]]\n{change}\n"))
+            .err()
+            .unwrap_or_else(|| panic!("{what} is accepted"));
+        let _ = writeln!(text, "\n{what}\n  {}", error.replace('\n', "\n  "));
+    }
+    text.push_str("\nSet by hand\n");
+    let good = loaded(&format!(
+        "{GOOD}\n[[change]]\nat = \"5 s\"\nset.link.first.error = {{ kind = \"packet\", probability = 0.5 }}\n\
+         [[change]]\nat = \"8 s\"\nset.link.first.error.probability = 0.1\n"
+    ));
+    let scenario = good.expect("there is nothing wrong with it").value;
+    let mut run = Run::new(&scenario, 1, 0);
+    let now = Time::from_nanos(6_000_000_000);
+    for (key, value) in [
+        ("link.first.rat", "5 Mbit/s"),
+        ("link.first.rate", "5 ms"),
+        ("link.first.rate", ""),
+        ("link..rate", "5 Mbit/s"),
+        ("link.first.to", "c"),
+        ("link.\"first.return\".rate", "5 Mbit/s"),
+        ("duration", "1 s"),
+        ("link.first.error", "none"),
+    ] {
+        let error = run.network.change(now, key, value).expect_err(key);
+        let _ = writeln!(text, "  {}", error.to_string().replace('\n', "\n  "));
+    }
+    golden::check("changes.txt", &text);
+    let untouched = Run::new(&scenario, 1, 0).finished().results();
+    assert!(run.finished().results() == untouched, "what is refused changes nothing");
+}
+
+#[test]
+fn directions_that_are_alike_change_together_until_one_is_named() {
+    let text = |changes: &str, back: &str| {
+        format!(
+            r#"
+            name = "both"
+            duration = "5 s"
+            [[link]]
+            name = "l"
+            from = "a"
+            to = "b"
+            rate = "1 Mbit/s"
+            delay = "10 ms"
+            {back}
+            [[flow]]
+            name = "there"
+            from = "a"
+            to = "b"
+            app = {{ kind = "cbr", rate = "800 kbit/s" }}
+            transport = "udp"
+            [[flow]]
+            name = "back"
+            from = "b"
+            to = "a"
+            app = {{ kind = "cbr", rate = "800 kbit/s" }}
+            transport = "udp"
+            {changes}
+            "#
+        )
+    };
+    let run = |changes: &str, back: &str| results(&scenario(&text(changes, back)));
+    let back = "return = { rate = \"1 Mbit/s\", delay = \"10 ms\" }";
+    let change = |keys: &str| format!("[[change]]\nat = \"1 s\"\n{keys}\n");
+    let (there, here) = ("set.link.l.rate = \"500 kbit/s\"", "set.link.l.return.rate = \"500 kbit/s\"");
+    let both = change(&format!("{there}\n{here}"));
+    assert!(run(&change(there), "") == run(&both, back));
+    assert!(run(&change(here), "") == run(&change(here), back));
+    assert!(run(&both, "") == run(&both, back));
+    assert!(run(&change(here), "") != run(&both, ""));
+}
