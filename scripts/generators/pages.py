@@ -22,7 +22,8 @@ def scenario(schema: Schema) -> str:
         GENERATED,
         "A scenario is a TOML file. Its root is [Scenario](#scenario); a key links to the table that it holds. "
         "Keys without a default and not marked optional must be given. A variant is a table with the key `kind`, "
-        'or just the name of the kind where everything else has a default: `app = "bulk"`.',
+        'or just the name of the kind where everything else has a default: `app = "bulk"`. '
+        "What can change while it runs, with all below it, can be set by a [Change](#change) of the scenario.",
     ]
     rest = [name for name in reversed(definitions) if name != ROOT and name not in quantities]
     for name in [ROOT, *rest]:
@@ -63,9 +64,10 @@ def _keys(properties: Mapping[str, Schema], required: Sequence[str]) -> str:
     rows = []
     for key, schema in properties.items():
         default = _default(schema, key in required)
-        rows.append(
-            [f"`{key}`", _kind(without_null(schema)) + _range(schema), default, schema.get("description", "")]
-        )
+        about = schema.get("description", "")
+        if schema.get("changeable"):
+            about += " *Can change while it runs.*"
+        rows.append([f"`{key}`", _kind(without_null(schema)) + _range(schema), default, about])
     return _table(["key", "value", "default", "meaning"], rows)
 
 
