@@ -12,6 +12,7 @@ __all__ = [
     "Allocator",
     "Angle",
     "App",
+    "Change",
     "Dama",
     "Distance",
     "Distribution",
@@ -43,6 +44,16 @@ __all__ = [
 
 #: a span of time, 0 s to 100 years
 Span: TypeAlias = "str"
+
+
+class Change(TypedDict):
+    """Other values for some keys of links and networks from a moment on, before anything else that happens
+    then."""
+
+    at: Span
+    """When."""
+    set: dict[str, dict[str, dict[str, object]]]
+    """Keys of `link` and `network` with their new values."""
 
 
 class Fidelity(TypedDict):
@@ -422,6 +433,8 @@ class Record(TypedDict):
 class Scenario(TypedDict):
     """A network, what flows through it, what to record, and for how long."""
 
+    change: NotRequired[list[Change]]
+    """What changes while it runs."""
     description: NotRequired[str]
     """What it is about, for people."""
     duration: Span

@@ -91,7 +91,8 @@ def _type(schema: Schema) -> str:
     if kind == "array":
         return f"list[{_type(schema['items'])}]"
     if kind == "object":
-        return f"dict[str, {_type(schema.get('additionalProperties', {}))}]"
+        inner = schema.get("additionalProperties", True)
+        return f"dict[str, {_type(inner) if isinstance(inner, dict) else 'object'}]"
     return {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}.get(
         str(kind), "object"
     )

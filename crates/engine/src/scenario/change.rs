@@ -6,6 +6,7 @@ use bentpipe_core::{Problems, Span};
 use bentpipe_scenario::Set;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Other values for some keys of links and networks from a moment on, before anything else that happens then.
 ///
@@ -24,6 +25,7 @@ pub struct Change {
     /// When.
     pub at: Span,
     /// Keys of `link` and `network` with their new values.
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, Set>>")]
     pub set: Set,
 }
 
