@@ -146,6 +146,11 @@ impl Scenario {
                     check_congestion(flow, problems);
                 });
                 problems.within("app", |problems| flow.app.check(problems));
+                if flow.is_command() && flow.endpoints == Endpoints::Model {
+                    let message =
+                        "a command needs real hosts; allowed: endpoints = \"kernel\", or another app";
+                    problems.add("app", message);
+                }
                 if let Some(message) = transport::mismatch(&flow.app, &flow.transport) {
                     problems.add("app", message);
                 }
@@ -190,6 +195,10 @@ fn check_congestion(flow: &Flow, problems: &mut Problems) {
 }
 
 fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
+    if flow.is_command() {
+        let message = "a command needs real hosts; allowed: `bentpipe emulate`, or another app";
+        problems.add("app", message);
+    }
     let transport::Config::Tcp(config) = &flow.transport else { return };
     if only_in_linux(&config.congestion) {
         let known: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();

@@ -94,6 +94,13 @@ pub struct Flow {
     pub endpoints: Endpoints,
 }
 
+impl Flow {
+    /// Whether a program of the machine's talks, which cannot be simulated.
+    pub fn is_command(&self) -> bool {
+        matches!(self.app, app::Config::Command(_))
+    }
+}
+
 /// What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

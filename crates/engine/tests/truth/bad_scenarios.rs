@@ -100,6 +100,21 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ("a terminal that is the gateway", &[("\"st2\"]", "\"gw\"]")]),
     ("no terminals", &[("[\"st1\", \"st2\"]", "[]")]),
     ("a datagram of no bytes", &[("rate = \"64 kbit/s\" }", "rate = \"64 kbit/s\", datagram = \"0 B\" }")]),
+    (
+        "a command without a program",
+        &[("\"bulk\"\ntransport", "{ kind = \"command\", run = \"\" }\ntransport")],
+    ),
+    (
+        "a placeholder that there is not",
+        &[("\"bulk\"\ntransport", "{ kind = \"command\", run = \"ping {host}\" }\ntransport")],
+    ),
+    (
+        "a command at simulated ends",
+        &[(
+            "\"bulk\"\ntransport",
+            "{ kind = \"command\", run = \"ping {to}\" }\nendpoints = \"model\"\ntransport",
+        )],
+    ),
     ("a burst without silence", &[("rate = \"64 kbit/s\" }", "rate = \"64 kbit/s\", on = \"1 s\" }")]),
     ("a receive window below a segment", &[("\"reno\" }", "\"reno\", receive_window = \"1000 B\" }")]),
     (
@@ -158,6 +173,15 @@ fn what_only_the_kernel_has_is_right_and_not_simulated() {
             assert!(error.contains(words), "{error}");
         }
     }
+    let command =
+        GOOD.replacen("\"bulk\"\ntransport", "{ kind = \"command\", run = \"ping {to}\" }\ntransport", 1);
+    let first = loaded(&command).unwrap_or_else(|error| panic!("{error}"));
+    again(&first, "a command");
+    let error = first.refuse(first.value.check_simulated()).expect_err("it needs hosts").to_string();
+    assert!(
+        error.contains("flow.bulk.app") && error.contains("`bentpipe emulate`, or another app"),
+        "{error}"
+    );
     let good = loaded(GOOD).expect("there is nothing wrong with it");
     good.refuse(good.value.check_simulated()).expect("it can be simulated");
 }

@@ -4,6 +4,7 @@
 
 pub mod bulk;
 pub mod cbr;
+pub mod command;
 
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
@@ -12,6 +13,7 @@ kinds! {
     pub enum Config: Workload {
         "bulk" => Bulk(bulk::Config),
         "cbr" => Cbr(cbr::Config),
+        "command" => Command(command::Config),
     }
 }
 
