@@ -10,11 +10,16 @@ import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from . import _native
+from .errors import InputError
 from .runs import Run
 from .scenarios import ScenarioLike, load, source_and_text
 from .simulation import Progress, guarded_progress, run_folder
+
+#: Exit code of the command line for what the caller can put right.
+BAD_INPUT: Final = 2
 
 
 def emulate(
@@ -26,24 +31,27 @@ def emulate(
     progress: Progress | None = None,
     run: int = 0,
     command: Sequence[str] = (),
+    allow_commands: bool = False,
 ) -> Run:
     """Emulate a scenario in real time and return its results.
 
     Each node with real flows becomes a host of its own on this machine, with the kernel's TCP; flows whose
     ``endpoints`` are ``"model"`` are simulated beside them. It takes as long as the scenario says. Arguments and the
     run folder are those of :func:`bentpipe.simulate`; the folder also holds ``fidelity.json``, which says how exact
-    the run was.
+    the run was. Flows whose app is a ``command`` run programs of this machine, as this user: only with
+    ``allow_commands``.
 
     Without root this starts a process of its own, since a user namespace is needed, and ``progress`` is not told.
-    Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used, and
-    ``OSError`` with a remedy for what this machine does not give.
+    Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for
+    commands that were not allowed, which it shows, and ``OSError`` with a remedy for what this machine does not give.
     """
     if os.geteuid() != 0 and not command:
-        return _in_a_process(scenario, seed, overrides, out, run)
+        return _in_a_process(scenario, seed, overrides, out, run, allow_commands)
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
     options = {
         "command": list(command),
+        "allow_commands": allow_commands,
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
@@ -58,6 +66,7 @@ def _in_a_process(
     overrides: Sequence[str],
     out: str | Path | None,
     run: int,
+    allow_commands: bool,
 ) -> Run:
     resolved = load(scenario, overrides)
     folder = run_folder(out, lambda: resolved.name)
@@ -66,8 +75,10 @@ def _in_a_process(
         file.flush()
         words = ["emulate", file.name, "--out", str(folder), "--replication", str(run), "--no-report"]
         words += [] if seed is None else ["--seed", str(seed)]
+        words += ["--allow-commands"] if allow_commands else []
         start = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
         done = subprocess.run([*start, *words], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise OSError(done.stderr.strip().removeprefix("bentpipe: "))
+        message = done.stderr.strip().removeprefix("bentpipe: ")
+        raise InputError(message) if done.returncode == BAD_INPUT else OSError(message)
     return Run(folder)

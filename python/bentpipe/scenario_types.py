@@ -111,8 +111,19 @@ class CbrApp(TypedDict):
     """Rate of the payload while on."""
 
 
+class CommandApp(TypedDict):
+    """App of the kind `command`."""
+
+    kind: Literal["command"]
+    run: str
+    """Program and arguments, run at the flow's source; {to}, {from} and {port} stand for addresses and a
+    port."""
+    serve: NotRequired[str]
+    """Program and arguments, run at the flow's destination and started before; none when not given."""
+
+
 #: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | Literal["bulk", "cbr"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | Literal["bulk", "cbr", "command"]'
 
 #: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -125,7 +136,7 @@ class TcpTransport(TypedDict):
     """Transport of the kind `tcp`."""
 
     congestion: NotRequired[Literal["reno", "vegas", "vegas95"]]
-    """Name of the congestion control."""
+    """Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic."""
     delayed_ack: NotRequired[bool]
     """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2); otherwise
     every segment at once."""

@@ -1,6 +1,7 @@
 //! A whole run on the real clock: hosts, flows, results.
 
 use crate::clock::Clock;
+use crate::commands::{self, Commands, Planned};
 use crate::error::{Doing, Error as Trouble};
 use crate::fidelity::Fidelity;
 use crate::live::{LiveHost, Prepared, Setup};
@@ -50,6 +51,16 @@ pub enum Error {
     /// Two flows want different things of one host.
     #[error(transparent)]
     Settings(#[from] Disagreement),
+    /// The scenario names programs, and nobody allowed them.
+    #[error("the scenario would run these programs, which --allow-commands allows:{}", listed(.0))]
+    NotAllowed(Vec<Planned>),
+}
+
+fn listed(planned: &[Planned]) -> String {
+    let line = |planned: &Planned| {
+        format!("\n  flow {:?} at host {:?}: {}", planned.flow, planned.host, planned.shown())
+    };
+    planned.iter().map(line).collect()
 }
 
 /// Ethernet's largest packet, which hosts have when no flow wants a larger one.
@@ -74,6 +85,10 @@ pub fn emulate(
     options: &Options,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Emulated, Error> {
+    let planned = commands::plan(scenario);
+    if !planned.is_empty() && !options.allow_commands {
+        return Err(Error::NotAllowed(planned));
+    }
     let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)))?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
     let names: Vec<String> = names.into_iter().cloned().collect();
@@ -90,7 +105,7 @@ pub fn emulate(
         internet: None,
         elsewhere: &[],
     })?;
-    let settings = settings(scenario, prepared.hosts())?;
+    let settings = settings(scenario, prepared.hosts(), &variants)?;
     for (host, settings) in prepared.hosts().iter().zip(&settings) {
         settings.apply(host)?;
     }
@@ -98,6 +113,7 @@ pub fn emulate(
     let traffic = Traffic::new(scenario, run.seed(), hosts, &variants, &mut |table, entity| {
         scenario.record.traces(table).then(|| network.out().recorder().open(table, entity))
     })?;
+    let mut commands = Commands::prepare(planned, hosts, run.folder().path())?;
     let clock = Clock::start_after(LEAD);
     if let Some(capture) = capture {
         let shift = Span::from_nanos(clock.unix_zero() - opened.unix_zero());
@@ -105,6 +121,7 @@ pub fn emulate(
     }
     let end = Time::ZERO + scenario.duration;
     let live = prepared.start(clock, Some(end))?;
+    commands.start(clock)?;
     let stop = AtomicBool::new(false);
     let cpu = processor_time();
     let ran: Result<Ran, Trouble> = thread::scope(|scope| {
@@ -123,6 +140,7 @@ pub fn emulate(
     });
     let mut ran = ran?;
     let reached = clock.now().min(end);
+    let commands = commands.finish(clock);
     let scheduling = live.scheduling();
     let mut bridge = live.finish()?;
     let fidelity = Fidelity::of(&mut bridge, scenario, reached);
@@ -131,6 +149,7 @@ pub fn emulate(
     network.out().recorder().finish();
     let mut report = network.report(reached);
     ran.report(&mut report);
+    commands.report(&mut report);
     let totals = network.out().totals().clone();
     let notes = &mut run.folder().provenance().notes;
     notes.insert("emulation".to_owned(), json!(ran.notes()));
@@ -139,6 +158,7 @@ pub fn emulate(
         "datagrams handed to the kernel late".to_owned(),
         json!({ "p99_s": late.percentile(99.0).as_secs_f64(), "max_s": late.max().as_secs_f64() }),
     );
+    notes.insert("commands".to_owned(), json!(commands.notes()));
     notes.insert("engine thread".to_owned(), json!(format!("{scheduling:?}")));
     let applied: BTreeMap<_, _> =
         names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
@@ -171,12 +191,22 @@ fn packet(config: &bentpipe_models::transport::tcp::Config) -> u32 {
     config.segment_size.value() as u32 + if config.timestamps { 52 } else { 40 }
 }
 
-fn settings(scenario: &Scenario, hosts: &[LiveHost]) -> Result<Vec<Settings>, Disagreement> {
+fn settings(
+    scenario: &Scenario,
+    hosts: &[LiveHost],
+    variants: &Variants,
+) -> Result<Vec<Settings>, Disagreement> {
     let mut settings: Vec<Settings> = hosts.iter().map(|_| Settings::common()).collect();
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     for (_, flow) in traffic::flows(scenario) {
         for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
             settings[node(own)].add(flow, own, hosts[node(peer)].ipv4)?;
+        }
+    }
+    for (_, flow) in traffic::flows(scenario).filter(|(_, flow)| flow.is_command()) {
+        let Some(config) = tcp(flow) else { continue };
+        for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+            settings[node(own)].add_default(flow, own, hosts[node(peer)].ipv4, variants.name(config))?;
         }
     }
     Ok(settings)

@@ -51,6 +51,14 @@ impl Namespace {
         Ok(Namespace { file: File::open("/proc/thread-self/ns/net")? })
     }
 
+    /// The same namespace, held once more.
+    ///
+    /// # Errors
+    /// There is no file descriptor left.
+    pub fn again(&self) -> io::Result<Namespace> {
+        Ok(Namespace { file: self.file.try_clone()? })
+    }
+
     /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it makes belong to the namespace.
     ///
     /// # Errors

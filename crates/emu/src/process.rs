@@ -36,6 +36,24 @@ impl Guest {
         })?
     }
 
+    /// Starts it in `namespace`, in a process group and a PID namespace of its own, and has `wait` wait for it. Nothing that it
+    /// starts outlives it, and it does not outlive this process.
+    ///
+    /// # Errors
+    /// It cannot be started, or `wait` fails.
+    pub(crate) fn run_fenced<R: Send>(
+        mut self,
+        namespace: &Namespace,
+        wait: impl FnOnce(&mut Child) -> io::Result<R> + Send,
+    ) -> io::Result<R> {
+        namespace.within(move || {
+            let surroundings = Surroundings::new(&self.files, false)?.fenced();
+            self.command.process_group(0);
+            sys::prepare(&mut self.command, surroundings);
+            wait(&mut self.command.spawn()?)
+        })?
+    }
+
     /// Becomes the program, in the network namespace at `namespace` of the living network whose process is `owner`.
     ///
     /// # Errors

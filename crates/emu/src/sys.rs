@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod batch;
+mod fence;
 pub mod socket;
 
 use nix::errno::Errno;
@@ -165,6 +166,7 @@ pub fn keep_network_capabilities() -> io::Result<()> {
 pub struct Surroundings {
     files: Vec<(CString, CString)>,
     dies_with_parent: bool,
+    fenced: bool,
 }
 
 impl Surroundings {
@@ -173,13 +175,21 @@ impl Surroundings {
         let text = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
         let files: Result<Vec<_>, NulError> =
             files.iter().map(|(what, place)| Ok((text(what)?, text(place)?))).collect();
-        Ok(Surroundings { files: files?, dies_with_parent })
+        Ok(Surroundings { files: files?, dies_with_parent, fenced: false })
+    }
+
+    /// The same in a PID namespace of its own, with which all of it ends.
+    pub fn fenced(self) -> Surroundings {
+        Surroundings { fenced: true, ..self }
     }
 
     fn enter(&self) -> nix::Result<()> {
         if self.dies_with_parent {
             // SAFETY: PR_SET_PDEATHSIG takes a number and touches no memory.
             Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        }
+        if self.fenced {
+            fence::enter()?;
         }
         // Python ignores these; what else the caller ignores, it was told to.
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {

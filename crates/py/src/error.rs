@@ -16,6 +16,13 @@ pub fn refused(py: Python<'_>, error: &bentpipe_scenario::ScenarioError) -> PyEr
     attached.err().unwrap_or(exception)
 }
 
+/// The package's own exception for what the caller can put right.
+pub fn input(py: Python<'_>, message: &str) -> PyErr {
+    let made =
+        py.import("bentpipe.errors").and_then(|errors| errors.getattr("InputError")?.call1((message,)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
 fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Null => Ok(py.None().into_bound(py)),

@@ -6,6 +6,7 @@ mod lists;
 mod live;
 mod machine;
 
+use bentpipe_emu::EmulateError;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
@@ -76,7 +77,8 @@ fn options(options_json: &str, seed: Option<u64>, run: u64) -> PyResult<Options>
     let command = given["command"].as_array().map_or(Vec::new(), |words| {
         words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
     });
-    Ok(Options { seed, run, command, started: given["started"].as_str().map(str::to_owned) })
+    let allow_commands = given["allow_commands"] == true;
+    Ok(Options { seed, run, command, allow_commands, started: given["started"].as_str().map(str::to_owned) })
 }
 
 /// Calls `work`, without the GIL, with what it is to tell its progress; an exception of `progress` ends it and is
@@ -147,7 +149,10 @@ fn emulate(
     let done = with_progress(py, progress, |tell| {
         bentpipe_emu::emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
     })?;
-    done.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    done.map_err(|error| match error {
+        EmulateError::NotAllowed(_) => error::input(py, &error.to_string()),
+        error => PyOSError::new_err(error.to_string()),
+    })?;
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
 

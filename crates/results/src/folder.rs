@@ -49,7 +49,7 @@ pub struct RunFolder {
     finished: bool,
 }
 
-/// Files that a run writes, besides the Parquet files in [`FOLDERS`].
+/// Files that a run writes, besides those in [`FOLDERS`].
 const FILES: [&str; 7] = [
     "scenario.toml",
     "summary.json",
@@ -60,8 +60,9 @@ const FILES: [&str; 7] = [
     provenance::FILE,
 ];
 
-/// Folders whose Parquet files a run writes.
-const FOLDERS: [&str; 2] = ["tables", "traces"];
+/// Folders whose files a run writes, and their suffixes.
+const FOLDERS: [(&str, &[&str]); 3] =
+    [("tables", &["parquet"]), ("traces", &["parquet"]), ("commands", &["stdout", "stderr"])];
 
 impl RunFolder {
     /// Makes the folder `path` for one run of `scenario`, the text of the scenario as resolved.
@@ -220,11 +221,12 @@ fn remove_results(root: &Path) -> Result<(), ResultsError> {
         remove(root, name)?;
         remove(root, &provenance::partial_name(name))?;
     }
-    for folder in FOLDERS {
+    for (folder, suffixes) in FOLDERS {
         let Ok(entries) = fs::read_dir(root.join(folder)) else { continue };
         for entry in entries.flatten() {
             let name = entry.file_name();
-            if Path::new(&name).extension().is_some_and(|extension| extension == "parquet") {
+            let suffix = Path::new(&name).extension();
+            if suffix.is_some_and(|suffix| suffixes.iter().any(|other| suffix == *other)) {
                 remove(root, &format!("{folder}/{}", name.to_string_lossy()))?;
             }
         }

@@ -19,6 +19,8 @@ pub struct Options {
     pub run: u64,
     /// Command line, for the provenance.
     pub command: Vec<String>,
+    /// Whether programs that the scenario names may be run.
+    pub allow_commands: bool,
     /// When the run starts, in UTC as of RFC 3339, for the provenance.
     pub started: Option<String>,
 }

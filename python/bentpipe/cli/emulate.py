@@ -20,11 +20,15 @@ def emulate(
     seed: Seed = None,
     out: Out = None,
     replication: Annotated[int, typer.Option(min=0, help="Number of the run under its seed.")] = 0,
+    allow_commands: Annotated[
+        bool, typer.Option("--allow-commands", help="Run the programs that the scenario names.")
+    ] = False,
     report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
     json: Json = False,
 ) -> None:
     """Run a scenario in real time, with real TCP stacks and applications."""
     from bentpipe import _native
+    from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one
     from bentpipe.fidelity import fidelity_text
     from bentpipe.scenarios import load
@@ -45,6 +49,7 @@ def emulate(
             progress=bar.advance,
             run=replication,
             command=command,
+            allow_commands=allow_commands,
         )
     variations = combinations([])
     page = None
@@ -53,6 +58,8 @@ def emulate(
 
         page = write_report([run], folder / "report.html", variations)
     tell([run], variations, folder, page, json)
+    for sentence in command_texts(run):
+        typer.echo(f"command  {sentence}", err=json)
     if not json and (text := fidelity_text(run)):
         typer.echo(f"fidelity {text}")
     if stop.wanted:

@@ -120,7 +120,7 @@ impl Traffic {
             notes: variants.notes().to_vec(),
         };
         let mut made: Vec<(usize, Planned<'_>)> = Vec::new();
-        for (id, flow) in flows(scenario) {
+        for (id, flow) in flows(scenario).filter(|(_, flow)| !flow.is_command()) {
             let node =
                 |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
             let (from, to) = (node(&flow.from), node(&flow.to));

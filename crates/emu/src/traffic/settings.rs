@@ -92,6 +92,31 @@ impl Settings {
         Ok(())
     }
 
+    /// Makes `congestion` what connections of `host` to `peer` get that ask for nothing: the flow's program knows of no
+    /// scenario. The kernel lets namespaces have what the machine allows everybody (tcp_allowed_congestion_control); for
+    /// others there is a metric of the route, which holds for connections that ask for another too.
+    ///
+    /// # Errors
+    /// A flow that was added before wants something else.
+    pub fn add_default(
+        &mut self,
+        flow: &Flow,
+        host: &str,
+        peer: Ipv4Addr,
+        congestion: &str,
+    ) -> Result<(), Disagreement> {
+        let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+        if allowed.unwrap_or_default().split_whitespace().any(|name| name == congestion) {
+            const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+            self.own(flow, host, DEFAULT, congestion)?;
+            self.sysctls.insert(DEFAULT, congestion.to_owned());
+        } else {
+            self.own(flow, host, &format!("congestion control towards {peer}"), congestion)?;
+            self.routes.entry(peer).or_default().insert("congctl", congestion.to_owned());
+        }
+        Ok(())
+    }
+
     fn own(&mut self, flow: &Flow, host: &str, what: &str, value: &str) -> Result<(), Disagreement> {
         let key = format!("{what} = {value}");
         let earlier = self.owners.iter().find(|(other, _)| {

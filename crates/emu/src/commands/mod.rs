@@ -1,0 +1,124 @@
+//! Programs as flows: those that a scenario names, at hosts of its emulation. They run only where that was allowed, and
+//! nothing of them outlives the run.
+
+mod files;
+mod iperf3;
+mod plan;
+mod program;
+
+pub use plan::{plan, Planned};
+
+use crate::clock::Clock;
+use crate::error::{Doing, Error};
+use crate::live::LiveHost;
+use bentpipe_core::{Report, Time};
+use bentpipe_models::app::End;
+use bentpipe_models::transport::flow;
+use files::Files;
+use program::{Ended, Program, Started};
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// The programs of a run.
+pub struct Commands {
+    waiting: Vec<(Planned, Program)>,
+    running: Vec<(Planned, Started)>,
+    files: Files,
+}
+
+/// Programs that have ended.
+pub struct Done {
+    programs: Vec<(Planned, Ended)>,
+    files: Files,
+}
+
+impl Commands {
+    /// Makes ready what is `planned`, with its output in the folder of the run at `out`, and starts the servers. Waits for
+    /// each until it listens, or has had the time.
+    ///
+    /// # Errors
+    /// The output cannot be written, or a server cannot be started.
+    pub fn prepare(planned: Vec<Planned>, hosts: &[LiveHost], out: &Path) -> Result<Commands, Error> {
+        let mut commands =
+            Commands { waiting: Vec::new(), running: Vec::new(), files: Files::new(out, hosts, &planned)? };
+        for planned in planned {
+            let host = hosts.iter().find(|host| host.name == planned.host).expect("all ends are hosts");
+            let program = commands.files.program(&planned, host)?;
+            match planned.end {
+                End::Source => commands.waiting.push((planned, program)),
+                End::Destination => {
+                    let doing = format!("starting {} at host {}", planned.shown(), planned.host);
+                    let started = program.listening().doing(doing)?;
+                    commands.running.push((planned, started));
+                }
+            }
+        }
+        Ok(commands)
+    }
+
+    /// Has the others start, each at the start time of its flow.
+    ///
+    /// # Errors
+    /// There is no thread left.
+    pub fn start(&mut self, clock: Clock) -> Result<(), Error> {
+        for (planned, program) in self.waiting.drain(..) {
+            let started = program.start_at(clock, planned.start).doing("starting a thread for a command")?;
+            self.running.push((planned, started));
+        }
+        Ok(())
+    }
+
+    /// Ends those that still run: SIGTERM, a second later SIGKILL.
+    pub fn finish(mut self, clock: Clock) -> Done {
+        for (_, started) in &self.running {
+            started.stop();
+        }
+        let running = std::mem::take(&mut self.running);
+        let programs =
+            running.into_iter().map(|(planned, started)| (planned, started.ended(clock))).collect();
+        Done { programs, files: self.files }
+    }
+}
+
+impl Done {
+    /// Writes the rows of their flows: what iperf3 says of itself with `-J`, and otherwise when they began and ended.
+    pub fn report(&self, report: &mut Report) {
+        for (planned, ended) in self.programs.iter().filter(|(planned, _)| planned.end == End::Source) {
+            let measured = self.files.output(planned).and_then(|text| iperf3::read(&text));
+            let time = |time: Option<Time>| time.map_or(f64::NAN, Time::as_secs_f64);
+            let (start, completed) = (time(ended.started), time(ended.at.filter(|_| ended.code == Some(0))));
+            let none = iperf3::Measured::default();
+            let (sender, receiver) = match &measured {
+                Some(measured) if measured.reverse => (format!("{}.reverse", planned.flow), true),
+                _ => (planned.flow.clone(), false),
+            };
+            let found = measured.as_ref().unwrap_or(&none);
+            if receiver {
+                report.row(&flow::SOURCE, &planned.flow, &none.source(start, completed));
+            }
+            report.row(&flow::SOURCE, &sender, &found.source(start, completed));
+            report.row(&flow::DESTINATION, &sender, &found.destination(start));
+        }
+    }
+
+    /// What became of each, for the provenance.
+    pub fn notes(&self) -> Vec<Value> {
+        let time = |time: Option<Time>| time.map(Time::as_secs_f64);
+        let note = |(planned, ended): &(Planned, Ended)| {
+            let (stdout, stderr) = self.files.names(planned);
+            json!({
+                "flow": planned.flow,
+                "host": planned.host,
+                "serves": planned.end == End::Destination,
+                "command": planned.argv,
+                "started_s": time(ended.started),
+                "ended_s": time(ended.at),
+                "exit_code": ended.code,
+                "outcome": ended.outcome(),
+                "stdout": stdout,
+                "stderr": stderr,
+            })
+        };
+        self.programs.iter().map(note).collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! Which programs a scenario names, known before anything is started.
+
+use crate::traffic::flows;
+use bentpipe_core::address::{self, Plan};
+use bentpipe_core::{Recorder, Time};
+use bentpipe_engine::instantiate_emulated;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::app::command::{words, Places};
+use bentpipe_models::app::{Config, End};
+use std::collections::BTreeMap;
+
+/// A program that is to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// Name of its flow.
+    pub flow: String,
+    /// Name of the host at which it runs.
+    pub host: String,
+    /// Which end of the flow that is: what serves is at its destination.
+    pub end: End,
+    /// Program and arguments, as the kernel gets them.
+    pub argv: Vec<String>,
+    /// When it starts.
+    pub start: Time,
+}
+
+impl Planned {
+    /// Program and arguments to be read by people: nothing in a word can pass for something else.
+    pub fn shown(&self) -> String {
+        let plain = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c))
+        };
+        let shown = |word: &String| if plain(word) { word.clone() } else { format!("{word:?}") };
+        self.argv.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The programs of `scenario`, in the order of its flows; what serves comes before what asks.
+pub fn plan(scenario: &Scenario) -> Vec<Planned> {
+    if !flows(scenario).any(|(_, flow)| flow.is_command()) {
+        return Vec::new();
+    }
+    let nodes = scenario.nodes();
+    let (_, hosts) = instantiate_emulated(scenario, scenario.seed.value(), 0, Recorder::default(), &nodes);
+    let nodes: BTreeMap<&str, _> = hosts.iter().map(|host| (host.name.as_str(), host.node)).collect();
+    let mut planned = Vec::new();
+    for (id, flow) in flows(scenario) {
+        let Config::Command(config) = &flow.app else { continue };
+        let (from, to) = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
+        let (low, high) = address::ports(id);
+        let addresses = Plan::default();
+        let port = if to < from { low } else { high };
+        let places = Places { to: addresses.ipv4(to), from: addresses.ipv4(from), port };
+        let one = |command: &str, host: &String, end, start| Planned {
+            flow: flow.name.clone(),
+            host: host.clone(),
+            end,
+            argv: words(command, &places).expect("the scenario has been checked"),
+            start,
+        };
+        planned.extend(config.serve.as_ref().map(|serve| one(serve, &flow.to, End::Destination, Time::ZERO)));
+        planned.push(one(&config.run, &flow.from, End::Source, Time::ZERO + flow.start));
+    }
+    planned
+}

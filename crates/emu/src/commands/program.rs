@@ -1,0 +1,172 @@
+//! One program, in a thread of its own that starts it, waits for it and ends it.
+
+use crate::clock::{monotonic, sleep_until, Clock};
+use crate::namespace::Namespace;
+use crate::process::Guest;
+use bentpipe_core::{Span, Time};
+use nix::sys::signal::{killpg, Signal};
+use nix::unistd::Pid;
+use std::fs::read_to_string;
+use std::io;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// How often it is looked whether a program has ended.
+const LOOK: Span = Span::from_millis(10);
+/// How long a program has to end by itself after SIGTERM.
+const GRACE: Span = Span::from_millis(1000);
+/// How long a server has to listen.
+const LISTEN: Span = Span::from_millis(2000);
+
+/// A program that is ready to start.
+pub struct Program {
+    pub guest: Guest,
+    pub namespace: Namespace,
+}
+
+/// A program that runs, or is about to. It ends with this value.
+pub struct Started {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Course>>,
+}
+
+/// When it started and ended, in nanoseconds of the monotonic clock, and how.
+struct Course {
+    started: Option<u64>,
+    ended: Option<u64>,
+    outcome: io::Result<Option<i32>>,
+    stopped: bool,
+}
+
+/// A program that has ended.
+pub struct Ended {
+    /// When it was started, if it was.
+    pub started: Option<Time>,
+    /// When it ended by itself.
+    pub at: Option<Time>,
+    /// Its exit code, or 128 and the number of the signal that killed it; `None` when it was ended with the run.
+    pub code: Option<i32>,
+    /// Why it could not be started.
+    pub failure: Option<String>,
+}
+
+impl Ended {
+    /// What became of it, in words.
+    pub fn outcome(&self) -> String {
+        match (&self.failure, self.started, self.code) {
+            (Some(failure), ..) => format!("could not be started: {failure}"),
+            (None, None, _) => "the run ended before its start".to_owned(),
+            (None, _, None) => "ended with the run".to_owned(),
+            (None, _, Some(code)) => format!("exit code {code}"),
+        }
+    }
+}
+
+impl Program {
+    /// Starts it at once and waits until something listens that did not before, or until it has had the time.
+    pub fn listening(self) -> io::Result<Started> {
+        let host = self.namespace.again()?;
+        let before = host.within(listeners)?;
+        let started = self.start(None)?;
+        let until = monotonic() + LISTEN.as_nanos();
+        while monotonic() < until && host.within(listeners)? <= before && !started.has_ended() {
+            sleep_until(monotonic() + LOOK.as_nanos());
+        }
+        Ok(started)
+    }
+
+    /// Starts it at `time`.
+    pub fn start_at(self, clock: Clock, time: Time) -> io::Result<Started> {
+        self.start(Some(clock.monotonic_at(time)))
+    }
+
+    fn start(self, at: Option<u64>) -> io::Result<Started> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("command".to_owned());
+        let thread = thread.spawn(move || self.run(at.unwrap_or(0), &seen))?;
+        Ok(Started { stop, thread: Some(thread) })
+    }
+
+    fn run(self, at: u64, stop: &AtomicBool) -> Course {
+        let stopped = || stop.load(Ordering::Relaxed);
+        let mut course = Course { started: None, ended: None, outcome: Ok(None), stopped: false };
+        while monotonic() < at {
+            if stopped() {
+                return course;
+            }
+            sleep_until(at.min(monotonic() + LOOK.as_nanos()));
+        }
+        course.started = Some(monotonic());
+        course.outcome = self.guest.run_fenced(&self.namespace, |child| {
+            let mut kill_at = None;
+            loop {
+                if let Some(status) = child.try_wait()? {
+                    return Ok(status.code());
+                }
+                match kill_at {
+                    None if stopped() => {
+                        course.stopped = true;
+                        signal(child, Signal::SIGTERM);
+                        kill_at = Some(monotonic() + GRACE.as_nanos());
+                    }
+                    Some(time) if monotonic() >= time => signal(child, Signal::SIGKILL),
+                    _ => {}
+                }
+                sleep_until(monotonic() + LOOK.as_nanos());
+            }
+        });
+        course.ended = Some(monotonic());
+        course
+    }
+}
+
+/// To the program and all that it started in its group; the child is not yet waited for, so its number is its own.
+fn signal(child: &Child, signal: Signal) {
+    let _ = killpg(Pid::from_raw(child.id() as i32), signal);
+}
+
+impl Started {
+    /// Has it end, without waiting.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits for its end.
+    pub fn ended(mut self, clock: Clock) -> Ended {
+        let thread = self.thread.take().expect("it is waited for once");
+        let course = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let at = |time: Option<u64>| time.map(|time| clock.at(time));
+        let itself = !course.stopped && course.outcome.is_ok();
+        Ended {
+            started: at(course.started.filter(|_| course.outcome.is_ok())),
+            at: at(course.ended.filter(|_| itself)),
+            code: course.outcome.as_ref().ok().copied().flatten().filter(|_| itself),
+            failure: course.outcome.err().map(|error| error.to_string()),
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How many sockets of this thread's namespace wait for others: TCP in state LISTEN, and UDP without a peer.
+fn listeners() -> usize {
+    let count = |protocol: &str, state: &str| {
+        let table = read_to_string(format!("/proc/thread-self/net/{protocol}")).unwrap_or_default();
+        table.lines().skip(1).filter(|line| line.split_whitespace().nth(3) == Some(state)).count()
+    };
+    count("tcp", "0A") + count("tcp6", "0A") + count("udp", "07") + count("udp6", "07")
+}

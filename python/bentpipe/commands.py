@@ -1,0 +1,19 @@
+"""What became of the programs of an emulation, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .runs import Run
+
+
+def command_texts(run: Run) -> list[str]:
+    """The programs that did not end well, one sentence each: which, where, how, and where their output is."""
+    commands = run.provenance.get("notes", {}).get("commands", [])
+    return [
+        f'{about["outcome"]}: "{about["flow"]}" at host "{about["host"]}", see {run.path / about["stderr"]}'
+        for about in commands
+        # What serves need not end by itself.
+        if about["exit_code"] != 0 and not (about["serves"] and about["outcome"] == "ended with the run")
+    ]

@@ -1,0 +1,197 @@
+"""``bentpipe emulate`` beside the models: programs of the machine's, captures, simulated crowds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from networks import START, needs, networks
+
+LINK = """
+name = "commands"
+duration = "{duration}"
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = {{ kind = "drop-tail", bytes = "50 kB" }}
+"""
+
+FLOW = """
+[[flow]]
+name = "{name}"
+from = "a"
+to = "b"
+app = {app}
+transport = {{ kind = "tcp", congestion = "{congestion}" }}
+"""
+
+IPERF = '{ kind = "command", run = "iperf3 -c {to} -p {port} -t 4 -J", serve = "iperf3 -s -1 -p {port}" }'
+
+
+def _scenario(folder: Path, app: str, duration: str = "7 s", congestion: str = "reno") -> Path:
+    file = folder / "commands.toml"
+    flow = FLOW.format(name="up", app=app, congestion=congestion)
+    file.write_text(LINK.format(duration=duration) + flow, encoding="utf-8")
+    return file
+
+
+def _bentpipe(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*START, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def _processes(word: str) -> list[str]:
+    """Numbers of the processes that have this word in their command line."""
+
+    def command_lines() -> Iterator[tuple[str, list[bytes]]]:
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    yield entry.name, (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+
+    return [number for number, words in command_lines() if word.encode() in words]
+
+
+def test_commands_are_shown_and_refused(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, '{ kind = "command", run = "touch {to} \'a file\'" }')
+    done = _bentpipe("emulate", file, "--out", tmp_path / "run")
+    assert done.returncode == 2, done.stderr
+    assert "--allow-commands" in done.stderr
+    assert 'flow "up" at host "a": touch 198.18.' in done.stderr
+    assert '"a file"' in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_commands_and_the_kernels_congestion_controls_are_not_simulated(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, IPERF, congestion="cubic")
+    assert _bentpipe("check", file).returncode == 0
+    done = _bentpipe("simulate", file, "--out", tmp_path / "run")
+    assert done.returncode == 2, done.stderr
+    for words in ("flow.up.app", "bentpipe emulate", "flow.up.transport.congestion", "cubic"):
+        assert words in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@networks
+@needs("iperf3")
+@pytest.mark.parametrize("congestion", ["cubic", "reno"])
+def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
+    file = _scenario(tmp_path, IPERF, congestion=congestion)
+    done = _bentpipe("emulate", file, "--out", tmp_path / "run", "--allow-commands", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "command  " not in done.stdout
+    run = bp.Run(tmp_path / "run")
+    flow = run.flows.row(0, named=True)
+    # 5 Mbit/s carry 4.87 Mbit/s of payload.
+    assert 4.3e6 < flow["goodput"] < 4.88e6
+    assert flow["rtt_min"] >= 0.02
+    document = json.loads((run.path / "commands/up.stdout").read_text())
+    if congestion != "reno":
+        assert document["end"]["sender_tcp_congestion"] == congestion
+
+
+@networks
+def test_a_command_that_fails_is_seen(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, """{ kind = "command", run = "sh -c 'echo why >&2; exit 5'" }""", "1 s")
+    done = _bentpipe("emulate", file, "--out", tmp_path / "run", "--allow-commands", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert 'exit code 5: "up" at host "a", see ' in done.stdout
+    assert (tmp_path / "run/commands/up.stderr").read_text() == "why\n"
+
+
+@networks
+@needs("setsid")
+def test_killing_an_emulation_kills_its_commands(tmp_path: Path) -> None:
+    word = f"86{os.getpid()}"
+    app = f"""{{ kind = "command", run = "sh -c 'setsid sleep {word} & wait'" }}"""
+    file = _scenario(tmp_path, app, "60 s")
+    words = ["emulate", file, "--out", tmp_path / "run", "--allow-commands", "--no-report"]
+    process = subprocess.Popen([*START, *map(str, words)], stderr=subprocess.DEVNULL)
+    try:
+        while not _processes(word):
+            assert process.poll() is None
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    while _processes(word):
+        time.sleep(0.05)
+
+
+@networks
+@needs("tshark")
+def test_a_capture_holds_the_real_packets(tmp_path: Path) -> None:
+    record = '[record]\ncapture = ["b"]\ncapture_bytes = 2000\n'
+    flow = FLOW.format(name="up", app='{ kind = "bulk", size = "200 kB" }', congestion="reno")
+    file = tmp_path / "capture.toml"
+    file.write_text(LINK.format(duration="3 s") + record + flow)
+    run = bp.emulate(file, out=tmp_path / "run")
+    fields = ["-T", "fields", "-e", "tcp.len", "-e", "ip.src", "-e", "tcp.checksum.status"]
+    check = ["-o", "tcp.check_checksum:TRUE"]
+    shown = subprocess.run(
+        ["tshark", "-r", str(run.path / "packets.pcapng"), *check, *fields],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split("\t") for line in shown.stdout.splitlines()]
+    assert sum(int(row[0]) for row in rows) == 200_000
+    assert len({row[1] for row in rows}) == 2
+    # 1 is "good": what the kernel sent, with its own checksums.
+    assert {row[2] for row in rows} == {"1"}
+
+
+CROWD = """
+name = "crowd"
+duration = "20 s"
+[network.sat]
+kind = "dvb-rcs"
+gateway = "gw"
+terminals = ["st1", "st2"]
+forward = { rate = "10 Mbit/s" }
+return = { rate = "2048 kbit/s", dama = { scheme = "rbdc" } }
+"""
+
+
+@networks
+def test_a_simulated_crowd_takes_its_share_from_a_real_flow(tmp_path: Path) -> None:
+    real = """
+[[flow]]
+name = "real"
+from = "st1"
+to = "gw"
+app = "bulk"
+transport = "tcp"
+"""
+    crowd = "".join(
+        real.replace('"real"', f'"model{number}"').replace('"st1"', '"st2"') + 'endpoints = "model"\n'
+        for number in range(30)
+    )
+    runs = {
+        name: bp.emulate(_file(tmp_path, name, text), out=tmp_path / name)
+        for name, text in {"alone": CROWD + real, "beside": CROWD + real + crowd}.items()
+    }
+    goodput = {
+        name: dict(zip(run.flows["flow"], run.flows["goodput"], strict=True)) for name, run in runs.items()
+    }
+    total = sum(value for value in goodput["beside"].values() if value == value)
+    assert goodput["beside"]["real"] < 0.7 * goodput["alone"]["real"]
+    assert goodput["beside"]["real"] > 0
+    assert total < 2.048e6
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    file = folder / f"{name}.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
