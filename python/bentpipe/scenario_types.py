@@ -111,8 +111,19 @@ class CbrApp(TypedDict):
     """Rate of the payload while on."""
 
 
+class CommandApp(TypedDict):
+    """App of the kind `command`."""
+
+    kind: Literal["command"]
+    run: str
+    """Program and arguments, run at the flow's source; {to}, {from} and {port} stand for addresses and a
+    port."""
+    serve: NotRequired[str]
+    """Program and arguments, run at the flow's destination and started before; none when not given."""
+
+
 #: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | Literal["bulk", "cbr"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | Literal["bulk", "cbr", "command"]'
 
 #: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
