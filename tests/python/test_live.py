@@ -64,13 +64,17 @@ def test_streams_are_the_commands_own(bentpipe: Bentpipe) -> None:
     assert bentpipe("run", "geo", "--", "echo", "--set", "--", "-h") == "--set -- -h\n"
 
 
+#: A shell that says when it is ready.
+TERMINAL = {"SHELL": "/bin/sh", "PS1": "prompt> "}
+
+
 def in_terminal(
     bentpipe: Bentpipe, *arguments: object, typed: Callable[[str], bytes | None]
 ) -> tuple[str, int]:
     """What is to be read on a terminal, and how it ended; ``typed`` is told that and answers what is typed."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvpe(sys.executable, bentpipe.words(*arguments), bentpipe.variables() | {"SHELL": "/bin/sh"})
+        os.execvpe(sys.executable, bentpipe.words(*arguments), bentpipe.variables() | TERMINAL)
     text, end = "", time.monotonic() + 30
     with contextlib.suppress(OSError):
         while time.monotonic() < end:
@@ -78,6 +82,7 @@ def in_terminal(
                 text += os.read(terminal, 4096).decode()
             if (words := typed(text)) is not None:
                 os.write(terminal, words)
+        os.kill(pid, signal.SIGKILL)
     os.close(terminal)
     return text, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -99,21 +104,10 @@ def test_a_terminal_is_the_commands_own_and_so_is_ctrl_c(bentpipe: Bentpipe) -> 
     script = 'test -t 0 && test -t 1 && trap "echo caught; exit 42" INT && echo rea""dy && while :; do sleep 0.05; done'
     text, code = in_terminal(bentpipe, "run", "geo", "--", "sh", "-c", script, typed=once("ready", b"\x03"))
     assert ("caught" in text, code) == (True, 42), text
-    assert in_terminal(bentpipe, "run", "geo", "--", "sleep", "30", typed=late(b"\x03"))[1] == 130
+    script = 'echo rea""dy && exec sleep 30'
+    _, code = in_terminal(bentpipe, "run", "geo", "--", "sh", "-c", script, typed=once("ready", b"\x03"))
+    assert code == 130
     assert bentpipe.left() == []
-
-
-def late(words: bytes) -> Callable[[str], bytes | None]:
-    """Types something after a while."""
-    begin, typed = time.monotonic(), list[bool]()
-
-    def answer(_: str) -> bytes | None:
-        if time.monotonic() - begin < 2 or typed:
-            return None
-        typed.append(True)
-        return words
-
-    return answer
 
 
 def test_a_shell_is_the_users_and_knows_where_it_is(bentpipe: Bentpipe) -> None:
@@ -123,7 +117,7 @@ def test_a_shell_is_the_users_and_knows_where_it_is(bentpipe: Bentpipe) -> None:
         "geo",
         "--host",
         "server",
-        typed=late(b'echo "at $BENTPIPE_HOST of $BENTPIPE_RUN: $BENTPIPE_HOSTS"; exit 5\n'),
+        typed=once("prompt> ", b'echo "at $BENTPIPE_HOST of $BENTPIPE_RUN: $BENTPIPE_HOSTS"; exit 5\n'),
     )
     assert "at server of geo: server=198.18.0.2 user=198.18.0.1" in text
     assert code == 5

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Of the terminal: it reaches the program by itself.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
+
+#: How long after its start a program may have missed what the terminal sent: it was still one of us then.
+_STARTING_S: Final = 0.5
 
 #: Of others, who want it all to end.
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
@@ -51,6 +56,7 @@ class Signals:
     def __init__(self) -> None:
         self.received: int | None = None
         self._process: int | None = None
+        self._attached = 0.0
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
@@ -67,27 +73,25 @@ class Signals:
     def _take(self, number: int, _frame: FrameType | None) -> None:
         if self._process is None or number in _ENDING:
             self.received = number
-        if self._process is not None and number in _ENDING:
+        if number in _ENDING or time.monotonic() - self._attached < _STARTING_S:
             self._send(number)
 
     def _send(self, number: int) -> None:
-        assert self._process is not None
-        try:
-            signal.pidfd_send_signal(self._process, number)
-        except ProcessLookupError:
+        if self._process is None:
             return
-        if number != signal.SIGKILL:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, number)
+        if number in _ENDING:
             late = threading.Timer(processes.GRACE_S, self._kill)
             late.daemon = True
             late.start()
 
     def _kill(self) -> None:
-        if self._process is not None:
-            self._send(signal.SIGKILL)
+        self._send(signal.SIGKILL)
 
     def attach(self, pid: int) -> None:
         """From now on signals go to this child, which nobody has waited for yet."""
-        self._process = os.pidfd_open(pid)
+        self._process, self._attached = os.pidfd_open(pid), time.monotonic()
         if self.received is not None:
             self._send(self.received)
 
