@@ -106,6 +106,10 @@ class Network:
         """What the network says of itself at this moment, as JSON: ``time``, ``rows`` (table, entity, values),
         ``packets``, ``lost``, ``late`` (s)."""
 
+    def change(self, key: str, value: str) -> None:
+        """Set a key of the scenario to another value from now on, both as an override has them. Raises
+        :class:`ScenarioError` for what is wrong with them or cannot change; nothing has changed then."""
+
     def stop(self) -> None:
         """End it."""
 

@@ -14,10 +14,10 @@ from folders import write_run
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
-    *("run", "shell", "up", "ps", "exec", "watch", "down", "new", "schema", "doctor", "calibrate"),
+    *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "schema", "doctor", "calibrate"),
 )
-#: Their output is that of a program.
-PROGRAMS = ("run", "shell", "exec")
+#: They print nothing, or what a program prints.
+PROGRAMS = ("run", "shell", "exec", "set")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

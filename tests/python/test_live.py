@@ -226,6 +226,19 @@ def test_a_host_may_be_on_another_machine(bentpipe: Bentpipe) -> None:
     assert status["tunnels"]["server"]["rtt"]["count"] == 0
 
 
+def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
+    bentpipe("up", "geo", *LINK)
+    ping = ["exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "server"]
+    assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(40, abs=2)
+    assert bentpipe("set", "link.sat.delay=50 ms", "link.sat.return.delay=30 ms") == ""
+    assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(80, abs=2)
+    bentpipe("set", "geo", "link.sat.error={ kind = 'packet', probability = 1 }")
+    assert rtts_ms(bentpipe.done(*ping).stdout) == []
+    for wrong in (["link.sat.delay=50"], ["link.sat.dely=5 ms"], ["geo"], ["link.sat.from=x"], ["geo", "x"]):
+        assert bentpipe("set", *wrong, code=2)
+    assert "link.sat.delay" in bentpipe("set", "link.sat.delay=fifty", code=2)
+
+
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
     bentpipe("up", "geo", *LINK)
     following = bentpipe.begin("watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)

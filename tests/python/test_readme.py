@@ -17,7 +17,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ITSELF = "make test"
 
 #: What only runs where real hosts can be had.
-REAL = ("bentpipe doctor", "bentpipe emulate", "bentpipe run", "bentpipe compare model real")
+REAL = (
+    *("bentpipe doctor", "bentpipe emulate", "bentpipe compare model real"),
+    *(f"bentpipe {name} " for name in ("run", "up", "exec", "set", "watch", "down")),
+)
 
 
 def blocks(language: str) -> list[str]:

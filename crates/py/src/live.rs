@@ -1,6 +1,6 @@
 //! Emulated networks as Python holds them.
 
-use crate::read;
+use crate::{error, read};
 use bentpipe_core::Recorder;
 use bentpipe_emu::port::tunnel;
 use bentpipe_emu::process::{exit_code, Guest};
@@ -187,6 +187,13 @@ impl Network {
             })
         });
         answer.map_err(trouble)
+    }
+
+    /// Sets a key of the scenario to another value from now on, both as an override has them.
+    fn change(&self, py: Python<'_>, key: String, value: String) -> PyResult<()> {
+        let handle = self.with(py, |live| live.handle().clone())?;
+        let changed = py.detach(|| handle.ask(move |bridge, now| bridge.network().change(now, &key, &value)));
+        changed.map_err(trouble)?.map_err(|refused| error::refused(py, &refused))
     }
 
     /// Ends it. Programs in its hosts lose their network.

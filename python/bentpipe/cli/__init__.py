@@ -26,6 +26,7 @@ from .report import report
 from .reproduce import reproduce
 from .run import run
 from .schema import schema
+from .set import set_
 from .shell import shell
 from .show import show
 from .simulate import simulate
@@ -45,7 +46,7 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare),
-    *(run, shell, up, ps, execute, watch, down, new, schema, doctor, calibrate),
+    *(run, shell, up, ps, execute, set_, watch, down, new, schema, doctor, calibrate),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

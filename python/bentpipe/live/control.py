@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bentpipe.errors import InputError
+
 if TYPE_CHECKING:
     from bentpipe._native import Network
 
@@ -29,6 +31,7 @@ class Server:
     def __init__(self, record: Record, network: Network) -> None:
         self._questions: dict[str, Callable[[dict[str, Any]], Any]] = {
             "status": lambda _: json.loads(network.status()),
+            "change": lambda question: network.change(question["key"], question["value"]),
         }
         self._socket = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)
@@ -68,8 +71,8 @@ class Server:
 
 
 def ask(record: Record, do: str, **more: Any) -> Any:
-    """Ask a network that another process keeps. Raises ``ValueError`` for what it refuses and ``OSError`` where it
-    does not answer."""
+    """Ask a network that another process keeps. Raises :class:`bentpipe.InputError` for what it refuses and
+    ``OSError`` where it does not answer."""
     with socket.socket(socket.AF_UNIX) as server:
         server.settimeout(_LIMIT_S)
         try:
@@ -83,7 +86,7 @@ def ask(record: Record, do: str, **more: Any) -> Any:
         raise OSError(f"{record.id} does not answer: it is ending")
     answer = json.loads(line)
     if "error" in answer:
-        raise (ValueError if answer["input"] else OSError)(answer["error"])
+        raise (InputError if answer["input"] else OSError)(answer["error"])
     return answer["answer"]
 
 

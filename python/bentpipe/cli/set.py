@@ -1,0 +1,43 @@
+"""``bentpipe set``: another value for a network that is up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bentpipe.errors import InputError
+
+
+def set_(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN] KEY.PATH=VALUE",
+            help="What is to change, as --set has it: link.sat.rate='1 Mbit/s'; before it the network's id if several "
+            "are up.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Change parameters of a network that is up.
+
+    Packets on their way are not lost by it. docs/reference/scenario.md marks what can change.
+    """
+    from bentpipe.live import state
+    from bentpipe.live.control import ask
+
+    run = None if "=" in words[0] else words[0]
+    changes = words if run is None else words[1:]
+    for change in changes:
+        if "=" not in change:
+            raise InputError(f'"{change}" changes nothing; allowed: KEY.PATH=VALUE')
+    if not changes:
+        raise InputError("nothing to change; allowed: KEY.PATH=VALUE")
+    record = state.find(run)
+    for change in changes:
+        key, _, value = change.partition("=")
+        ask(record, "change", key=key.strip(), value=value.strip())
+
+
+set_.__name__ = "set"
