@@ -170,6 +170,13 @@ def test_networks_nest_and_their_delays_add(bentpipe: Bentpipe) -> None:
     assert min(rtts) == pytest.approx(44, abs=2)
 
 
+@needs("getent")
+def test_names_of_a_network_that_cannot_be_reached_are_not_known_in_it(bentpipe: Bentpipe) -> None:
+    inner = [*START, "run", "wifi-loss", "--no-internet", "--", "getent", "hosts"]
+    assert bentpipe.done("run", "geo", "--", *inner, "server").returncode == 2
+    assert "access-point" in bentpipe("run", "geo", "--", *inner, "access-point")
+
+
 RETURN = ["--set", "link.sat.return.error.probability=0"]
 
 

@@ -36,6 +36,8 @@ def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fa
         print_json({"flows": [one.as_dict() for one in predictions.values()]})
         return
     known = [(one.flow, one.prediction) for one in predictions.values() if one.prediction is not None]
+    if not predictions:
+        typer.echo("there is no flow to predict")
     if known:
         print_table(_COLUMNS, [[flow, *_numbers(prediction)] for flow, prediction in known])
     for one in predictions.values():

@@ -22,6 +22,9 @@ _UPSTREAM: Final = Path("/run/systemd/resolve/resolv.conf")
 #: Names of nodes are any text; these are names of hosts too (RFC 1123, and the underscore).
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
+#: Where the engine's address plans are.
+_NETWORKS: Final = (ipaddress.ip_network("198.18.0.0/15"), ipaddress.ip_network("fd62:656e:7470::/48"))
+
 #: The interface by which a host reaches the network.
 INTERFACE: Final = "sat0"
 
@@ -47,6 +50,9 @@ def environment(record: Record, host: str) -> list[tuple[str, str]]:
 def write_hosts(record: Record) -> None:
     """Write the file that programs see as /etc/hosts: this machine's, with the names of the hosts before."""
     machine = _HOSTS.read_text(encoding="utf-8", errors="replace") if _HOSTS.is_file() else ""
+    if record.rules is None:
+        # What does not lead out does not lead into the network in which it may be.
+        machine = "\n".join(line for line in machine.splitlines() if not _is_in_network(line))
     file = record.file("hosts")
     file.write_text(hosts_text({**record.hosts, **record.elsewhere}, machine), encoding="utf-8")
     # The folder is private; in a host other users than this one must be able to read it, too.
@@ -106,6 +112,15 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_in_network(line: str) -> bool:
+    """Whether a line of a hosts file is about a host of a network of ours."""
+    address = line.partition("#")[0].partition(" ")[0]
+    if not _is_address(address):
+        return False
+    parsed = ipaddress.ip_address(address)
+    return any(parsed.version == network.version and parsed in network for network in _NETWORKS)
 
 
 def _is_name(text: str) -> bool:
