@@ -10,6 +10,7 @@ import re
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -329,7 +330,13 @@ def test_a_full_disk_is_said_and_nothing_is_made(bentpipe: Bentpipe) -> None:
 def test_without_root_too(tmp_path: Path) -> None:
     """As nobody: a ping, networks within networks, and a network that stays."""
     nobody = 65534
-    with_rights = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
+    # On some machines only root may open the device: then it is another for this test, in a mount namespace of its own.
+    device = tmp_path / "tun"
+    os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/net/tun").st_rdev)
+    device.chmod(0o666)
+    own_device = f'mount --bind {device} /dev/net/tun && exec "$@"'
+    with_rights = ["unshare", "--mount", "sh", "-c", own_device, "sh", "setpriv"]
+    with_rights += [f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
     environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     python = next(
         (path for path in (sys.executable, "/usr/bin/python3") if _runs(with_rights, path, environment)), None

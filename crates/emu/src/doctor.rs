@@ -10,6 +10,7 @@ use nix::sys::resource::{getrlimit, Resource};
 use nix::time::{clock_getres, ClockId};
 use serde::Serialize;
 use std::fs::{read_to_string, OpenOptions};
+use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
 /// How good something is.
@@ -121,7 +122,12 @@ fn device() -> Finding {
         Err(error) => Finding::missing(
             "TUN device",
             format!("/dev/net/tun: {error}"),
-            "modprobe tun; in a container pass the device on: --device /dev/net/tun",
+            match error.kind() {
+                ErrorKind::PermissionDenied => {
+                    "let users open it (as root: chmod 666 /dev/net/tun), or be root"
+                }
+                _ => "modprobe tun; in a container pass the device on: --device /dev/net/tun",
+            },
         ),
     }
 }

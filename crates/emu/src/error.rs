@@ -35,8 +35,11 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
 
 fn remedy(cause: &io::Error) -> Option<&'static str> {
     match cause.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
+        Some(libc::EPERM) => {
             Some("run as root, or allow user namespaces; `bentpipe doctor` says what this machine lacks")
+        }
+        Some(libc::EACCES) => {
+            Some("run as root, or let users open the device (as root: chmod 666 /dev/net/tun); `bentpipe doctor` says more")
         }
         Some(libc::EMFILE | libc::ENFILE) => Some("raise the limit of open files (ulimit -n)"),
         Some(libc::ENOSPC) => Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)"),

@@ -72,9 +72,9 @@ def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
         try:
             now = ask(record, "status")
         except OSError:
-            if record.alive:
-                raise
-            return
+            if record.ends(within_s=5.0):
+                return
+            raise
 
 
 def _console() -> Any:

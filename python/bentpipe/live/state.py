@@ -75,6 +75,15 @@ class Record:
         """Whether the process that keeps it is there: not another one that got its number."""
         return self.boot == processes.boot() and processes.started(self.pid) == self.started
 
+    def ends(self, within_s: float) -> bool:
+        """Whether it ends now: one that ends removes its socket before it is gone."""
+        limit = time.monotonic() + within_s
+        while self.alive and self.file("sock").exists():
+            if time.monotonic() > limit:
+                return False
+            time.sleep(0.05)
+        return True
+
     @property
     def inodes(self) -> set[int]:
         """Its namespaces."""
