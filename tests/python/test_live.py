@@ -332,7 +332,7 @@ def test_without_root_too(tmp_path: Path) -> None:
     nobody = 65534
     # On some machines only root may open the device: then it is another for this test, in a mount namespace of its own.
     device = tmp_path / "tun"
-    os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/net/tun").st_rdev)
+    os.mknod(device, stat.S_IFCHR | 0o666, Path("/dev/net/tun").stat().st_rdev)
     device.chmod(0o666)
     own_device = f'mount --bind {device} /dev/net/tun && exec "$@"'
     with_rights = ["unshare", "--mount", "sh", "-c", own_device, "sh", "setpriv"]
