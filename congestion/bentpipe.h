@@ -30,7 +30,7 @@
  *
  * In both homes a variant may read tp->snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd,
  * prior_ssthresh, snd_una, snd_nxt, mss_cache, packets_out, sacked_out, lost_out, retrans_out, max_packets_out,
- * delivered, delivered_ce, srtt_us, mdev_us, app_limited and tcp_mstamp, and write snd_cwnd, snd_cwnd_cnt,
+ * delivered, delivered_ce, lost, srtt_us, mdev_us, app_limited and tcp_mstamp, and write snd_cwnd, snd_cwnd_cnt,
  * snd_ssthresh and app_limited; what else it may touch has a function below. A parameter is a function of the
  * connection too: alpha(tp).
  *
@@ -105,6 +105,25 @@ static inline u32 bp_max(u32 a, u32 b)
 static inline u64 bp_divide(u64 a, u64 b)
 {
 	return b ? a / b : 0;
+}
+
+/*
+ * Cubic root, rounded down to within one, by Newton's method from above: y - (y^3 - x) / (3 y^2). The first guess is at
+ * most four times too large, and each step squares the error once it is small, so ten steps always do. No branch, for
+ * the verifier.
+ */
+static inline u32 bp_cube_root(u64 x)
+{
+	u64 y = 1;
+	u32 bits = 0;
+
+	for (u32 step = 32; step; step >>= 1)
+		bits += (x >> bits >> step) ? step : 0;
+	/* x < 2^(bits + 1) */
+	y <<= bits / 3 + 1;
+	for (u32 step = 0; step < 10; step++)
+		y = (2 * y + bp_divide(x, y * y)) / 3;
+	return (u32)y;
 }
 
 /* Whether sequence number a comes after b, modulo 2^32 (RFC 9293, section 3.4). */

@@ -23,12 +23,15 @@ struct bp_tcp {
 	u32 max_packets_out;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 lost;
 	u32 srtt_us;
 	u32 mdev_us;
 	u32 rtt_min_us;
 	u32 ca_state;
 	u32 is_cwnd_limited;
 	u32 app_limited;
+	u32 rcv_tsval;
+	u32 rcv_tsecr;
 	u64 tcp_mstamp;
 	u64 sk_pacing_rate;
 	u64 sk_max_pacing_rate;
@@ -75,6 +78,17 @@ static inline u32 bp_rtt_min_us(const struct bp_tcp *tp)
 	return tp->rtt_min_us;
 }
 
+/* RFC 7323's TSval and TSecr of the latest segment, milliseconds; 0 without timestamps. */
+static inline u32 bp_rcv_tsval(const struct bp_tcp *tp)
+{
+	return tp->rcv_tsval;
+}
+
+static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
+{
+	return tp->rcv_tsecr;
+}
+
 static inline u64 bp_pacing_rate(const struct bp_tcp *tp)
 {
 	return tp->sk_pacing_rate;
@@ -90,6 +104,11 @@ static inline void bp_need_pacing(struct bp_tcp *tp)
 {
 	if (tp->sk_pacing_status == 0)
 		tp->sk_pacing_status = 1;
+}
+
+static inline bool bp_is_paced(const struct bp_tcp *tp)
+{
+	return tp->sk_pacing_status != 0;
 }
 
 static inline void bp_set_pacing_rate(struct bp_tcp *tp, u64 bytes_per_second)

@@ -56,6 +56,11 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+struct tcp_options_received {
+	u32 rcv_tsval;
+	u32 rcv_tsecr;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 snd_cwnd;
@@ -74,12 +79,14 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 lost;
 	u32 data_segs_out;
 	u32 srtt_us;
 	u32 mdev_us;
 	u32 app_limited;
 	u64 tcp_mstamp;
 	struct minmax rtt_min;
+	struct tcp_options_received rx_opt;
 	u8 is_cwnd_limited : 1;
 };
 
@@ -137,6 +144,16 @@ static inline u32 bp_rtt_min_us(const struct bp_tcp *tp)
 	return tp->rtt_min.s[0].v;
 }
 
+static inline u32 bp_rcv_tsval(const struct bp_tcp *tp)
+{
+	return tp->rx_opt.rcv_tsval;
+}
+
+static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
+{
+	return tp->rx_opt.rcv_tsecr;
+}
+
 static inline u64 bp_pacing_rate(const struct bp_tcp *tp)
 {
 	return tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
@@ -152,6 +169,11 @@ static inline void bp_need_pacing(struct bp_tcp *tp)
 {
 	if (tp->inet_conn.icsk_inet.sk.sk_pacing_status == 0)
 		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
+}
+
+static inline bool bp_is_paced(const struct bp_tcp *tp)
+{
+	return tp->inet_conn.icsk_inet.sk.sk_pacing_status != 0;
 }
 
 static inline void bp_set_pacing_rate(struct bp_tcp *tp, u64 bytes_per_second)

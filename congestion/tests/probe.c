@@ -77,7 +77,8 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 {
 	note(tp, 7, bp_pacing_rate(tp) + bp_max_pacing_rate(tp) + bp_rtt_min_us(tp) + tp->srtt_us + tp->mdev_us);
-	note(tp, 7, tp->tcp_mstamp + tp->delivered + tp->delivered_ce + tp->mss_cache + tp->prior_ssthresh);
+	note(tp, 7, tp->tcp_mstamp + tp->delivered + tp->delivered_ce + tp->lost + tp->mss_cache + tp->prior_ssthresh +
+			    bp_rcv_tsval(tp) + bp_rcv_tsecr(tp));
 	return bp_after(tp->snd_nxt, tp->snd_una) ? tp->prior_cwnd : bp_min(tp->snd_cwnd, tp->prior_cwnd);
 }
 

@@ -149,6 +149,13 @@ class TcpTransport(TypedDict):
     initial_window: NotRequired[int]
     """Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001."""
     kind: Literal["tcp"]
+    pacing: NotRequired[bool]
+    """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
+    only those of a congestion control that asks for it, such as bbr."""
+    pacing_ca_ratio: NotRequired[int]
+    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio)."""
+    pacing_ss_ratio: NotRequired[int]
+    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by the names that it declares."""
     receive_window: NotRequired[Size]

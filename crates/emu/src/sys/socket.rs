@@ -24,6 +24,18 @@ pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) 
     })
 }
 
+/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would: any bound of the rate does, so
+/// one that never binds.
+pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let most = u64::MAX - 1;
+    let size = size_of_val(&most) as libc::socklen_t;
+    let option = libc::SO_MAX_PACING_RATE;
+    // SAFETY: the call reads `size` bytes of `most`, which lives until it returns.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const most).cast(), size)
+    })
+}
+
 /// `struct tcp_info` as bytes, and how many of them this kernel filled.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usize)> {
     let mut bytes = [0u8; TCP_INFO_SIZE];

@@ -71,6 +71,8 @@ impl Settings {
             ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
             ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),
             ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
+            ("net.ipv4.tcp_pacing_ss_ratio", config.pacing_ss_ratio.value().to_string()),
+            ("net.ipv4.tcp_pacing_ca_ratio", config.pacing_ca_ratio.value().to_string()),
         ] {
             self.own(flow, host, name, &value)?;
             self.sysctls.insert(name, value);

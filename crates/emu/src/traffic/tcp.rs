@@ -107,6 +107,9 @@ impl Endpoint {
         let _ = set_tcp(socket.as_fd(), socket::TCP_RTO_MAX_MS, (config.rto_max.as_micros() / 1000) as i32);
         let _ =
             set_tcp(socket.as_fd(), socket::TCP_DELACK_MAX_US, config.delayed_ack_timeout.as_micros() as i32);
+        if config.pacing {
+            socket::pace(socket.as_fd()).map_err(|error| named("pacing", error))?;
+        }
         let window = config.receive_window.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX));
         if let Some(window) = window {
             // Room for small segments too, of which each takes up a kilobyte or two. Without privileges it stays at the

@@ -53,6 +53,13 @@ pub struct Config {
     pub syn_retries: Count<0, 255>,
     /// Retransmissions of the same data, or unanswered window probes, after which the connection fails.
     pub retries: Count<0, 255>,
+    /// Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
+    /// only those of a congestion control that asks for it, such as bbr.
+    pub pacing: bool,
+    /// Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio).
+    pub pacing_ss_ratio: Count<1, 1000>,
+    /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio).
+    pub pacing_ca_ratio: Count<1, 1000>,
     /// Initial sequence number of both ends; random when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_sequence: Option<Count<0, 4_294_967_295>>,
@@ -89,6 +96,9 @@ impl Default for Config {
             rto_variance_min: Span::from_millis(200),
             syn_retries: Count::new(6),
             retries: Count::new(15),
+            pacing: false,
+            pacing_ss_ratio: Count::new(200),
+            pacing_ca_ratio: Count::new(120),
             initial_sequence: None,
         }
     }

@@ -43,6 +43,8 @@ pub struct State {
     pub delivered: u32,
     /// Of these, with congestion experienced (ECN).
     pub delivered_ce: u32,
+    /// Segments taken for lost so far, each time that they were.
+    pub lost: u32,
     /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0 before the first.
     pub srtt_us: u32,
     /// Mean deviation of the round-trip time, quarters of a microsecond.
@@ -57,6 +59,10 @@ pub struct State {
     pub is_cwnd_limited: u32,
     /// Non-zero while the connection is limited by its application (`delivered` at which that ends).
     pub app_limited: u32,
+    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its clock; 0 without.
+    pub rcv_tsval: u32,
+    /// Our timestamp that it echoes (TSecr), milliseconds of our clock; 0 without.
+    pub rcv_tsecr: u32,
     /// The present moment, microseconds.
     pub tcp_mstamp: u64,
     /// Pacing rate, bytes per second; `u64::MAX` for none.
@@ -95,6 +101,8 @@ pub const CA_LOSS: u32 = 4;
 pub const PACING_NONE: u32 = 0;
 /// The congestion control asked for pacing.
 pub const PACING_NEEDED: u32 = 1;
+/// Paced whatever the congestion control asks for (Linux' SK_PACING_FQ).
+pub const PACING_PACED: u32 = 2;
 
 /// Events of `cwnd_event` (Linux' enum tcp_ca_event).
 #[repr(u32)]
@@ -122,7 +130,7 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
-/// A delivery-rate sample (Linux' struct rate_sample; draft-ietf-ccwg-bbr, delivery rate estimation).
+/// A delivery-rate sample (Linux' struct rate_sample); [`super::rate`] makes it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {

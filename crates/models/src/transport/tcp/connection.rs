@@ -292,7 +292,12 @@ impl Connection {
             Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
             _ => None,
         };
-        let ack = Ack { position, window: segment.window, sequence: start, occupies, sack: &[], echo };
+        let stamps = match segment.timestamps {
+            Some(stamps) if self.timestamps => (stamps.value(), stamps.echo()),
+            _ => (0, 0),
+        };
+        let window = segment.window;
+        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, stamps, ece: false };
         let news = match &segment.options {
             None => self.sender.acknowledge(now, &ack),
             Some(options) => self.take_blocks(now, &ack, options),

@@ -77,6 +77,29 @@ pub struct Tally {
     pub acked_sent: Option<(Time, Time)>,
     /// The same of those newly SACKed that were never retransmitted.
     pub sacked_sent: Option<(Time, Time)>,
+    /// Of all segments newly delivered, the one that was sent last.
+    pub newest: Option<Newest>,
+}
+
+/// A segment that was delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Newest {
+    /// Number in the queue.
+    pub number: u64,
+    /// Last transmission.
+    pub sent: Time,
+    /// Whether it had been sent before.
+    pub resent: bool,
+}
+
+impl Tally {
+    #[inline]
+    fn delivered(&mut self, number: u64, segment: &Sent) {
+        if self.newest.is_none_or(|newest| (newest.sent, newest.number) < (segment.at, number)) {
+            let resent = segment.is(EVER_RESENT);
+            self.newest = Some(Newest { number, sent: segment.at, resent });
+        }
+    }
 }
 
 /// A segment to send again: position and length in sequence space.
@@ -115,6 +138,12 @@ impl Scoreboard {
         state.packets_out += 1;
     }
 
+    /// Number of the first segment out.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Whether nothing is out.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -137,6 +166,9 @@ impl Scoreboard {
             self.first += 1;
             state.packets_out -= 1;
             tally.acked += 1;
+            if !segment.is(SACKED) {
+                tally.delivered(self.first - 1, &segment);
+            }
             if segment.marks == 0 {
                 widen(&mut tally.acked_sent, segment.at);
                 continue;
@@ -177,6 +209,7 @@ impl Scoreboard {
                         state.retrans_out -= 1;
                     }
                     segment.marks = segment.marks & EVER_RESENT | SACKED;
+                    tally.delivered(*first + index as u64, segment);
                     state.sacked_out += 1;
                     tally.sacked += 1;
                     if !segment.is(EVER_RESENT) {
@@ -199,6 +232,7 @@ impl Scoreboard {
             if !segment.is(SACKED | LOST) {
                 segment.marks |= LOST;
                 state.lost_out += 1;
+                state.lost = state.lost.wrapping_add(1);
                 self.waiting = self.waiting.min(number);
             }
             number += 1;
@@ -212,6 +246,7 @@ impl Scoreboard {
             if !segment.is(SACKED | LOST) {
                 segment.marks |= LOST;
                 state.lost_out += 1;
+                state.lost = state.lost.wrapping_add(1);
                 self.waiting = self.waiting.min(self.first);
             }
         }
@@ -232,6 +267,9 @@ impl Scoreboard {
         for segment in &mut self.sent {
             if segment.is(SACKED) && !reneged {
                 continue;
+            }
+            if !segment.is(LOST) || segment.is(RESENT) {
+                state.lost = state.lost.wrapping_add(1);
             }
             segment.marks = segment.marks & EVER_RESENT | LOST;
             state.lost_out += 1;

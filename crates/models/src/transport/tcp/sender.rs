@@ -17,12 +17,13 @@
 //! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
 //!   window, as Linux does, which the receiver must answer.
 //!
-//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no pacing, no segmentation
-//! offload.
+//! - Pacing: [`super::pacing`], asked last, after all else allows a segment to go.
+//!
+//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no segmentation offload.
 
-use super::congestion::{
-    AckSample, Congestion, Event, RateSample, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH,
-};
+use super::congestion::{AckSample, Congestion, Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
+use super::pacing::{pace_always, Pacing};
+use super::rate::{self, check_application_limited};
 use super::recovery::{Parts, Recovery};
 use super::rtt::Estimator;
 use super::scoreboard::{in_flight, Scoreboard, Tally};
@@ -57,6 +58,10 @@ pub struct Ack<'a> {
     pub sack: &'a [(u64, u64)],
     /// When the echoed timestamp was sent.
     pub echo: Option<Time>,
+    /// Timestamps as they are, of the other end and echoed; 0 without.
+    pub stamps: (u32, u32),
+    /// Whether it says that congestion was experienced.
+    pub ece: bool,
 }
 
 /// See the module.
@@ -70,6 +75,9 @@ pub struct Sender {
     has_pkts_acked: bool,
     scoreboard: Scoreboard,
     recovery: Recovery,
+    pacing: Pacing,
+    /// For a congestion control that takes samples.
+    rate: rate::Estimator,
     estimator: Estimator,
     timer: Timer,
     segment_size: u32,
@@ -102,6 +110,13 @@ pub struct Sender {
     random: u64,
 }
 
+/// How things stood before an acknowledgment.
+struct Before {
+    una: u64,
+    in_flight: u32,
+    lost: u32,
+}
+
 /// What an acknowledgment meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News {
@@ -122,7 +137,7 @@ impl Sender {
     /// control's draws.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
         let first = initial.wrapping_add(1);
-        let state = State {
+        let mut state = State {
             snd_cwnd: config.initial_window.value() as u32,
             snd_cwnd_clamp: u32::MAX,
             snd_ssthresh: config
@@ -136,6 +151,10 @@ impl Sender {
             sk_max_pacing_rate: u64::MAX,
             ..State::default()
         };
+        if config.pacing {
+            pace_always(&mut state);
+        }
+        let (ss_ratio, ca_ratio) = (config.pacing_ss_ratio.value(), config.pacing_ca_ratio.value());
         Sender {
             counters: SourceCounters::default(),
             has_cong_control: congestion.has_cong_control(),
@@ -143,6 +162,8 @@ impl Sender {
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config.recovery == config::Recovery::Sack),
+            pacing: Pacing::new(ss_ratio, ca_ratio),
+            rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
             timer: Timer::stopped(),
             segment_size: state.mss_cache,
@@ -187,12 +208,14 @@ impl Sender {
             None => self.estimator.fall_back(),
         }
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.initial_window };
+        self.pacing.follow_window(&mut self.state);
         self.congestion.init(&mut self.state);
     }
 
     /// More to send; `u64::MAX` for an endless stream.
     pub fn hand_over(&mut self, bytes: u64) {
         debug_assert!(!self.closed, "the application sends after it closed");
+        self.check_application_limited();
         self.end = self.end.saturating_add(bytes);
     }
 
@@ -265,12 +288,13 @@ impl Sender {
     /// When to call [`Sender::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        self.timer.wake()
+        self.timer.wake().min(self.pacing.next_wake())
     }
 
-    /// Stops the timer; for a connection that has ended.
+    /// Stops the timers; for a connection that has ended.
     pub fn stop(&mut self) {
         self.timer.stop();
+        self.pacing.stop();
     }
 
     /// Takes an acknowledgment.
@@ -287,9 +311,10 @@ impl Sender {
             return News::NotSent;
         }
         self.stamp(now);
+        self.check_application_limited();
         self.last_rtt = None;
-        let prior_in_flight = in_flight(&self.state);
-        let lost_before = self.state.lost_out;
+        (self.state.rcv_tsval, self.state.rcv_tsecr) = ack.stamps;
+        let before = Before { una: self.una, in_flight: in_flight(&self.state), lost: self.state.lost };
         let advanced = ack.position > self.una;
         let updated = ack.position >= self.una && self.update_window(ack);
         let mut tally = Tally::default();
@@ -306,7 +331,7 @@ impl Sender {
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
         }
-        self.learn_rtt(now, ack, advanced, &tally, prior_in_flight);
+        let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         if self.recovery.is_dubious(&self.state, &tally, duplicate) {
             delivered += self.with_parts(|recovery, parts| recovery.alert(parts, advanced, duplicate));
@@ -319,8 +344,19 @@ impl Sender {
             }
         }
         self.state.delivered = self.state.delivered.wrapping_add(delivered);
+        if ack.ece {
+            self.state.delivered_ce = self.state.delivered_ce.wrapping_add(delivered);
+        }
         if outstanding {
-            self.control(ack, advanced, delivered, prior_in_flight, lost_before);
+            if self.has_cong_control {
+                self.control(now, &tally, delivered, newest_rtt, &before);
+            } else {
+                if advanced && !matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
+                    let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
+                    self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
+                }
+                self.pacing.follow_window(&mut self.state);
+            }
         }
         if advanced {
             News::Advanced
@@ -355,10 +391,12 @@ impl Sender {
     /// # Errors
     /// When the connection is to be given up.
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
+        self.pacing.wake(now);
         if !self.timer.expired(now) {
             return Ok(false);
         }
         self.stamp(now);
+        self.check_application_limited();
         if self.scoreboard.is_empty() {
             if self.probes >= self.retries {
                 return Err(TooManyRetries);
@@ -390,13 +428,20 @@ impl Sender {
             return None;
         }
         let lost = self.scoreboard.next_lost()?;
+        if self.pacing.holds(now, &self.state) {
+            return None;
+        }
         self.scoreboard.resent(now, lost.number, &mut self.state);
+        if self.has_cong_control {
+            self.rate.resent(lost.number, &self.state);
+        }
         self.recovery.resent();
         if lost.first {
             self.timer.start(now + self.estimator.rto());
         }
         let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
         let payload = lost.length - u32::from(fin);
+        self.pacing.sent(now, payload, &self.state);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
         Some(Chunk { start: lost.start, payload, fin })
@@ -423,14 +468,21 @@ impl Sender {
             }
             return None;
         }
+        if self.pacing.holds(now, &self.state) {
+            return None;
+        }
         self.overriding = false;
         let fin = fin_wanted && payload == available;
         let length = payload as u32 + u32::from(fin);
         if flight == 0 {
             self.congestion.cwnd_event(&mut self.state, Event::TxStart);
         }
-        if self.scoreboard.is_empty() {
+        let nothing_out = self.scoreboard.is_empty();
+        if nothing_out {
             self.timer.start(now + self.estimator.rto());
+        }
+        if self.has_cong_control {
+            self.rate.sent(now, nothing_out, &self.state);
         }
         let start = self.nxt;
         self.scoreboard.push(now, start, length, &mut self.state);
@@ -438,6 +490,7 @@ impl Sender {
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
         self.sent = true;
         if payload > 0 {
+            self.pacing.sent(now, payload as u32, &self.state);
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
@@ -481,8 +534,16 @@ impl Sender {
         changed
     }
 
+    /// Returns the round-trip time of the segment sent last, microseconds; -1 when there is none.
     #[inline]
-    fn learn_rtt(&mut self, now: Time, ack: &Ack, advanced: bool, tally: &Tally, prior_in_flight: u32) {
+    fn learn_rtt(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        advanced: bool,
+        tally: &Tally,
+        prior_in_flight: u32,
+    ) -> i32 {
         // First segment for the estimator, last for the congestion control.
         let times = match tally.acked_sent {
             Some(times) if !tally.resent => Some(times),
@@ -498,6 +559,7 @@ impl Sender {
             let sample = AckSample { pkts_acked: tally.acked, rtt_us: newest, in_flight: prior_in_flight };
             self.congestion.pkts_acked(&mut self.state, &sample);
         }
+        newest
     }
 
     #[inline]
@@ -507,25 +569,30 @@ impl Sender {
         self.last_rtt = Some(rtt);
     }
 
-    /// Linux' `tcp_cong_control`.
+    /// For a congestion control that takes samples.
     #[inline]
-    fn control(&mut self, ack: &Ack, advanced: bool, delivered: u32, prior_in_flight: u32, lost_before: u32) {
+    fn control(&mut self, now: Time, tally: &Tally, delivered: u32, newest_rtt: i32, before: &Before) {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state.random = mix(self.random);
+        let first = self.scoreboard.first();
+        let mut sample = self.rate.sample(now, tally.newest, delivered, first, &mut self.state);
+        sample.rtt_us = i64::from(newest_rtt);
+        sample.losses = self.state.lost.wrapping_sub(before.lost) as i32;
+        sample.prior_in_flight = before.in_flight;
+        // One segment that is not followed by others may have waited for the delayed acknowledgment's timer (as in
+        // Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
+        sample.is_ack_delayed = u32::from(
+            tally.acked == 1
+                && self.una - before.una < u64::from(self.segment_size)
+                && sample.prior_delivered.wrapping_add(1) == self.state.delivered,
+        );
+        self.congestion.cong_control(&mut self.state, &sample);
+    }
+
+    #[inline]
+    fn check_application_limited(&mut self) {
         if self.has_cong_control {
-            self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            self.state.random = mix(self.random);
-            let sample = RateSample {
-                delivered: -1,
-                interval_us: -1,
-                rtt_us: self.last_rtt.map_or(-1, |rtt| rtt.as_micros() as i64),
-                losses: self.state.lost_out.saturating_sub(lost_before) as i32,
-                acked_sacked: delivered,
-                prior_in_flight,
-                ..RateSample::default()
-            };
-            self.congestion.cong_control(&mut self.state, &sample);
-        } else if advanced && !matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
-            let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
-            self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
+            check_application_limited(self.end.saturating_sub(self.nxt), &mut self.state);
         }
     }
 

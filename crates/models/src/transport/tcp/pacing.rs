@@ -1,0 +1,177 @@
+//! Pacing: segments leave one after the other at a rate, instead of in bursts.
+//!
+//! A connection is paced when its congestion control asks for it (`sk_pacing_status`), or always with the option
+//! `pacing`, as behind Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes of payload per second. A
+//! congestion control with `cong_control` sets it itself; for others it follows from the window after each
+//! acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, Documentation/networking/
+//! ip-sysctl.rst):
+//!
+//! rate = ratio max(cwnd, packets_out) MSS / SRTT
+//!
+//! with the ratio 200 % while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the
+//! border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
+//!
+//! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its followers, 2018):
+//! one that is sent at t lets the next go at t + payload / rate. The first ten go unpaced, as with fq. Who is later
+//! than he might have been, as acknowledgments came late, is given that time for the next segment, up to half of what
+//! it costs, so that a rate near the bottleneck's is not lost by small delays.
+
+use super::congestion::{State, PACING_NONE, PACING_PACED};
+use bentpipe_core::{Span, Time};
+
+/// Segments at the start of a connection that leave unpaced.
+const UNPACED: u32 = 10;
+
+/// When the next segment may leave.
+#[derive(Clone, Debug)]
+pub struct Pacing {
+    next: Time,
+    /// The wake that is asked for.
+    wake: Time,
+    /// Segments sent, up to [`UNPACED`].
+    sent: u32,
+    slow_start_percent: u64,
+    avoidance_percent: u64,
+}
+
+impl Pacing {
+    /// Nothing sent yet. The ratios are percentages of cwnd / SRTT.
+    pub fn new(slow_start_percent: u64, avoidance_percent: u64) -> Pacing {
+        Pacing { next: Time::ZERO, wake: Time::MAX, sent: 0, slow_start_percent, avoidance_percent }
+    }
+
+    /// Whether a segment that could leave now must wait. If so, a wake is asked for.
+    #[inline]
+    pub fn holds(&mut self, now: Time, state: &State) -> bool {
+        let holds = now < self.next && state.sk_pacing_status != PACING_NONE;
+        self.wake = if holds { self.next } else { Time::MAX };
+        holds
+    }
+
+    /// Notes that a segment with so much payload leaves.
+    #[inline]
+    pub fn sent(&mut self, now: Time, payload: u32, state: &State) {
+        if state.sk_pacing_status == PACING_NONE {
+            return;
+        }
+        let late = now.since(self.next.min(now));
+        self.next = now;
+        if self.sent < UNPACED {
+            self.sent += 1;
+        } else if state.sk_pacing_rate != u64::MAX {
+            let nanoseconds = u64::from(payload) * 1_000_000_000 / state.sk_pacing_rate.max(1);
+            self.next = now + Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
+        }
+    }
+
+    /// The rate for a congestion control that sets none, after an acknowledgment.
+    #[inline]
+    pub fn follow_window(&self, state: &mut State) {
+        if state.sk_pacing_status == PACING_NONE || state.srtt_us == 0 {
+            return;
+        }
+        let percent = if state.snd_cwnd < state.snd_ssthresh / 2 {
+            self.slow_start_percent
+        } else {
+            self.avoidance_percent
+        };
+        let window = u64::from(state.mss_cache) * u64::from(state.snd_cwnd.max(state.packets_out));
+        // SRTT is in eighths of a microsecond.
+        let rate = window.saturating_mul(percent * (8_000_000 / 100)) / u64::from(state.srtt_us);
+        state.sk_pacing_rate = rate.min(state.sk_max_pacing_rate);
+    }
+
+    /// When to look again; `Time::MAX` for never.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.wake
+    }
+
+    /// The wake has come.
+    #[inline]
+    pub fn wake(&mut self, now: Time) {
+        if self.wake <= now {
+            self.wake = Time::MAX;
+        }
+    }
+
+    /// Asks for no wake.
+    pub fn stop(&mut self) {
+        self.wake = Time::MAX;
+    }
+}
+
+/// Paces whatever the congestion control asks for (Linux' SK_PACING_FQ).
+pub fn pace_always(state: &mut State) {
+    state.sk_pacing_status = PACING_PACED;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::congestion::{INFINITE_SSTHRESH, PACING_NEEDED};
+    use super::*;
+
+    fn paced(rate: u64) -> (Pacing, State) {
+        let state = State {
+            sk_pacing_status: PACING_NEEDED,
+            sk_pacing_rate: rate,
+            sk_max_pacing_rate: u64::MAX,
+            ..State::default()
+        };
+        (Pacing { sent: UNPACED, ..Pacing::new(200, 120) }, state)
+    }
+
+    #[test]
+    fn a_segment_keeps_the_next_waiting_for_its_bytes_over_the_rate() {
+        let (mut pacing, state) = paced(1_000_000);
+        let at = |microseconds| Time::ZERO + Span::from_micros(microseconds);
+        pacing.next = at(5000);
+        assert!(pacing.holds(at(4999), &state));
+        assert_eq!(pacing.next_wake(), at(5000));
+        assert!(!pacing.holds(at(5000), &state));
+        assert_eq!(pacing.next_wake(), Time::MAX);
+        pacing.sent(at(5000), 1000, &state);
+        assert_eq!(pacing.next, at(6000));
+        // 200 us late: given for the next; 3 ms late: half of a segment's time.
+        pacing.sent(at(6200), 1000, &state);
+        assert_eq!(pacing.next, at(7000));
+        pacing.sent(at(10_000), 1000, &state);
+        assert_eq!(pacing.next, at(10_500));
+    }
+
+    #[test]
+    fn ten_segments_go_at_once_and_none_wait_when_nobody_asked() {
+        let (_, mut state) = paced(1000);
+        let mut pacing = Pacing::new(200, 120);
+        for _ in 0..10 {
+            assert!(!pacing.holds(Time::ZERO, &state));
+            pacing.sent(Time::ZERO, 1000, &state);
+        }
+        assert!(!pacing.holds(Time::ZERO, &state));
+        pacing.sent(Time::ZERO, 1000, &state);
+        assert!(pacing.holds(Time::ZERO, &state));
+        state.sk_pacing_status = PACING_NONE;
+        assert!(!pacing.holds(Time::ZERO, &state));
+    }
+
+    #[test]
+    fn the_rate_follows_the_window_at_twice_or_at_1_2_times_its_speed() {
+        let (pacing, mut state) = paced(0);
+        // 100 segments of 1000 bytes in 500 ms are 200 kB/s.
+        (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1000, 100, 500_000 * 8);
+        for (ssthresh, packets_out, rate) in [
+            (INFINITE_SSTHRESH, 100, 400_000),
+            (202, 100, 400_000),
+            (200, 100, 240_000),
+            (50, 100, 240_000),
+            (50, 200, 480_000),
+        ] {
+            (state.snd_ssthresh, state.packets_out) = (ssthresh, packets_out);
+            pacing.follow_window(&mut state);
+            assert_eq!(state.sk_pacing_rate, rate);
+        }
+        state.sk_max_pacing_rate = 1000;
+        pacing.follow_window(&mut state);
+        assert_eq!(state.sk_pacing_rate, 1000);
+    }
+}
