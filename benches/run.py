@@ -95,7 +95,7 @@ name = "bulk{flow}"
 from = "server"
 to = "client"
 app = {{ kind = "bulk" }}
-transport = {{ kind = "tcp", congestion = "reno", delayed_ack = false }}
+transport = {{ kind = "tcp", congestion = "reno", delayed_ack = false, timestamps = false }}
 """
         for flow in range(flows)
     )

@@ -26,6 +26,7 @@ __all__ = [
     "LinkPairReturn",
     "NetworkKind",
     "Positions",
+    "Profile",
     "Propagation",
     "Queue",
     "Rate",
@@ -128,7 +129,10 @@ App: TypeAlias = 'BulkApp | CbrApp | CommandApp | Literal["bulk", "cbr", "comman
 #: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
-#: Loss recovery algorithms.
+#: Named sets of values.
+Profile: TypeAlias = 'Literal["linux", "classic", "freebsd"]'
+
+#: How losses are found and repaired.
 Recovery: TypeAlias = 'Literal["newreno", "sack"]'
 
 
@@ -138,16 +142,17 @@ class TcpTransport(TypedDict):
     congestion: NotRequired[Literal["reno", "vegas", "vegas95"]]
     """Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic."""
     delayed_ack: NotRequired[bool]
-    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2); otherwise
-    every segment at once."""
+    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
+    profiles); otherwise every segment at once."""
     delayed_ack_timeout: NotRequired[Span]
-    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122."""
+    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
     initial_sequence: NotRequired[int]
     """Initial sequence number of both ends; random when not given."""
     initial_ssthresh: NotRequired[int]
     """Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1)."""
     initial_window: NotRequired[int]
-    """Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001."""
+    """Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1
+    by RFC 2001 (freebsd)."""
     kind: Literal["tcp"]
     pacing: NotRequired[bool]
     """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
@@ -158,30 +163,36 @@ class TcpTransport(TypedDict):
     """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by the names that it declares."""
+    profile: NotRequired[Profile]
+    """The named set of values that the other keys change."""
     receive_window: NotRequired[Size]
     """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
     recovery: NotRequired[Recovery]
-    """How losses are found and repaired."""
+    """How losses are found and repaired; sack in all profiles."""
     retries: NotRequired[int]
-    """Retransmissions of the same data, or unanswered window probes, after which the connection fails."""
+    """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
     rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1)."""
+    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s."""
     rto_max: NotRequired[Span]
-    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in
-    Linux."""
+    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux
+    and in all profiles."""
     rto_min: NotRequired[Span]
-    """Least retransmission time-out: 1 s by RFC 6298 (2.4), 200 ms in Linux."""
+    """Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux)."""
     rto_variance_min: NotRequired[Span]
-    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux."""
+    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
+    profiles."""
+    sack: NotRequired[bool]
+    """Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them."""
     segment_size: NotRequired[int]
-    """Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with
-    timestamps."""
+    """Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP
+    headers), 52 with timestamps."""
     syn_retries: NotRequired[int]
-    """Retransmissions of a SYN or SYN-ACK after which the connection fails."""
+    """Retransmissions of a SYN or SYN-ACK after which the connection fails: 6."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3): 12 bytes in every segment."""
+    """Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic)."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes."""
+    """Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535
+    bytes."""
 
 
 class UdpTransport(TypedDict):

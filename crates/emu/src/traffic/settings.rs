@@ -5,7 +5,6 @@ use crate::error::{Doing, Error};
 use crate::live::{LiveHost, INTERFACE};
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
-use bentpipe_models::transport::tcp::config::Recovery;
 use bentpipe_models::transport::{tcp, Config};
 use std::collections::BTreeMap;
 use std::io;
@@ -66,7 +65,7 @@ impl Settings {
     pub fn add(&mut self, flow: &Flow, host: &str, peer: Ipv4Addr) -> Result<(), Disagreement> {
         let Config::Tcp(config) = &flow.transport else { return Ok(()) };
         for (name, value) in [
-            ("net.ipv4.tcp_sack", on(config.recovery == Recovery::Sack)),
+            ("net.ipv4.tcp_sack", on(config.offers_sack())),
             ("net.ipv4.tcp_timestamps", on(config.timestamps)),
             ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
             ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),

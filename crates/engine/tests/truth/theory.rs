@@ -22,6 +22,7 @@ fn one_flow(duration: f64, link: &str, transport: &str) -> String {
         [flow.transport]
         kind = "tcp"
         congestion = "reno"
+        profile = "classic"
         {transport}
         "#
     )

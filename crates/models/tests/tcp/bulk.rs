@@ -2,16 +2,20 @@
 
 use super::path::{Path, DESTINATION, SOURCE};
 use bentpipe_core::{Count, Size, Span, Stage, Time};
-use bentpipe_models::transport::tcp::config::{Config, Recovery};
+use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 
 const FAST: &str = r#"{"rate": "1 Gbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 100000}}}"#;
+
+fn classic() -> Config {
+    Config { initial_window: Count::new(10), ..Profile::Classic.config() }
+}
 
 fn study() -> Config {
     Config {
         initial_window: Count::new(1),
         initial_ssthresh: Some(Count::new(20)),
         delayed_ack: false,
-        ..Config::default()
+        ..classic()
     }
 }
 
@@ -51,11 +55,8 @@ fn slow_start_doubles_the_window_each_round_trip_up_to_ssthresh_and_then_adds_on
 #[test]
 fn a_limited_receive_window_gives_window_over_round_trip_time() {
     for (window, scaling) in [(65_535, false), (1_000_000, true)] {
-        let config = Config {
-            receive_window: Some(Size::from_bytes(window)),
-            window_scaling: scaling,
-            ..Config::default()
-        };
+        let config =
+            Config { receive_window: Some(Size::from_bytes(window)), window_scaling: scaling, ..classic() };
         let mut path = Path::bulk(&config, None, [FAST, FAST]);
         path.run(seconds(20.0));
         let before = path.value("flow_destination", "delivered_bytes");
@@ -70,8 +71,7 @@ fn a_limited_receive_window_gives_window_over_round_trip_time() {
 #[test]
 fn delayed_acknowledgments_halve_their_number() {
     let run = |delayed_ack| {
-        let mut path =
-            Path::bulk(&Config { delayed_ack, ..Config::default() }, Some(2_000_000), [FAST, FAST]);
+        let mut path = Path::bulk(&Config { delayed_ack, ..classic() }, Some(2_000_000), [FAST, FAST]);
         path.run(seconds(100.0));
         let acknowledgments =
             path.out.totals().consumed.packets as f64 - path.value("flow_destination", "delivered_packets");
@@ -121,7 +121,7 @@ fn sack_repairs_thousands_of_losses_of_one_overshoot_with_one_retransmission_eac
     // A pipe of 4167 segments and a buffer of as many; slow start overshoots both by about as much again.
     let out = r#"{"rate": "100 Mbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 4167}}}"#;
     let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
-    let mut path = Path::bulk(&Config { delayed_ack: false, ..Config::default() }, None, [out, back]);
+    let mut path = Path::bulk(&Config { delayed_ack: false, ..classic() }, None, [out, back]);
     path.run(seconds(20.0));
     let dropped = path.out.totals().dropped.values().map(|held| held.packets).sum::<u64>();
     assert!(dropped > 4000, "{dropped} dropped");

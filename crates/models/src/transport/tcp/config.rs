@@ -1,71 +1,129 @@
-//! What a scenario says of a TCP flow. Both ends take the same values.
+//! What a scenario says of a TCP flow: a [`Profile`], and what shall be different. Both ends take the same
+//! values.
 
 use bentpipe_core::{Count, Problems, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A TCP flow.
-///
-/// ```toml
-/// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, initial_window = 1
-/// }
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic.
-    pub congestion: String,
-    /// Parameters of the congestion control, by the names that it declares.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameters: BTreeMap<String, i64>,
-    /// Payload bytes of a full segment. Packets are 40 bytes longer (IPv4 and TCP headers), 52 with
-    /// timestamps.
-    pub segment_size: Count<1, 65_000>,
-    /// Congestion window at the start, in segments: 10 by RFC 6928, 2 to 4 by RFC 3390, 1 by RFC 2001.
-    pub initial_window: Count<1, 1_000_000>,
-    /// Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_ssthresh: Option<Count<2, 1_000_000_000>>,
-    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2);
-    /// otherwise every segment at once.
-    pub delayed_ack: bool,
-    /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122.
-    pub delayed_ack_timeout: Span,
-    /// How losses are found and repaired.
-    pub recovery: Recovery,
-    /// The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_window: Option<Size>,
-    /// Window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes.
-    pub window_scaling: bool,
-    /// Timestamps (RFC 7323, section 3): 12 bytes in every segment.
-    pub timestamps: bool,
-    /// Least retransmission time-out: 1 s by RFC 6298 (2.4), 200 ms in Linux.
-    pub rto_min: Span,
-    /// Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1).
-    pub rto_initial: Span,
-    /// Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux.
-    pub rto_max: Span,
-    /// Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux.
-    pub rto_variance_min: Span,
-    /// Retransmissions of a SYN or SYN-ACK after which the connection fails.
-    pub syn_retries: Count<0, 255>,
-    /// Retransmissions of the same data, or unanswered window probes, after which the connection fails.
-    pub retries: Count<0, 255>,
-    /// Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
-    /// only those of a congestion control that asks for it, such as bbr.
-    pub pacing: bool,
-    /// Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio).
-    pub pacing_ss_ratio: Count<1, 1000>,
-    /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio).
-    pub pacing_ca_ratio: Count<1, 1000>,
-    /// Initial sequence number of both ends; random when not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_sequence: Option<Count<0, 4_294_967_295>>,
+/// Declares [`Config`], which holds a value for each key, and [`Draft`], what a scenario says of them.
+macro_rules! keys {
+    ($(
+        $(#[doc = $doc:expr])+
+        $(#[serde($serde:meta)])?
+        $key:ident: $type:ty
+    ),+ $(,)?) => {
+        /// A TCP flow.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(from = "Draft")]
+        pub struct Config {
+            /// The named set of values.
+            pub profile: Profile,
+            $(
+                $(#[doc = $doc])+
+                $(#[serde($serde)])?
+                pub $key: $type,
+            )+
+        }
+
+        /// A TCP flow: a profile, and what differs from it. What is not given is the profile's.
+        ///
+        /// ```toml
+        /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, profile = "classic" }
+        /// ```
+        #[derive(Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        #[schemars(rename = "Config")]
+        struct Draft {
+            /// The named set of values that the other keys change.
+            profile: Profile,
+            $(
+                $(#[doc = $doc])+
+                $key: Option<$type>,
+            )+
+        }
+
+        impl From<Draft> for Config {
+            fn from(draft: Draft) -> Config {
+                let profile = draft.profile.config();
+                Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ }
+            }
+        }
+    };
 }
 
-/// Loss recovery algorithms.
+keys! {
+    /// Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic.
+    congestion: String,
+    /// Parameters of the congestion control, by the names that it declares.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, i64>,
+    /// Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP headers), 52
+    /// with timestamps.
+    segment_size: Count<1, 65_000>,
+    /// Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1 by
+    /// RFC 2001 (freebsd).
+    initial_window: Count<1, 1_000_000>,
+    /// Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_ssthresh: Option<Count<2, 1_000_000_000>>,
+    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
+    /// profiles); otherwise every segment at once.
+    delayed_ack: bool,
+    /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles.
+    delayed_ack_timeout: Span,
+    /// How losses are found and repaired; sack in all profiles.
+    recovery: Recovery,
+    /// Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sack: Option<bool>,
+    /// The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receive_window: Option<Size>,
+    /// Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535 bytes.
+    window_scaling: bool,
+    /// Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic).
+    timestamps: bool,
+    /// Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux).
+    rto_min: Span,
+    /// Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s.
+    rto_initial: Span,
+    /// Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux and in
+    /// all profiles.
+    rto_max: Span,
+    /// Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
+    /// profiles.
+    rto_variance_min: Span,
+    /// Retransmissions of a SYN or SYN-ACK after which the connection fails: 6.
+    syn_retries: Count<0, 255>,
+    /// Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15.
+    retries: Count<0, 255>,
+    /// Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
+    /// only those of a congestion control that asks for it, such as bbr.
+    pacing: bool,
+    /// Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200.
+    pacing_ss_ratio: Count<1, 1000>,
+    /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120.
+    pacing_ca_ratio: Count<1, 1000>,
+    /// Initial sequence number of both ends; random when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_sequence: Option<Count<0, 4_294_967_295>>,
+}
+
+/// Named sets of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Linux as it is today, 6.18.
+    #[default]
+    Linux,
+    /// A stack of the early 2000s, as most published studies simulate it.
+    Classic,
+    /// The same with FreeBSD's start of those years: one segment.
+    Freebsd,
+}
+
+/// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
@@ -76,9 +134,18 @@ pub enum Recovery {
     Sack,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
+impl Recovery {
+    /// Whether it needs selective acknowledgments.
+    pub fn needs_sack(self) -> bool {
+        matches!(self, Recovery::Sack)
+    }
+}
+
+impl Profile {
+    /// All values of the profile.
+    pub fn config(self) -> Config {
+        let linux = Config {
+            profile: self,
             congestion: "reno".to_owned(),
             parameters: BTreeMap::new(),
             segment_size: Count::new(1460),
@@ -87,10 +154,11 @@ impl Default for Config {
             delayed_ack: true,
             delayed_ack_timeout: Span::from_millis(200),
             recovery: Recovery::Sack,
+            sack: None,
             receive_window: None,
             window_scaling: true,
-            timestamps: false,
-            rto_min: Span::from_secs(1),
+            timestamps: true,
+            rto_min: Span::from_millis(200),
             rto_initial: Span::from_secs(1),
             rto_max: Span::from_secs(120),
             rto_variance_min: Span::from_millis(200),
@@ -100,7 +168,24 @@ impl Default for Config {
             pacing_ss_ratio: Count::new(200),
             pacing_ca_ratio: Count::new(120),
             initial_sequence: None,
+        };
+        let classic = Config {
+            initial_window: Count::new(3),
+            timestamps: false,
+            rto_min: Span::from_secs(1),
+            ..linux.clone()
+        };
+        match self {
+            Profile::Linux => linux,
+            Profile::Classic => classic,
+            Profile::Freebsd => Config { initial_window: Count::new(1), ..classic },
         }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Profile::default().config()
     }
 }
 
@@ -111,8 +196,19 @@ pub(super) const LARGEST_WINDOW: u64 = 65_535 << 14;
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 
 impl Config {
+    /// Whether selective acknowledgments are offered to the other end.
+    pub fn offers_sack(&self) -> bool {
+        self.sack.unwrap_or(self.recovery.needs_sack())
+    }
+
     /// Adds what is wrong.
     pub fn check(&self, problems: &mut Problems) {
+        self.check_window(problems);
+        self.check_times(problems);
+        self.check_combination(problems);
+    }
+
+    fn check_window(&self, problems: &mut Problems) {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
         if let Some(window) = self.receive_window {
             if window.bytes() < self.segment_size.value() || window.bytes() > largest {
@@ -126,6 +222,9 @@ impl Config {
                 );
             }
         }
+    }
+
+    fn check_times(&self, problems: &mut Problems) {
         for (key, span) in [("rto_min", self.rto_min), ("rto_initial", self.rto_initial)] {
             if span > self.rto_max || span == Span::ZERO {
                 problems.add(
@@ -140,6 +239,26 @@ impl Config {
                 format!("{} is out of range; allowed: below 500 ms (RFC 1122)", self.delayed_ack_timeout),
             );
         }
+    }
+
+    /// What no stack combines.
+    fn check_combination(&self, problems: &mut Problems) {
+        let mut refuse = |wrong: bool, key: &str, why: &str| {
+            if wrong {
+                problems.add(key, why.to_owned());
+            }
+        };
+        let sack = self.offers_sack();
+        refuse(
+            self.recovery.needs_sack() && !sack,
+            "recovery",
+            "sack finds losses by selective acknowledgments, but the key sack is false; allowed with it: newreno",
+        );
+        refuse(
+            self.sack == Some(true) && !self.recovery.needs_sack(),
+            "sack",
+            "newreno makes nothing of selective acknowledgments; allowed with them: recovery = \"sack\"",
+        );
     }
 
     /// The receive window to advertise, at most.
@@ -173,6 +292,26 @@ mod tests {
         assert_eq!(problems(r#"{"receive_window": "1 kB"}"#), ["receive_window"]);
         assert_eq!(problems(r#"{"rto_min": "200 s"}"#), ["rto_min"]);
         assert_eq!(problems(r#"{"delayed_ack_timeout": "1 s"}"#), ["delayed_ack_timeout"]);
+    }
+
+    #[test]
+    fn what_no_stack_combines_is_refused() {
+        let profiles = [r#"{"profile": "linux"}"#, r#"{"profile": "classic"}"#, r#"{"profile": "freebsd"}"#];
+        for profile in profiles {
+            assert_eq!(problems(profile), Vec::<String>::new());
+        }
+        assert_eq!(problems(r#"{"sack": false}"#), ["recovery"]);
+        assert_eq!(problems(r#"{"recovery": "newreno", "sack": false}"#), Vec::<String>::new());
+        assert_eq!(problems(r#"{"profile": "classic", "sack": true, "recovery": "newreno"}"#), ["sack"]);
+    }
+
+    #[test]
+    fn a_profile_gives_what_is_not_said() {
+        let classic: Config =
+            serde_json::from_str(r#"{"profile": "classic", "delayed_ack": false}"#).unwrap();
+        assert_eq!(classic, Config { delayed_ack: false, ..Profile::Classic.config() });
+        let whole: Config = serde_json::from_str(&serde_json::to_string(&classic).unwrap()).unwrap();
+        assert_eq!(whole, classic);
     }
 
     #[test]

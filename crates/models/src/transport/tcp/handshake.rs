@@ -10,7 +10,7 @@
 
 use super::rtt::Estimator;
 use super::timer::Timer;
-use super::{config, header, Config};
+use super::{header, Config};
 use bentpipe_core::{Segment, SegmentOptions, Span, Time};
 
 /// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
@@ -52,7 +52,7 @@ impl Handshake {
         Handshake {
             agreement: Agreement {
                 timestamps: config.timestamps,
-                sack: config.recovery == config::Recovery::Sack,
+                sack: config.offers_sack(),
                 window_scale: config.window_scaling.then(|| config.window_scale()),
                 segment_size: config.segment_size.value() as u32,
             },

@@ -114,6 +114,7 @@ impl Estimator {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::Profile;
     use super::*;
 
     /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no
@@ -125,7 +126,7 @@ mod tests {
         let rfc = Config {
             rto_variance_min: Span::from_millis(100),
             rto_min: Span::from_secs(1),
-            ..Config::default()
+            ..Profile::Classic.config()
         };
         let linux =
             Config { rto_variance_min: Span::from_millis(200), rto_min: Span::from_millis(1), ..rfc.clone() };
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
-        let mut estimator = Estimator::new(&Config::default());
+        let mut estimator = Estimator::new(&Profile::Classic.config());
         let mut state = State::default();
         let mut seen = Vec::new();
         for _ in 0..9 {
