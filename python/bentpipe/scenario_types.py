@@ -158,9 +158,9 @@ class TcpTransport(TypedDict):
     """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
     only those of a congestion control that asks for it, such as bbr."""
     pacing_ca_ratio: NotRequired[int]
-    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio)."""
+    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio)."""
+    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by the names that it declares."""
     profile: NotRequired[Profile]

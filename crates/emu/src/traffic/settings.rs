@@ -218,7 +218,7 @@ mod tests {
         let mut settings = Settings::common();
         settings.add(&flow("one", r#"{"timestamps": true}"#), "a", peer).unwrap();
         settings.add(&flow("two", r#"{"timestamps": true}"#), "a", peer).unwrap();
-        let refused = settings.add(&flow("three", "{}"), "a", peer).unwrap_err();
+        let refused = settings.add(&flow("three", r#"{"timestamps": false}"#), "a", peer).unwrap_err();
         let text = refused.to_string();
         for word in ["\"one\"", "\"three\"", "tcp_timestamps", "host a"] {
             assert!(text.contains(word), "{text}");
