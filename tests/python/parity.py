@@ -102,6 +102,11 @@ _DELAYED_ACK: Final = Exceptional(
     "model's always is delayed_ack_timeout, 200 ms.",
 )
 
+
+def _change(at: str, *keys: str) -> str:
+    return f'\n[[change]]\nat = "{at}"\n' + "".join(f"set.link.{key}\n" for key in keys)
+
+
 CASES: Final = (
     Case("geo-reno", _GEO + _flow("f", "user", "server"), "30 s"),
     Case("geo-reno-back", _GEO + _flow("f", "server", "user"), "30 s"),
@@ -128,6 +133,22 @@ CASES: Final = (
         seeds=5,
         tolerance=0.15,
         exceptions={"rtt_p95": _DELAYED_ACK},
+    ),
+    Case(
+        "rate-change",
+        _GEO
+        + _flow("f", "user", "server", transport=_START)
+        + _change("10 s", 'sat.rate = "2 Mbit/s"')
+        + _change("20 s", 'sat.rate = "4 Mbit/s"'),
+        "30 s",
+    ),
+    Case(
+        "delay-change",
+        _GEO
+        + _flow("f", "user", "server", transport=_START)
+        + _change("10 s", 'sat.delay = "100 ms"')
+        + _change("20 s", 'sat.delay = "150 ms"', 'sat.return.delay = "180 ms"'),
+        "30 s",
     ),
     Case("dvb-cra", _dvb('"cra"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
     Case("dvb-rbdc", _dvb('"rbdc"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
