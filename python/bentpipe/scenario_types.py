@@ -16,6 +16,7 @@ __all__ = [
     "Dama",
     "Distance",
     "Distribution",
+    "Effect",
     "Endpoints",
     "Error",
     "Fidelity",
@@ -219,6 +220,9 @@ Flow = TypedDict(
     },
 )
 
+#: What becomes of a packet that the channel spoils.
+Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
+
 
 class NoneError(TypedDict):
     """Error of the kind `none`."""
@@ -229,14 +233,22 @@ class NoneError(TypedDict):
 class PacketError(TypedDict):
     """Error of the kind `packet`."""
 
+    effect: NotRequired[Effect]
+    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
+    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
+    but the application can notice)."""
     kind: Literal["packet"]
     probability: float
-    """Probability that a packet is lost."""
+    """Probability that a packet is spoiled."""
 
 
 class BitError(TypedDict):
     """Error of the kind `bit`."""
 
+    effect: NotRequired[Effect]
+    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
+    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
+    but the application can notice)."""
     kind: Literal["bit"]
     rate: float
     """Probability that a bit is wrong (BER)."""

@@ -4,6 +4,7 @@
 //! keeps a global; the crate and `bentpipe-models` build for wasm, which CI uses as the proof.
 
 pub mod address;
+pub mod checksum;
 mod kind;
 mod packet;
 mod problem;
@@ -16,7 +17,8 @@ mod whole;
 
 pub use kind::name_alone;
 pub use packet::{
-    Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps,
+    Body, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions, Spoiled,
+    Timestamps,
 };
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};

@@ -72,6 +72,17 @@ pub enum Body {
     /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
     /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
+    /// What a channel has put a wrong bit into.
+    Spoiled(Box<Spoiled>),
+}
+
+/// A packet's body with a wrong bit.
+#[derive(Clone, Debug)]
+pub struct Spoiled {
+    /// As it was.
+    pub body: Body,
+    /// Whether its checksum holds all the same.
+    pub valid: bool,
 }
 
 /// A control message. Its protocol downcasts it with [`Message::as_any`].

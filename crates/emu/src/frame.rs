@@ -1,7 +1,7 @@
 //! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and the one thing
 //! that models change in it, congestion experienced (RFC 3168).
 
-use bentpipe_core::{Ecn, FlowId};
+use bentpipe_core::{checksum, Ecn, FlowId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const TCP: u8 = 6;
@@ -98,11 +98,8 @@ pub fn mark_congestion(packet: &mut [u8]) {
             let old = u16::from_be_bytes([packet[0], packet[1]]);
             packet[1] |= 3;
             let new = u16::from_be_bytes([packet[0], packet[1]]);
-            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
-            let mut sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
-            sum = (sum & 0xffff) + (sum >> 16);
-            sum = (sum & 0xffff) + (sum >> 16);
-            packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+            let sum = u16::from_be_bytes([packet[10], packet[11]]);
+            packet[10..12].copy_from_slice(&checksum::updated(sum, old, new).to_be_bytes());
         }
         Some(6) if packet.len() >= 40 => packet[1] |= 0x30,
         _ => {}

@@ -1,9 +1,9 @@
 //! All tables that runs write: the list from which reference pages and the names allowed in `record.traces` come.
 
 use bentpipe_core::Table;
-use bentpipe_models::link;
 use bentpipe_models::mac::dama::{ncc, terminal};
 use bentpipe_models::transport::{flow, tcp, udp};
+use bentpipe_models::{channel::effect, link};
 
 /// Traces, written as a run goes on.
 pub static TRACES: &[&Table] = &[
@@ -21,6 +21,7 @@ pub static REPORTS: &[&Table] = &[
     &flow::DESTINATION,
     &tcp::endpoint::CONNECTION,
     &link::REPORT,
+    &effect::REPORT,
     &terminal::REPORT,
     &ncc::REPORT,
 ];

@@ -38,7 +38,9 @@ pub(crate) fn write(packet: &Packet, shift: u8, out: &mut Vec<u8>) -> u32 {
             out.resize(begin + IP_HEADER + UDP_HEADER, 0);
             17
         }
-        Body::Frame(_) => unreachable!("a frame has its own headers"),
+        Body::Frame(_) | Body::Spoiled(_) => {
+            unreachable!("frames have headers, and what is spoiled is opened first")
+        }
     };
     let headers = out.len() - begin;
     // The length field of IPv4 has 16 bits.

@@ -9,4 +9,5 @@ mod conservation;
 mod determinism;
 mod golden;
 mod run;
+mod spoiled;
 mod theory;

@@ -5,7 +5,7 @@
 //! error = { kind = "bit", rate = 1e-7 }
 //! ```
 
-use super::{Channel, Process};
+use super::{Channel, Effect, Process};
 use bentpipe_core::{Fraction, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Probability that a bit is wrong (BER).
     pub rate: Fraction,
+    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
+    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
+    /// notice).
+    #[serde(default)]
+    pub effect: Effect,
 }
 
 struct Independent {
@@ -26,6 +31,10 @@ struct Independent {
 impl Channel for Config {
     fn build(&self) -> Option<Box<dyn Process>> {
         Some(Box::new(Independent { log_survival: (-self.rate.value()).ln_1p() }))
+    }
+
+    fn effect(&self) -> Effect {
+        self.effect
     }
 }
 
@@ -56,7 +65,8 @@ mod tests {
     fn a_channel_at_rate_one_spoils_everything_and_at_zero_nothing() {
         let mut stream = Streams::new(3, 0).stream("channel");
         for (rate, expected) in [(1.0, true), (0.0, false)] {
-            let mut process = Config { rate: Fraction::new(rate).unwrap() }.build().unwrap();
+            let rate = Fraction::new(rate).unwrap();
+            let mut process = Config { rate, effect: Effect::Drop }.build().unwrap();
             assert!((0..100).all(|_| process.spoils(Time::ZERO, 40, &mut stream) == expected));
         }
     }

@@ -1,13 +1,13 @@
-//! Error processes: which transmissions a channel spoils.
+//! Error processes: which transmissions a channel spoils, and what becomes of those ([`effect`]).
 
 pub mod bit;
+pub mod effect;
 pub mod none;
 pub mod packet;
 
-use bentpipe_core::{kinds, DropReason, Problems, Stream, Time};
+pub use effect::{Effect, Errors, Fate, SPOILED};
 
-/// The channel spoiled the packet.
-pub const SPOILED: DropReason = DropReason::new("channel error");
+use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
     /// An error process.
@@ -28,6 +28,11 @@ impl Default for Config {
 pub trait Channel {
     /// The process, or nothing for a channel without errors.
     fn build(&self) -> Option<Box<dyn Process>>;
+
+    /// What becomes of what it spoils.
+    fn effect(&self) -> Effect {
+        Effect::Drop
+    }
 
     /// Adds what is wrong.
     fn check(&self, _problems: &mut Problems) {}

@@ -21,7 +21,7 @@ mod tests;
 pub mod transmitter;
 
 use self::transmitter::Transmitter;
-use crate::channel::{self, Process, SPOILED};
+use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
 use bentpipe_core::{
     Change, Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table,
@@ -81,7 +81,7 @@ pub static REPORT: Table = Table {
         Column::whole("bytes", "bytes", "bytes that were transmitted"),
         Column::real("utilisation", "1", "share of the run in which the link was transmitting"),
         Column::whole("queue_drops", "packets", "packets dropped by the queue"),
-        Column::whole("error_drops", "packets", "packets spoiled by the channel"),
+        Column::whole("error_drops", "packets", "packets spoiled by the channel, whatever became of them"),
         Column::whole("queue_max", "packets", "most packets that waited at once"),
         Column::real("wait_mean", "s", "mean wait in the queue"),
     ],
@@ -109,7 +109,7 @@ pub struct Link {
     /// Nothing arrives earlier: the last arrival of what was under way when the delay was last cut.
     not_before: Time,
     transmitter: Transmitter,
-    errors: Option<Box<dyn Process>>,
+    errors: Option<Errors>,
     /// Admitted packets in order of delivery.
     flying: VecDeque<Flying>,
     error_drops: u64,
@@ -124,7 +124,7 @@ impl Link {
             elsewhere: (Span::ZERO, Time::ZERO),
             not_before: Time::ZERO,
             transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
-            errors: config.error.build(),
+            errors: config.error.errors(),
             flying: VecDeque::new(),
             error_drops: 0,
         }
@@ -171,13 +171,13 @@ impl Stage for Link {
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
             let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
-            let packet = packet.into_inner();
-            let spoiled = match &mut self.errors {
-                Some(errors) => errors.spoils(delivery, packet.size, &mut self.transmitter.stream),
-                None => false,
+            let mut packet = packet.into_inner();
+            let fate = match &mut self.errors {
+                Some(errors) => errors.meet(delivery, &mut packet, &mut self.transmitter.stream),
+                None => Fate::Intact,
             };
-            if spoiled {
-                self.error_drops += 1;
+            self.error_drops += u64::from(fate != Fate::Intact);
+            if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
             } else {
                 out.send(Port(0), packet);
@@ -204,7 +204,7 @@ impl Stage for Link {
             self.transmitter.set_admission(after.queue.build());
         }
         if before.error != after.error {
-            self.errors = after.error.build();
+            self.errors = after.error.errors();
         }
     }
 

@@ -183,7 +183,8 @@ fn limits_and_errors_hold_for_what_comes() {
     change(&mut link, Time::ZERO, &mut before, after);
     offer(&mut link, 4);
     link.wake(link.next_wake().unwrap(), &mut out);
-    let all = channel::packet::Config { probability: Fraction::new(1.0).unwrap() };
+    let all =
+        channel::packet::Config { probability: Fraction::new(1.0).unwrap(), effect: channel::Effect::Drop };
     let after = Config { error: channel::Config::Packet(all), ..before.clone() };
     change(&mut link, at(251_500), &mut before, after);
     assert_eq!(deliveries(&mut link), [], "what is under way arrives over the new channel");

@@ -7,6 +7,7 @@
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{Hosted, Site};
 use crate::app::{Actions, App, Event};
+use crate::channel::effect::Received;
 use bentpipe_core::{
     Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Stage, Stream, Table, Time,
 };
@@ -53,6 +54,7 @@ pub struct Endpoint {
     open: bool,
     source: SourceCounters,
     destination: DestinationCounters,
+    spoiled: Received,
 }
 
 impl Endpoint {
@@ -67,6 +69,7 @@ impl Endpoint {
             open: false,
             source: SourceCounters::default(),
             destination: DestinationCounters::default(),
+            spoiled: Received::default(),
         }
     }
 
@@ -118,9 +121,11 @@ impl Endpoint {
 }
 
 impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         if !matches!(packet.body, Body::Datagram) {
-            out.drop(packet, NOT_UDP);
+            if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
+                self.receive(now, port, packet, out);
+            }
             return;
         }
         if let Some(interface) = self.site.capture {
@@ -154,6 +159,7 @@ impl Stage for Endpoint {
 
     fn report(&self, _now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
+        self.spoiled.report(&self.site.incoming(), report);
     }
 }
 

@@ -12,7 +12,7 @@
 
 use super::config::Config;
 use super::message::{self, LogonResponse, Tbtp};
-use crate::channel::{Process, SPOILED};
+use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::transmitter::Transmitter;
 use crate::queue::Admission;
 use bentpipe_core::{
@@ -43,7 +43,7 @@ pub struct Listener {
     /// Propagation delay.
     pub delay: Span,
     /// Errors on its way.
-    pub errors: Option<Box<dyn Process>>,
+    pub errors: Option<Errors>,
 }
 
 /// A packet between transmitter and terminal.
@@ -140,12 +140,13 @@ impl Stage for Forward {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, terminal, packet } = self.flying.pop_front().expect("there is a front");
+            let Flight { arrival, terminal, mut packet } = self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
             let stream = &mut self.transmitter.stream;
-            let errors = &mut self.terminals[usize::from(terminal)].errors;
-            if errors.as_mut().is_some_and(|errors| errors.spoils(arrival, packet.size, stream)) {
-                self.error_drops += 1;
+            let errors = self.terminals[usize::from(terminal)].errors.as_mut();
+            let fate = errors.map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream));
+            self.error_drops += u64::from(fate != Fate::Intact);
+            if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
             } else {
                 out.send(Port(terminal), packet);
@@ -163,7 +164,7 @@ impl Stage for Forward {
             self.transmitter.set_admission(after.queue.build());
         }
         if before.error != after.error {
-            self.terminals.iter_mut().for_each(|terminal| terminal.errors = after.error.build());
+            self.terminals.iter_mut().for_each(|terminal| terminal.errors = after.error.errors());
         }
     }
 

@@ -78,7 +78,7 @@ pub fn build(
             timing: member.timing,
             logon,
             queue: link.queue.build(),
-            errors: link.error.build(),
+            errors: link.error.errors(),
             requester: dama.scheme.requester(response),
             stream: supply.stream(&stage),
             probe: supply.probe(&terminal::TRACE, &member.name),
@@ -95,7 +95,7 @@ pub fn build(
         listeners.push(Listener {
             address,
             delay: member.timing.one_way,
-            errors: config.forward.error.build(),
+            errors: config.forward.error.errors(),
         });
     }
     let forward_name = format!("{name}.forward");

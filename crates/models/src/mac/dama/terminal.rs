@@ -19,7 +19,7 @@ use super::frame::{Assignment, Frame, Run};
 use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
-use crate::channel::{Process, SPOILED};
+use crate::channel::{Errors, Fate, SPOILED};
 use crate::queue::{Admission, Backlog, Verdict};
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
@@ -85,7 +85,7 @@ pub struct Parts {
     /// The queue's discipline.
     pub queue: Box<dyn Admission>,
     /// Errors of the return link.
-    pub errors: Option<Box<dyn Process>>,
+    pub errors: Option<Errors>,
     /// How it asks for slots.
     pub requester: Box<dyn Requester>,
     /// Its random stream.
@@ -390,12 +390,14 @@ impl Stage for Terminal {
             }
         }
         while self.flying.front().is_some_and(|(arrival, _)| *arrival <= now) {
-            let (arrival, packet) = self.flying.pop_front().expect("there is a front");
+            let (arrival, mut packet) = self.flying.pop_front().expect("there is a front");
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
             let Parts { errors, stream, .. } = &mut self.parts;
-            if errors.as_mut().is_some_and(|errors| errors.spoils(arrival, packet.size, stream)) {
-                self.counters.error_drops += 1;
+            let meet = |errors: &mut Errors| errors.meet(arrival, &mut packet, stream);
+            let fate = errors.as_mut().map_or(Fate::Intact, meet);
+            self.counters.error_drops += u64::from(fate != Fate::Intact);
+            if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
             } else {
                 out.send(TO_GATEWAY, packet);
@@ -410,7 +412,7 @@ impl Stage for Terminal {
             self.parts.queue = after.queue.build();
         }
         if before.error != after.error {
-            self.parts.errors = after.error.build();
+            self.parts.errors = after.error.errors();
         }
         self.parts.requester.change(&after.dama.scheme);
     }

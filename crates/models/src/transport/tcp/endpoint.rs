@@ -7,6 +7,7 @@ use super::congestion::{Congestion, INFINITE_SSTHRESH};
 use super::connection::{Connection, Event, Failure, Phase};
 use super::{header, Config};
 use crate::app::{self, Actions, App, End};
+use crate::channel::effect::Received;
 use crate::transport::flow::DestinationCounters;
 use crate::transport::hosting::{Hosted, Site};
 use bentpipe_core::{
@@ -90,6 +91,7 @@ pub struct Endpoint {
     probes: Probes,
     number: u32,
     destination: DestinationCounters,
+    spoiled: Received,
     /// The sender has something to trace.
     traced: bool,
     wake: Time,
@@ -122,6 +124,7 @@ impl Endpoint {
             probes,
             number: 0,
             destination: DestinationCounters::default(),
+            spoiled: Received::default(),
             traced: false,
             wake,
         }
@@ -243,9 +246,11 @@ impl Endpoint {
 }
 
 impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         let Body::Segment(segment) = &packet.body else {
-            out.drop(packet, NOT_TCP);
+            if let Some(packet) = self.spoiled.open(packet, NOT_TCP, out) {
+                self.receive(now, port, packet, out);
+            }
             return;
         };
         if let Some(interface) = self.site.capture {
@@ -285,6 +290,7 @@ impl Stage for Endpoint {
     fn report(&self, _now: Time, report: &mut Report) {
         let sender = self.connection.sender();
         self.site.report(&sender.counters, &self.destination, report);
+        self.spoiled.report(&self.site.incoming(), report);
         let phase = match self.connection.phase() {
             Phase::Closed => 0,
             Phase::Listen => 1,

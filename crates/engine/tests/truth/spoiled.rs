@@ -1,0 +1,88 @@
+//! What becomes of spoiled packets: with a wrong checksum they are lost to whom they are for, with a valid one nobody but
+//! the application can tell.
+
+use crate::run::{results, scenario, Results};
+use bentpipe_core::Held;
+
+fn run(error: &str) -> Results {
+    results(&scenario(&format!(
+        r#"
+name = "spoiled"
+duration = "40 s"
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "50 ms"
+error = {error}
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+app = "bulk"
+transport = {{ kind = "tcp", initial_sequence = 0 }}
+[[flow]]
+name = "udp"
+from = "b"
+to = "a"
+app = {{ kind = "cbr", rate = "200 kbit/s", datagram = "500 B" }}
+transport = "udp"
+"#
+    )))
+}
+
+/// What the flows say, but for what came spoiled to them.
+fn flows(results: &Results) -> Vec<(&'static str, String, Vec<u64>)> {
+    let rows =
+        results.report.iter().filter(|(table, ..)| table.starts_with("flow_") || *table == "tcp_connection");
+    rows.cloned().collect()
+}
+
+fn spoiled(results: &Results) -> Vec<(String, [f64; 2])> {
+    let rows = results.report.iter().filter(|(table, ..)| *table == "spoiled");
+    rows.map(|(_, entity, values)| (entity.clone(), [0, 1].map(|at| f64::from_bits(values[at])))).collect()
+}
+
+fn dropped(results: &Results, reason: &str) -> Held {
+    let mut all = Held::default();
+    for ((_, why), held) in results.totals.dropped.iter().filter(|((_, why), _)| why.words() == reason) {
+        assert!(held.packets > 0, "{why:?}");
+        all.packets += held.packets;
+        all.bytes += held.bytes;
+    }
+    all
+}
+
+#[test]
+fn a_wrong_checksum_is_a_loss_at_the_receiver() {
+    let error = |effect| format!("{{ kind = \"packet\", probability = 0.02, effect = \"{effect}\" }}");
+    let (lost, stale) = (run(&error("drop")), run(&error("stale-checksum")));
+    assert_eq!((flows(&lost), &lost.traces), (flows(&stale), &stale.traces));
+    assert_eq!(dropped(&lost, "channel error"), dropped(&stale, "wrong checksum"));
+    assert_eq!((dropped(&stale, "channel error").packets, spoiled(&lost)), (0, Vec::new()));
+    let rows = spoiled(&stale);
+    let refused: f64 = rows.iter().map(|(_, [refused, _])| refused).sum();
+    assert_eq!(refused as u64, dropped(&stale, "wrong checksum").packets);
+    let names: Vec<_> = rows.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["tcp.reverse", "tcp", "udp"]);
+    assert!(rows.iter().all(|(_, [_, delivered])| *delivered == 0.0));
+}
+
+#[test]
+fn with_a_valid_checksum_only_the_application_can_tell() {
+    let (good, valid) =
+        (run("\"none\""), run("{ kind = \"bit\", rate = 2e-6, effect = \"valid-checksum\" }"));
+    // Acknowledgments have nothing but headers to be wrong: those are lost.
+    assert!(dropped(&valid, "channel error").packets > 0);
+    let udp = |results: &Results| {
+        flows(results).into_iter().filter(|(_, entity, _)| entity == "udp").collect::<Vec<_>>()
+    };
+    assert_eq!(udp(&good), udp(&valid));
+    let rows = spoiled(&valid);
+    // 40 s of 50 datagrams of 528 bytes: 2000 (1 - (1 - 2e-6)^4224) = 16.8, standard deviation 4.1.
+    let (_, [refused, delivered]) = rows.iter().find(|(name, _)| name == "udp").unwrap();
+    assert!(*refused == 0.0 && (4.0..30.0).contains(delivered), "{rows:?}");
+    let (_, [refused, delivered]) = rows.iter().find(|(name, _)| name == "tcp").unwrap();
+    assert!(*refused == 0.0 && *delivered > 50.0, "{rows:?}");
+}

@@ -1,0 +1,344 @@
+//! What becomes of a packet that the channel spoils: it is lost, or it goes on with one wrong bit.
+//!
+//! | `effect` | the packet | who notices |
+//! | --- | --- | --- |
+//! | `"drop"` | is lost, as behind a link layer with a checksum of its own | nobody |
+//! | `"stale-checksum"` | goes on with a wrong bit behind its network header, checksums as they were | the receiver, which drops it |
+//! | `"valid-checksum"` | goes on with a wrong bit in its payload and a checksum that holds all the same | the application, by what it reads |
+//!
+//! The second is what a link without a checksum does, the third what happens in the memory of routers and hosts, and where a
+//! middlebox computes checksums anew (J. Stone and C. Partridge, "When the CRC and TCP Checksum Disagree", SIGCOMM 2000).
+//!
+//! Every bit in question is wrong with the same probability. Lost in any case is what has no such bit (with valid checksums: a
+//! packet without payload, a fragment, what is none of TCP, UDP and ICMP) and signalling, which has checksums of its own. A
+//! real packet gets the bit in its bytes. A simulated one, which has none, is marked: its endpoint drops it as
+//! ["wrong checksum"](WRONG_CHECKSUM) or takes it as if it were good, and counts it in either case ([`REPORT`]).
+//!
+//! Deviations: one bit is wrong in a spoiled packet, also where the process is one of bits; a checksum that does not hold is
+//! always noticed; nothing is wrong in network headers, for which routers drop packets (RFC 1812, section 5.2.2).
+
+use super::{Config, Process};
+use bentpipe_core::{
+    checksum, Body, Column, DropReason, Outbox, Packet, Report, Spoiled, Stream, Table, Time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The channel spoiled the packet.
+pub const SPOILED: DropReason = DropReason::new("channel error");
+
+/// The packet came with a wrong bit, and its checksum did not hold.
+pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
+
+/// What came spoiled to an end of a flow, where something did.
+pub static REPORT: Table = Table {
+    name: "spoiled",
+    entity: "flow",
+    about: "at the end of the run, by the flow's destination (by its source as NAME.reverse), where spoiled packets came \
+            to simulated endpoints",
+    columns: &[
+        Column::whole("refused", "packets", "packets dropped because their checksum did not hold"),
+        Column::whole("delivered", "packets", "packets taken with wrong bytes, as their checksum held"),
+    ],
+};
+
+/// What becomes of a packet that the channel spoils.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It is lost.
+    #[default]
+    Drop,
+    /// A bit is wrong in it, and its receiver drops it for its checksum.
+    StaleChecksum,
+    /// A bit of its payload is wrong in it, and its checksum holds.
+    ValidChecksum,
+}
+
+/// What became of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is as it was.
+    Intact,
+    /// It is spoiled and goes on.
+    Altered,
+    /// It is to be dropped, as [`SPOILED`].
+    Lost,
+}
+
+/// An error process and what it does.
+pub struct Errors {
+    process: Box<dyn Process>,
+    effect: Effect,
+}
+
+impl Config {
+    /// What a channel does to packets, or nothing for one without errors.
+    pub fn errors(&self) -> Option<Errors> {
+        Some(Errors { process: self.build()?, effect: self.effect() })
+    }
+}
+
+impl Errors {
+    /// Decides about a packet whose last bit arrives at `now`. Called once per packet, in order.
+    #[inline]
+    pub fn meet(&mut self, now: Time, packet: &mut Packet, stream: &mut Stream) -> Fate {
+        if self.process.spoils(now, packet.size, stream) {
+            spoil(packet, self.effect, stream)
+        } else {
+            Fate::Intact
+        }
+    }
+}
+
+#[cold]
+fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
+    let valid = match effect {
+        Effect::Drop => return Fate::Lost,
+        Effect::StaleChecksum => false,
+        Effect::ValidChecksum => true,
+    };
+    let goes_on = match &mut packet.body {
+        Body::Control(_) => false,
+        Body::Frame(buffer) => flip(&mut buffer[..packet.size as usize], valid, stream).is_some(),
+        Body::Spoiled(before) => {
+            before.valid &= valid;
+            true
+        }
+        Body::Segment(segment) if valid && segment.payload == 0 => false,
+        Body::Datagram if valid && packet.size <= crate::transport::udp::HEADER => false,
+        body => {
+            *body = Body::Spoiled(Box::new(Spoiled { body: std::mem::take(body), valid }));
+            true
+        }
+    };
+    if goes_on {
+        Fate::Altered
+    } else {
+        Fate::Lost
+    }
+}
+
+/// Flips a bit of a real packet; nothing where there is none that may be wrong.
+fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
+    let (begin, protocol) = transport(packet)?;
+    let transport = packet.get_mut(begin..)?;
+    let first = if valid { header(transport, protocol?)? } else { 0 };
+    let bits = transport.len().checked_sub(first).filter(|bytes| *bytes > 0)? * 8;
+    let bit = first * 8 + (stream.uniform() * bits as f64) as usize;
+    let word = bit / 16 * 2;
+    let read =
+        |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes.get(at + 1).copied().unwrap_or(0)]);
+    let old = read(transport, word);
+    transport[bit / 8] ^= 0x80 >> (bit % 8);
+    if let Some(at) = protocol.filter(|_| valid).and_then(checksum_of) {
+        let before = read(transport, at);
+        // UDP over IPv4 may be without (RFC 768), and then has no zero.
+        if protocol != Some(UDP) || before != 0 {
+            let after = checksum::updated(before, old, read(transport, word));
+            let after = if protocol == Some(UDP) && after == 0 { 0xffff } else { after };
+            transport[at..at + 2].copy_from_slice(&after.to_be_bytes());
+        }
+    }
+    Some(())
+}
+
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+
+/// Where the network header ends, and the protocol behind it; no protocol for a fragment.
+fn transport(packet: &[u8]) -> Option<(usize, Option<u8>)> {
+    match packet.first()? >> 4 {
+        4 => {
+            let header = packet.get(..20)?;
+            let whole = header[6] & 0x3f == 0 && header[7] == 0;
+            Some((usize::from(header[0] & 15) * 4, whole.then_some(header[9])))
+        }
+        6 => Some((40, Some(*packet.get(6)?))),
+        _ => None,
+    }
+}
+
+/// Length of the transport's header.
+fn header(transport: &[u8], protocol: u8) -> Option<usize> {
+    match protocol {
+        TCP => transport.get(12).map(|offset| usize::from(offset >> 4) * 4),
+        UDP | ICMP | ICMPV6 => Some(8),
+        _ => None,
+    }
+}
+
+/// Where the transport's checksum is.
+fn checksum_of(protocol: u8) -> Option<usize> {
+    match protocol {
+        TCP => Some(16),
+        UDP => Some(6),
+        ICMP | ICMPV6 => Some(2),
+        _ => None,
+    }
+}
+
+/// What an end of a flow makes of packets that are not its own kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Received {
+    refused: u64,
+    delivered: u64,
+}
+
+impl Received {
+    /// The packet inside one that is spoiled, if its checksum holds. Everything else is dropped, as `other` where it is not
+    /// spoiled.
+    #[cold]
+    pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
+        match std::mem::take(&mut packet.body) {
+            Body::Spoiled(spoiled) if spoiled.valid => {
+                self.delivered += 1;
+                Some(Packet { body: spoiled.body, ..packet })
+            }
+            Body::Spoiled(_) => {
+                self.refused += 1;
+                out.drop(packet, WRONG_CHECKSUM);
+                None
+            }
+            body => {
+                out.drop(Packet { body, ..packet }, other);
+                None
+            }
+        }
+    }
+
+    /// Writes the row, if there is something to say.
+    pub fn report(&self, entity: &str, report: &mut Report) {
+        if self.refused + self.delivered > 0 {
+            report.row(&REPORT, entity, &[self.refused as f64, self.delivered as f64]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+    use proptest::prelude::*;
+
+    fn sum(bytes: &[u8]) -> u32 {
+        bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
+    }
+
+    fn fold(mut sum: u32) -> u16 {
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    /// Sum over transport and pseudo-header (RFC 9293, section 3.1; RFC 8200, section 8.1), 0xffff when the checksum holds.
+    fn total(packet: &[u8]) -> u16 {
+        let (begin, protocol) = transport(packet).unwrap();
+        let protocol = protocol.unwrap();
+        let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
+        let length = (packet.len() - begin) as u32;
+        let pseudo = if protocol == ICMP { 0 } else { sum(addresses) + u32::from(protocol) + length };
+        fold(pseudo + sum(&packet[begin..]))
+    }
+
+    /// A good packet of IPv4 or IPv6.
+    fn packet(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![version << 4 | if version == 4 { 5 } else { 0 }; 1];
+        packet.resize(if version == 4 { 20 } else { 40 }, 1);
+        if version == 4 {
+            packet[6..8].fill(0);
+            packet[9] = protocol;
+        } else {
+            packet[6] = protocol;
+        }
+        let begin = packet.len();
+        // TCP with twelve bytes of options.
+        let header = if protocol == TCP { 32 } else { 8 };
+        packet.resize(begin + header, 7);
+        packet[begin + 12.min(header - 1)] = 8 << 4;
+        packet.extend_from_slice(payload);
+        let at = begin + checksum_of(protocol).unwrap();
+        packet[at..at + 2].fill(0);
+        let checksum = match !total(&packet) {
+            0 if protocol == UDP => 0xffff,
+            checksum => checksum,
+        };
+        packet[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+        packet
+    }
+
+    fn kinds() -> impl Strategy<Value = (u8, u8)> {
+        prop_oneof![
+            Just((4, TCP)),
+            Just((4, UDP)),
+            Just((4, ICMP)),
+            Just((6, TCP)),
+            Just((6, UDP)),
+            Just((6, ICMPV6))
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn one_bit_is_wrong_and_the_checksum_holds_where_it_should(
+            (version, protocol) in kinds(), payload in prop::collection::vec(any::<u8>(), 0..70), seed: u64, valid: bool,
+        ) {
+            let good = packet(version, protocol, &payload);
+            let mut spoiled = good.clone();
+            let mut stream = Streams::new(seed, 0).stream("channel");
+            let outcome = flip(&mut spoiled, valid, &mut stream);
+            prop_assert_eq!(outcome.is_some(), !valid || !payload.is_empty());
+            if outcome.is_none() {
+                prop_assert_eq!(spoiled, good);
+                return Ok(());
+            }
+            let at_transport = transport(&good).unwrap().0;
+            let first = if valid { good.len() - payload.len() } else { at_transport };
+            let field = at_transport + checksum_of(protocol).unwrap();
+            let mut bits = 0;
+            for (at, (before, after)) in good.iter().zip(&spoiled).enumerate() {
+                if before != after && !(valid && (field..field + 2).contains(&at)) {
+                    prop_assert!(at >= first, "byte {} of {}", at, good.len());
+                    bits += (before ^ after).count_ones();
+                }
+            }
+            prop_assert_eq!(bits, 1);
+            prop_assert_eq!(total(&spoiled) == 0xffff, valid);
+            prop_assert!(protocol != UDP || !valid || spoiled[field..field + 2] != [0, 0]);
+        }
+    }
+
+    #[test]
+    fn every_bit_that_may_be_wrong_is_so_as_often_as_the_others() {
+        let mut stream = Streams::new(5, 0).stream("channel");
+        let good = packet(4, UDP, &[0; 3]);
+        let mut counts = [0u32; 24];
+        for _ in 0..24_000 {
+            let mut spoiled = good.clone();
+            flip(&mut spoiled, true, &mut stream).unwrap();
+            for (bit, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(spoiled[28 + bit / 8] >> (7 - bit % 8) & 1);
+            }
+        }
+        // Each is binomial with mean 1000 and standard deviation 31.
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_datagram_without_a_checksum_stays_without_and_fragments_cannot_be_made_to_hold() {
+        let mut stream = Streams::new(5, 0).stream("channel");
+        let mut bare = packet(4, UDP, &[9; 40]);
+        bare[26..28].fill(0);
+        flip(&mut bare, true, &mut stream).unwrap();
+        assert_eq!(bare[26..28], [0, 0]);
+        let mut fragment = packet(4, UDP, &[9; 40]);
+        fragment[6] = 0x20;
+        assert_eq!(flip(&mut fragment.clone(), true, &mut stream), None);
+        assert_eq!(flip(&mut fragment, false, &mut stream), Some(()));
+        assert_eq!(flip(&mut [0x45; 19], false, &mut stream), None);
+        assert_eq!(flip(&mut [], true, &mut stream), None);
+    }
+}
