@@ -5,6 +5,7 @@ use crate::commands::{self, Commands, Planned};
 use crate::error::{Doing, Error as Trouble};
 use crate::fidelity::Fidelity;
 use crate::live::{LiveHost, Prepared, Setup};
+use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
@@ -123,6 +124,7 @@ pub fn emulate(
     let live = prepared.start(clock, Some(end))?;
     commands.start(clock)?;
     let stop = AtomicBool::new(false);
+    let mut memory = tcp_memory::Watch::new();
     let cpu = processor_time();
     let ran: Result<Ran, Trouble> = thread::scope(|scope| {
         let thread = thread::Builder::new().name("traffic".to_owned());
@@ -131,6 +133,7 @@ pub fn emulate(
             .doing("starting the traffic's thread")?;
         while !driver.is_finished() {
             thread::park_timeout(PROGRESS);
+            memory.look();
             let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
             if run.failed() || progress(fraction).is_break() {
                 stop.store(true, Ordering::Relaxed);
@@ -142,8 +145,9 @@ pub fn emulate(
     let reached = clock.now().min(end);
     let commands = commands.finish(clock);
     let scheduling = live.scheduling();
+    let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
     let mut bridge = live.finish()?;
-    let fidelity = Fidelity::of(&mut bridge, scenario, reached);
+    let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory);
     let network = bridge.network();
     network.out().set_capture(None);
     network.out().recorder().finish();

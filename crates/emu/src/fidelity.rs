@@ -7,6 +7,7 @@
 use crate::attendance::Attendance;
 use crate::bridge::Bridge;
 use crate::lateness::Lateness;
+use crate::tcp_memory::TcpMemory;
 use bentpipe_core::{Rate, Report, Span, Time};
 use bentpipe_engine::scenario::{self, NetworkKind, Scenario};
 use bentpipe_engine::Host;
@@ -113,6 +114,9 @@ pub struct Measured {
     pub tunnels: BTreeMap<String, Tunnel>,
     /// What the engine's thread got of the machine.
     pub engine: Attendance,
+    /// The memory of the kernel's TCP, where it was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_memory: Option<TcpMemory>,
 }
 
 /// What a run knows about how wrong it is.
@@ -148,8 +152,15 @@ impl Fidelity {
             links: links(scenario, &report, end, lateness.percentile(50.0)),
             tunnels: tunnels(bridge),
             engine: bridge.attendance(),
+            tcp_memory: None,
         };
         Fidelity::judge(measured, scenario.fidelity.clone())
+    }
+
+    /// Judges anew, with what became of the memory of the kernel's TCP.
+    pub fn with_tcp_memory(mut self, memory: TcpMemory) -> Fidelity {
+        self.measured.tcp_memory = Some(memory);
+        Fidelity::judge(self.measured, self.tolerances)
     }
 
     /// Judges what was measured.
@@ -206,6 +217,10 @@ impl Fidelity {
             verdict = Verdict::Void;
             let (lost, tolerance) = (measured.lost, tolerances.lost.value());
             reasons.push(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
+        }
+        if let Some(reason) = measured.tcp_memory.as_ref().and_then(TcpMemory::reason) {
+            verdict = verdict.max(Verdict::Degraded);
+            reasons.push(reason);
         }
         for (host, tunnel) in &measured.tunnels {
             let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
@@ -354,6 +369,14 @@ mod tests {
             (lossy.verdict, &lossy.reasons[..]),
             (Verdict::Void, &["3 of 103 probes to the machine of b were lost".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn memory_pressure_degrades() {
+        let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
+        let under = TcpMemory { pressures: 1, ..TcpMemory::default() };
+        let fidelity = fidelity.with_tcp_memory(under);
+        assert_eq!((fidelity.verdict, fidelity.reasons.len()), (Verdict::Degraded, 1));
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod pool;
 pub mod port;
 pub mod process;
 mod sys;
+pub mod tcp_memory;
 pub mod traffic;
 pub mod user;
 mod variants;

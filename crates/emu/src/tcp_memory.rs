@@ -1,0 +1,137 @@
+//! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in tcp(7)): from its second
+//! limit on, windows and queues are cut without a word, and from the third segments are dropped.
+
+use crate::namespace::Namespace;
+use serde::{Deserialize, Serialize};
+use std::fs::read_to_string;
+
+/// What came of the limits in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TcpMemory {
+    /// Bytes from which on the kernel is under pressure; `None` where it does not say (in a namespace).
+    pub pressure_bytes: Option<u64>,
+    /// Most bytes that all TCP connections of the machine used, of several looks a second.
+    pub used_max_bytes: u64,
+    /// How often a connection of a host brought the machine under pressure.
+    pub pressures: u64,
+    /// Seconds of pressure that ended at a connection of a host.
+    pub pressure_s: f64,
+    /// How often connections of hosts threw received data away, for want of memory or of room in their buffers.
+    pub pruned: u64,
+}
+
+/// Watches the machine while a run goes on.
+pub struct Watch(TcpMemory);
+
+/// Pages, as bytes.
+fn page() -> u64 {
+    nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
+}
+
+/// The limits in bytes: none, pressure, most.
+pub fn limits() -> Option<[u64; 3]> {
+    let text = read_to_string("/proc/sys/net/ipv4/tcp_mem").ok()?;
+    let mut pages = text.split_whitespace().map(|word| word.parse::<u64>().ok());
+    let mut next = || Some(pages.next()??.saturating_mul(page()));
+    Some([next()?, next()?, next()?])
+}
+
+/// Bytes that all TCP connections of the machine use, whatever namespace asks.
+pub fn used() -> u64 {
+    let text = read_to_string("/proc/net/sockstat").unwrap_or_default();
+    pages_used(&text).unwrap_or(0).saturating_mul(page())
+}
+
+/// The number behind `mem` in the line of TCP.
+fn pages_used(sockstat: &str) -> Option<u64> {
+    let mut words = sockstat.lines().find(|line| line.starts_with("TCP:"))?.split_whitespace();
+    words.find(|word| *word == "mem")?;
+    words.next()?.parse().ok()
+}
+
+/// A number of /proc/net/netstat, or 0.
+fn count(netstat: &str, name: &str) -> u64 {
+    let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+    let found = lines.next().zip(lines.next()).and_then(|(names, values)| {
+        let at = names.split_whitespace().position(|other| other == name)?;
+        values.split_whitespace().nth(at)?.parse().ok()
+    });
+    found.unwrap_or(0)
+}
+
+impl Watch {
+    /// Begins.
+    pub fn new() -> Watch {
+        let pressure_bytes = limits().map(|[_, pressure, _]| pressure);
+        Watch(TcpMemory { pressure_bytes, ..TcpMemory::default() })
+    }
+
+    /// Looks at what is used now.
+    pub fn look(&mut self) {
+        self.0.used_max_bytes = self.0.used_max_bytes.max(used());
+    }
+
+    /// What was found, with what the hosts have counted since they were made.
+    pub fn finish<'a>(mut self, hosts: impl Iterator<Item = &'a Namespace>) -> TcpMemory {
+        self.look();
+        for host in hosts {
+            let text = host.within(|| read_to_string("/proc/thread-self/net/netstat"));
+            let text = text.and_then(|read| read).unwrap_or_default();
+            self.0.pressures += count(&text, "TCPMemoryPressures");
+            self.0.pressure_s += count(&text, "TCPMemoryPressuresChrono") as f64 / 1e3;
+            for name in ["PruneCalled", "RcvPruned", "OfoPruned", "TCPRcvQDrop"] {
+                self.0.pruned += count(&text, name);
+            }
+        }
+        self.0
+    }
+}
+
+impl TcpMemory {
+    /// What is wrong, with the remedy.
+    pub fn reason(&self) -> Option<String> {
+        let million = |bytes: u64| format!("{:.0} MB", bytes as f64 / 1e6);
+        let used = million(self.used_max_bytes);
+        let remedy = "windows are then cut silently; more is had by sysctl -w net.ipv4.tcp_mem=\"MIN PRESSURE MAX\" (pages)";
+        match self.pressure_bytes {
+            Some(limit) if self.used_max_bytes >= limit => Some(format!(
+                "the machine's TCP used {used} of memory, which is under pressure from {} on: {remedy}",
+                million(limit)
+            )),
+            _ if self.pressures > 0 => {
+                let (times, seconds) = (self.pressures, self.pressure_s);
+                Some(format!(
+                    "the machine's TCP memory came under pressure {times} times, for {seconds:.3} s: {remedy}"
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says_is_read() {
+        let sockstat = "sockets: used 19\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem 408\nUDP: inuse 0 mem 61\n";
+        assert_eq!(pages_used(sockstat), Some(408));
+        let netstat = "TcpExt: A TCPMemoryPressures TCPMemoryPressuresChrono\nTcpExt: 1 2 3500\nIpExt: TCPMemoryPressures\n";
+        assert_eq!(
+            (count(netstat, "TCPMemoryPressures"), count(netstat, "TCPMemoryPressuresChrono")),
+            (2, 3500)
+        );
+        assert_eq!((count(netstat, "PruneCalled"), count("", "A")), (0, 0));
+    }
+
+    #[test]
+    fn pressure_is_a_reason_whoever_counted_it() {
+        let none = TcpMemory { pressure_bytes: Some(1000), used_max_bytes: 999, ..TcpMemory::default() };
+        assert_eq!(none.reason(), None);
+        let seen = TcpMemory { used_max_bytes: 1000, ..none.clone() };
+        assert!(seen.reason().is_some_and(|reason| reason.contains("tcp_mem")));
+        let counted = TcpMemory { pressures: 2, pressure_s: 0.5, pressure_bytes: None, ..none };
+        assert!(counted.reason().is_some_and(|reason| reason.contains("2 times, for 0.500 s")));
+    }
+}
