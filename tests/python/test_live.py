@@ -247,6 +247,30 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
     assert "link.sat.delay" in bentpipe("set", "link.sat.delay=fifty", code=2)
 
 
+@pytest.mark.parametrize("family", ["-4", "-6"])
+def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> None:
+    """Packets of 9000 bytes in one piece, longer ones and those of a small interface in several."""
+    server = "server" if family == "-4" else "ip6-server"
+    header = 28 if family == "-4" else 48
+    bentpipe("up", "geo", *LINK, "--mtu", "9000")
+    whole = ["ping", family, "-c", "1", "-W", "5", "-M", "do"]
+    assert rtts_ms(bentpipe("exec", "user", "--", *whole, "-s", str(9000 - header), server))
+    assert bentpipe.done("exec", "user", "--", *whole, "-s", str(9001 - header), server).returncode != 0
+    in_pieces = ["ping", family, "-c", "1", "-W", "5", "-s", "30000", server]
+    assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
+    bentpipe("down")
+    bentpipe("up", "geo", *LINK, "--mtu", "1280")
+    assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
+    packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
+    # 30 000 bytes in pieces of at most 1280, there and back; pieces of IPv6 have a header more.
+    assert packets["created"] >= 2 * 24 and packets["dropped"] == 0
+
+
+def test_an_mtu_that_no_interface_has_is_refused(bentpipe: Bentpipe) -> None:
+    for wrong in ("1279", "9001", "jumbo"):
+        assert "--mtu" in bentpipe("up", "geo", "--mtu", wrong, code=2)
+
+
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
     bentpipe("up", "geo", *LINK)
     following = bentpipe.begin("watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)

@@ -35,6 +35,15 @@ Internet = Annotated[
         show_default=False,
     ),
 ]
+Mtu = Annotated[
+    int,
+    typer.Option(
+        min=1280,
+        max=9000,
+        metavar="BYTES",
+        help="The largest packet of the hosts' interfaces, 1280 to 9000.",
+    ),
+]
 
 
 def run_inside(
@@ -43,6 +52,7 @@ def run_inside(
     kind: str,
     host: str | None,
     internet: bool | None,
+    mtu: int,
     overrides: list[str],
 ) -> int:
     """Bring a network up, run a program in one of its hosts, and take it down: the program's exit code."""
@@ -52,7 +62,7 @@ def run_inside(
     from bentpipe.live.target import target
 
     program.check(command)
-    wanted = target(scenario, overrides, host)
+    wanted = target(scenario, overrides, host, mtu)
     outside = in_host() if internet is None else internet
     acquire(internet=outside)
     with program.Signals() as signals, Living(wanted, kind, internet=outside) as living:

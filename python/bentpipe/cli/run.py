@@ -6,7 +6,7 @@ import typer
 
 from .after_dashes import command_of
 from .common import Overrides
-from .inside import HostName, Internet, Wanted, run_inside
+from .inside import HostName, Internet, Mtu, Wanted, run_inside
 
 
 def run(
@@ -14,6 +14,7 @@ def run(
     scenario: Wanted,
     host: HostName = None,
     internet: Internet = None,
+    mtu: Mtu = 1500,
     overrides: Overrides = None,
 ) -> None:
     """Run a command in a host of an emulated network.
@@ -21,4 +22,4 @@ def run(
     It has this terminal, these files and this user; its exit code is returned.
     """
     command = command_of(context, f"bentpipe run {scenario} -- ping server")
-    raise typer.Exit(run_inside(scenario, command, "run", host, internet, overrides or []))
+    raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or []))

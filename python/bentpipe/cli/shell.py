@@ -8,17 +8,21 @@ import pwd
 import typer
 
 from .common import Overrides
-from .inside import HostName, Internet, Wanted, run_inside
+from .inside import HostName, Internet, Mtu, Wanted, run_inside
 
 
 def shell(
-    scenario: Wanted, host: HostName = None, internet: Internet = None, overrides: Overrides = None
+    scenario: Wanted,
+    host: HostName = None,
+    internet: Internet = None,
+    mtu: Mtu = 1500,
+    overrides: Overrides = None,
 ) -> None:
     """Open a shell in a host of an emulated network.
 
     It is yours ($SHELL), with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment for a prompt to show.
     """
-    raise typer.Exit(run_inside(scenario, [_shell()], "shell", host, internet, overrides or []))
+    raise typer.Exit(run_inside(scenario, [_shell()], "shell", host, internet, mtu, overrides or []))
 
 
 def _shell() -> str:

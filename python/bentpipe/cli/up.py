@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .common import Json, Overrides
-from .inside import Internet, Wanted
+from .inside import Internet, Mtu, Wanted
 
 
 def up(
@@ -29,6 +29,7 @@ def up(
             show_default=False,
         ),
     ] = None,
+    mtu: Mtu = 1500,
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
@@ -42,7 +43,7 @@ def up(
 
     from .output import print_json, print_table
 
-    wanted = target(scenario, overrides or [])
+    wanted = target(scenario, overrides or [], mtu=mtu)
     outside = in_host() if internet is None else internet
     record = keeper.start(wanted, name=name, internet=outside, elsewhere=elsewhere(wanted, hosts_at or []))
     if json:

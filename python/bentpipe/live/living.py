@@ -68,7 +68,11 @@ class Living:
         return self
 
     def _make(self) -> None:
-        options: dict[str, object] = {"hosts": self.target.hosts, "elsewhere": self.elsewhere}
+        options: dict[str, object] = {
+            "hosts": self.target.hosts,
+            "elsewhere": self.elsewhere,
+            "mtu": self.target.mtu,
+        }
         if self.record.rules is not None:
             options |= {"internet": self.target.far, "rules": self.record.rules}
         _allow_files(_FILES + _FILES_PER_HOST * len(self.target.hosts))

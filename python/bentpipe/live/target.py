@@ -17,7 +17,8 @@ class Target:
     """A network that is to live.
 
     ``label`` is what the user called it; ``hosts`` are the nodes at which programs run; ``near`` is the host of the
-    command, ``far`` the one behind which the machine's own network begins.
+    command, ``far`` the one behind which the machine's own network begins; ``mtu`` is the largest packet of the hosts'
+    interfaces in bytes.
     """
 
     label: str
@@ -25,9 +26,10 @@ class Target:
     hosts: list[str]
     near: str
     far: str
+    mtu: int = 1500
 
 
-def target(argument: str, overrides: Sequence[str] = (), host: str | None = None) -> Target:
+def target(argument: str, overrides: Sequence[str] = (), host: str | None = None, mtu: int = 1500) -> Target:
     """What ``argument`` names: a preset by its name or an unambiguous beginning of it, else the file of a scenario.
 
     ``host`` is where the command runs; without it that is the source of the first flow, or the beginning of the first
@@ -46,7 +48,7 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     far = destination if near != destination else origin
     crowd = _crowd(scenario) - {near, far}
     hosts = [node for node in scenario.nodes if node not in crowd]
-    return Target(preset or Path(argument).stem, scenario, hosts, near, far)
+    return Target(preset or Path(argument).stem, scenario, hosts, near, far, mtu)
 
 
 def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
