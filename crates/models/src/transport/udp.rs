@@ -121,10 +121,10 @@ impl Endpoint {
 }
 
 impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if !matches!(packet.body, Body::Datagram) {
             if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
-                self.receive(now, port, packet, out);
+                self.receive(now, Port(0), packet, out);
             }
             return;
         }

@@ -246,10 +246,10 @@ impl Endpoint {
 }
 
 impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         let Body::Segment(segment) = &packet.body else {
             if let Some(packet) = self.spoiled.open(packet, NOT_TCP, out) {
-                self.receive(now, port, packet, out);
+                self.receive(now, Port(0), packet, out);
             }
             return;
         };
