@@ -124,7 +124,7 @@ pub fn emulate(
     let live = prepared.start(clock, Some(end))?;
     commands.start(clock)?;
     let stop = AtomicBool::new(false);
-    let mut memory = tcp_memory::Watch::new();
+    let mut memory = tcp_memory::Watch::begin();
     let cpu = processor_time();
     let ran: Result<Ran, Trouble> = thread::scope(|scope| {
         let thread = thread::Builder::new().name("traffic".to_owned());

@@ -61,7 +61,7 @@ fn count(netstat: &str, name: &str) -> u64 {
 
 impl Watch {
     /// Begins.
-    pub fn new() -> Watch {
+    pub fn begin() -> Watch {
         let pressure_bytes = limits().map(|[_, pressure, _]| pressure);
         Watch(TcpMemory { pressure_bytes, ..TcpMemory::default() })
     }
