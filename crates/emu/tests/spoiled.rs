@@ -79,7 +79,7 @@ fn datagrams(live: &Live, from: &str, to: &str) -> Vec<Vec<u8>> {
 }
 
 fn stream_bytes() -> Vec<u8> {
-    (0..BYTES).map(|byte| (byte * 31 >> 3) as u8).collect()
+    (0..BYTES).map(|byte| ((byte * 31) >> 3) as u8).collect()
 }
 
 /// What b reads of a connection on which a writes [`stream_bytes`].
