@@ -131,6 +131,20 @@ def enter_user_namespace() -> bool:
 def remove_internet_rules(table: str, switched_forwarding: bool) -> None:
     """Remove the rules of a way to the Internet whose process was killed."""
 
+def run_pep(config_json: str) -> None:
+    """Run a performance-enhancing proxy in this network namespace until SIGTERM or SIGINT, without the GIL.
+
+    ``config_json`` is a JSON object with the options of ``bentpipe pep``, underscores for hyphens. Forks, so call it
+    before there is a second thread. Raises :class:`bentpipe.InputError` for an option that cannot be, and ``OSError``
+    with what is missing.
+    """
+
+def remove_pep() -> bool:
+    """Remove what a proxy that was killed has left in this network namespace; say whether there was something.
+
+    Raises ``OSError`` while one runs.
+    """
+
 def examine() -> str:
     """What this machine offers to an emulation, as JSON: ``possible`` and ``findings`` (``what``, ``status``: ok,
     limited or missing, ``needed``, ``found``, ``remedy``).

@@ -5,6 +5,7 @@ mod error;
 mod lists;
 mod live;
 mod machine;
+mod pep;
 
 use bentpipe_emu::EmulateError;
 use bentpipe_engine::presets;
@@ -172,6 +173,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(live::remove_internet_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(pep::run_pep, module)?)?;
+    module.add_function(wrap_pyfunction!(pep::remove_pep, module)?)?;
     module.add_function(wrap_pyfunction!(machine::examine, module)?)?;
     module.add_function(wrap_pyfunction!(machine::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;

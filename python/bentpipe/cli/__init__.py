@@ -19,6 +19,7 @@ from .down import down
 from .emulate import emulate
 from .execute import execute
 from .new import new
+from .pep import pep
 from .plot import plot
 from .predict import predict
 from .ps import ps
@@ -46,7 +47,7 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare),
-    *(run, shell, up, ps, execute, set_, watch, down, new, schema, doctor, calibrate),
+    *(run, shell, up, ps, execute, set_, watch, down, new, schema, doctor, calibrate, pep),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

@@ -1,0 +1,47 @@
+//! What the process tells its workers.
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How a worker is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Order {
+    /// As ever.
+    Serve,
+    /// Until the last connection has ended.
+    Drain,
+    /// Reset what is left, and end.
+    Stop,
+}
+
+/// An order and what wakes the worker to see it.
+pub struct Control {
+    order: AtomicU8,
+    /// Readable when the order has changed.
+    pub bell: EventFd,
+}
+
+impl Control {
+    /// That says: serve.
+    pub fn new() -> io::Result<Control> {
+        let bell = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        Ok(Control { order: AtomicU8::new(Order::Serve as u8), bell })
+    }
+
+    /// Orders something, never less than before.
+    pub fn give(&self, order: Order) {
+        self.order.fetch_max(order as u8, Ordering::Relaxed);
+        let _ = self.bell.write(1);
+    }
+
+    /// What is ordered.
+    pub fn order(&self) -> Order {
+        match self.order.load(Ordering::Relaxed) {
+            0 => Order::Serve,
+            1 => Order::Drain,
+            _ => Order::Stop,
+        }
+    }
+}

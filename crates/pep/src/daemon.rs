@@ -1,0 +1,190 @@
+//! The process that serves: it makes what needs privileges, gives them up, and starts the workers.
+
+use crate::config::Config;
+use crate::control::{Control, Order};
+use crate::error::{Doing, Error};
+use crate::hold::Hold;
+use crate::journal;
+use crate::metrics::{self, Counts};
+use crate::pipe::Pipes;
+use crate::privileges;
+use crate::raw::Raw;
+use crate::rules::Ports;
+use crate::sockets::Settings;
+use crate::worker::{Tools, Worker};
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use nix::sched::{unshare, CloneFlags};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use serde_json::json;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Descriptors of a worker that are no connection's: pipes, listeners, and what it found open.
+const OTHER_DESCRIPTORS: u64 = 256;
+
+/// Names that the kernel has for the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
+#[derive(Clone, Default)]
+pub struct Congestion {
+    /// Towards clients.
+    pub client: Option<String>,
+    /// Towards servers.
+    pub server: Option<String>,
+    /// Whether the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
+    pub restricted: bool,
+}
+
+/// A proxy that could begin.
+pub struct Daemon {
+    workers: Vec<Tools>,
+    metrics: Option<TcpListener>,
+    /// Where the workers listen.
+    pub ports: Vec<Ports>,
+}
+
+/// How many workers, and how many connections each may have.
+fn share(config: &Config, descriptors: u64) -> (usize, usize) {
+    let each = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).clamp(16, 1 << 20) as usize;
+    let wanted = config.connections as usize;
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let workers = config.workers.map_or(processors.max(wanted.div_ceil(each)), |workers| workers as usize);
+    let workers = workers.clamp(1, 256);
+    // Connections are spread by chance: some workers have more than their share (four standard deviations).
+    let fair = wanted.div_ceil(workers);
+    let room = if workers == 1 { fair } else { fair + 4 * fair.isqrt() };
+    (workers, room.min(each))
+}
+
+impl Daemon {
+    /// Makes everything for which this process may need privileges.
+    ///
+    /// # Errors
+    /// The machine does not allow it.
+    pub fn new(config: &Config, congestion: &Congestion, descriptors: u64) -> Result<Daemon, Error> {
+        let (count, capacity) = share(config, descriptors);
+        journal::info(
+            "limits",
+            json!({
+                "descriptors_of_a_worker": descriptors, "workers": count, "connections_of_a_worker": capacity,
+            }),
+        );
+        let ipv6 = std::fs::exists("/proc/sys/net/ipv6").unwrap_or(false);
+        let settings = Settings::new(config, congestion.client.clone(), congestion.server.clone());
+        let mut daemon = Daemon { workers: Vec::new(), metrics: None, ports: Vec::new() };
+        for worker in 0..count {
+            let mut listeners = vec![settings.listener(false).doing("listening at 127.0.0.1")?];
+            if ipv6 {
+                listeners.push(settings.listener(true).doing("listening at ::1")?);
+            }
+            let port = |socket: &socket2::Socket| Some(socket.local_addr().ok()?.as_socket()?.port());
+            let ports: Vec<_> = listeners.iter().filter_map(port).collect();
+            daemon.ports.push(Ports { ipv4: ports[0], ipv6: ports.get(1).copied() });
+            let group = config.group + worker as u16;
+            daemon.workers.push(Tools {
+                listeners,
+                hold: Hold::new(group).doing(format!("taking group {group} of nfnetlink_log"))?,
+                release: Raw::new(config.mark).doing("opening raw sockets")?,
+                forward: Raw::new(0).doing("opening raw sockets")?,
+                settings: settings.clone(),
+                capacity,
+                pipes: Pipes::new(count),
+                idle_timeout: (config.idle_timeout > 0).then_some(config.idle_timeout),
+                connect_timeout: config.connect_timeout,
+                log_connections: config.log_connections,
+                counts: Arc::default(),
+                control: Arc::new(Control::new().doing("making an eventfd")?),
+            });
+        }
+        if let Some(address) = config.metrics_address()? {
+            let listener = TcpListener::bind(address).doing(format!("serving metrics at {address}"))?;
+            listener.set_nonblocking(true).doing("serving metrics")?;
+            daemon.metrics = Some(listener);
+        }
+        let became = privileges::drop_to(&config.user, congestion.restricted)?;
+        if !became {
+            journal::warn(
+                "user",
+                json!({"text": format!("{} cannot be had here; only capabilities were dropped", config.user)}),
+            );
+        }
+        // Who is to remove the rules is gone: then so are we. After the change of user, which would undo it.
+        prctl::set_pdeathsig(Signal::SIGTERM).doing("asking to be told of the parent's end")?;
+        Ok(daemon)
+    }
+
+    /// Serves until SIGTERM, then until the last connection has ended, a second SIGTERM, or the time is over.
+    ///
+    /// # Errors
+    /// The machine has no more threads, or a worker failed.
+    pub fn serve(self, drain_timeout: Duration) -> Result<(), Error> {
+        let mut signals = SigSet::empty();
+        signals.add(Signal::SIGTERM);
+        let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .doing("waiting for signals")?;
+        let counts: Vec<_> = self.workers.iter().map(|tools| tools.counts.clone()).collect();
+        let controls: Vec<_> = self.workers.iter().map(|tools| tools.control.clone()).collect();
+        let mut threads = Vec::new();
+        for (number, tools) in self.workers.into_iter().enumerate() {
+            threads.push(start(number, tools).doing("starting a worker")?);
+        }
+        let give = |order| controls.iter().for_each(|control| control.give(order));
+        let counts: Vec<&Counts> = counts.iter().map(Arc::as_ref).collect();
+        let mut deadline: Option<Instant> = None;
+        while !threads.iter().all(JoinHandle::is_finished) {
+            if threads.iter().any(JoinHandle::is_finished) && deadline.is_none() {
+                // One alone ends only by a fault; half a proxy is none.
+                give(Order::Stop);
+            }
+            let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+            watched.extend(
+                self.metrics.as_ref().map(|listener| PollFd::new(listener.as_fd(), PollFlags::POLLIN)),
+            );
+            let _ = poll(&mut watched, PollTimeout::from(if deadline.is_some() { 20_u16 } else { 1000 }));
+            if let Some(listener) = &self.metrics {
+                metrics::answer(listener, &counts);
+            }
+            while let Ok(Some(_)) = signals.read_signal() {
+                let again = deadline.is_some();
+                deadline = deadline.or(Some(Instant::now() + drain_timeout));
+                give(if again { Order::Stop } else { Order::Drain });
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                give(Order::Stop);
+            }
+        }
+        let ends = threads.into_iter().map(|thread| {
+            let end = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("a worker panicked")));
+            end.doing("serving")
+        });
+        ends.collect()
+    }
+}
+
+fn start(number: usize, tools: Tools) -> std::io::Result<JoinHandle<std::io::Result<()>>> {
+    thread::Builder::new().name(format!("worker{number}")).spawn(move || {
+        // A table of descriptors of its own, so that the limit is its own as well.
+        unshare(CloneFlags::CLONE_FILES)?;
+        Worker::new(tools)?.run()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_as_many_as_their_descriptors_ask_for() {
+        let config = |connections, workers| Config { connections, workers, ..Config::default() };
+        // 20 000 descriptors are 9 872 connections.
+        let (workers, room) = share(&config(100_000, None), 20_000);
+        assert!(workers == 11.max(thread::available_parallelism().unwrap().get()));
+        assert!(workers * room >= 100_000 && room <= 9_872);
+        assert_eq!(share(&config(100, Some(1)), 20_000), (1, 100));
+        // Fewer workers than it takes: fewer connections.
+        assert_eq!(share(&config(100_000, Some(1)), 1024), (1, 384));
+    }
+}

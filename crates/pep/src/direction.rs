@@ -1,0 +1,222 @@
+//! One direction of a connection: from a source to a sink, in order, with no more of it here than one pipe holds.
+//!
+//! Nothing is taken from the source while the sink is full; so the source's window closes, and the sender waits, as it
+//! would for the sink itself. Little data is copied through a buffer that all connections of a worker share; as soon as
+//! one read fills it, the direction is taken for bulk, and its pages go through a pipe uncopied (splice(2)).
+
+use crate::pipe::{Pipe, Pipes, CAPACITY};
+use nix::errno::Errno;
+use nix::fcntl::{splice, SpliceFFlags};
+use socket2::Socket;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::ops::Range;
+
+/// What one visit may carry, so that others have their turn.
+const VISIT: usize = 2 << 20;
+/// Length of the buffer that copied data goes through.
+pub const BUFFER: usize = 32 << 10;
+/// Bulk that comes in pieces smaller than this is cheaper copied.
+const SMALL: usize = 4 << 10;
+
+/// What was taken from the source and not given to the sink.
+#[derive(Default)]
+enum Carried {
+    #[default]
+    Nothing,
+    Pipe(Pipe, usize),
+    Copied(Box<[u8]>, usize),
+}
+
+/// The state of a direction.
+pub struct Direction {
+    /// Whether the source may have something, a FIN included.
+    pub readable: bool,
+    /// Whether the sink may have room.
+    pub writable: bool,
+    carried: Carried,
+    bulk: bool,
+    ended: bool,
+    shut: bool,
+    /// Bytes that the sink was given.
+    pub bytes: u64,
+}
+
+/// How a visit ended without an error.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// Nothing more can be done before the kernel says so.
+    Waits,
+    /// There is more, but others have their turn first.
+    More,
+}
+
+impl Default for Direction {
+    fn default() -> Direction {
+        Direction {
+            readable: true,
+            writable: true,
+            carried: Carried::Nothing,
+            bulk: false,
+            ended: false,
+            shut: false,
+            bytes: 0,
+        }
+    }
+}
+
+/// None for "not now"; interrupted calls are made again.
+fn now<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
+    loop {
+        match call() {
+            Ok(value) => return Ok(Some(value)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn spliced(
+    from: impl std::os::fd::AsFd,
+    to: impl std::os::fd::AsFd,
+    length: usize,
+) -> io::Result<Option<usize>> {
+    let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+    now(|| splice(from.as_fd(), None, to.as_fd(), None, length, flags).map_err(Errno::into))
+}
+
+impl Direction {
+    /// Whether the source's FIN was passed on.
+    pub fn is_shut(&self) -> bool {
+        self.shut
+    }
+
+    /// Carries what can be carried.
+    ///
+    /// # Errors
+    /// One of the sockets is broken, and so is the connection.
+    pub fn visit(
+        &mut self,
+        source: &Socket,
+        sink: &Socket,
+        pipes: &mut Pipes,
+        buffer: &mut [u8],
+    ) -> io::Result<Visit> {
+        let mut left = VISIT;
+        loop {
+            if !self.deliver(sink, pipes)? {
+                return Ok(Visit::Waits);
+            }
+            if self.ended {
+                if !self.shut {
+                    self.shut = true;
+                    match sink.shutdown(Shutdown::Write) {
+                        // The sink is gone, which it tells itself.
+                        Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
+                        other => other?,
+                    }
+                }
+                return Ok(Visit::Waits);
+            }
+            if !self.readable || !self.writable {
+                return Ok(Visit::Waits);
+            }
+            if left == 0 {
+                return Ok(Visit::More);
+            }
+            let taken = self.take(source, sink, pipes, buffer)?;
+            left = left.saturating_sub(taken.max(1));
+        }
+    }
+
+    /// Gives the sink what was taken; false if it has no room for all of it.
+    fn deliver(&mut self, sink: &Socket, pipes: &mut Pipes) -> io::Result<bool> {
+        loop {
+            match &mut self.carried {
+                Carried::Nothing => return Ok(true),
+                _ if !self.writable => return Ok(false),
+                Carried::Pipe(pipe, left) => match spliced(&pipe.out, sink, *left)? {
+                    None => self.writable = false,
+                    Some(given) => {
+                        self.bytes += given as u64;
+                        *left -= given;
+                        if *left == 0 {
+                            if let Carried::Pipe(pipe, _) = std::mem::take(&mut self.carried) {
+                                pipes.give_back(pipe);
+                            }
+                        }
+                    }
+                },
+                Carried::Copied(bytes, from) => match now(|| write(sink, &bytes[*from..]))? {
+                    None => self.writable = false,
+                    Some(given) => {
+                        self.bytes += given as u64;
+                        *from += given;
+                        if *from == bytes.len() {
+                            self.carried = Carried::Nothing;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// Takes from the source. Only while nothing is carried.
+    fn take(
+        &mut self,
+        mut source: &Socket,
+        sink: &Socket,
+        pipes: &mut Pipes,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        if self.bulk {
+            if let Some(pipe) = pipes.borrow() {
+                return self.take_by_pipe(source, pipe, pipes);
+            }
+        }
+        let Some(taken) = now(|| source.read(&mut buffer[..BUFFER]))? else {
+            self.readable = false;
+            return Ok(0);
+        };
+        self.ended = taken == 0;
+        self.bulk = taken == BUFFER;
+        let mut rest: Range<usize> = 0..taken;
+        while !rest.is_empty() {
+            let Some(given) = now(|| write(sink, &buffer[rest.clone()]))? else {
+                self.writable = false;
+                self.carried = Carried::Copied(buffer[rest].into(), 0);
+                break;
+            };
+            self.bytes += given as u64;
+            rest.start += given;
+        }
+        Ok(taken)
+    }
+
+    fn take_by_pipe(&mut self, source: &Socket, pipe: Pipe, pipes: &mut Pipes) -> io::Result<usize> {
+        let taken = spliced(source, &pipe.into, CAPACITY);
+        let Ok(Some(taken @ 1..)) = taken else {
+            pipes.give_back(pipe);
+            match taken? {
+                None => self.readable = false,
+                Some(_) => self.ended = true,
+            }
+            return Ok(0);
+        };
+        self.bulk = taken >= SMALL;
+        self.carried = Carried::Pipe(pipe, taken);
+        Ok(taken)
+    }
+
+    /// Ends it, with what was carried.
+    pub fn end(self, pipes: &mut Pipes) {
+        if matches!(self.carried, Carried::Pipe(..)) {
+            pipes.lost();
+        }
+    }
+}
+
+fn write(mut sink: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    sink.write(bytes)
+}

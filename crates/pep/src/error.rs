@@ -1,0 +1,43 @@
+//! What can go wrong while a proxy is set up.
+
+use std::io;
+
+/// Why there is no proxy.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's: an option that cannot be.
+    #[error("{option} {value}: {reason}")]
+    Option {
+        /// Its name on the command line.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// Why not, and what is allowed.
+        reason: String,
+    },
+    /// The machine's.
+    #[error("{doing}: {source}")]
+    Machine {
+        /// What was being done.
+        doing: String,
+        /// What the machine answered.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn option(option: &'static str, value: impl ToString, reason: impl Into<String>) -> Error {
+        Error::Option { option, value: value.to_string(), reason: reason.into() }
+    }
+}
+
+/// Says what was being done when something failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, doing: impl Into<String>) -> Result<T, Error> {
+        self.map_err(|error| Error::Machine { doing: doing.into(), source: error.into() })
+    }
+}

@@ -1,0 +1,169 @@
+//! The SYNs that the packet filter keeps back for us: nfnetlink_log(7) hands out copies, the rule drops the originals.
+//!
+//! Message formats: <linux/netfilter/nfnetlink.h> and <linux/netfilter/nfnetlink_log.h>.
+
+use crate::sys;
+use nix::sys::socket::{
+    bind, recv, send, socket, AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType,
+};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+const SUBSYSTEM_LOG: u16 = 4 << 8;
+const PACKET: u16 = SUBSYSTEM_LOG;
+const CONFIG: u16 = SUBSYSTEM_LOG | 1;
+const ATTRIBUTE_COMMAND: u16 = 1;
+const ATTRIBUTE_MODE: u16 = 2;
+const ATTRIBUTE_PAYLOAD: u16 = 9;
+const COMMAND_BIND: u8 = 1;
+const COPY_PACKET: u8 = 2;
+/// What a SYN with Fast Open's data has at most.
+const LONGEST: u32 = 2048;
+/// Room for SYNs that arrive while the worker does something else: some thousands.
+const ROOM: i32 = 4 << 20;
+
+/// What one worker is handed.
+pub struct Hold {
+    socket: OwnedFd,
+}
+
+impl Hold {
+    /// Takes what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN, later calls do not.
+    ///
+    /// # Errors
+    /// EBUSY: another program has the group.
+    pub fn new(group: u16) -> io::Result<Hold> {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkNetFilter)?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
+        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM)?;
+        let hold = Hold { socket };
+        hold.configure(group, ATTRIBUTE_COMMAND, &[COMMAND_BIND])?;
+        let mut mode = LONGEST.to_be_bytes().to_vec();
+        mode.extend([COPY_PACKET, 0]);
+        hold.configure(group, ATTRIBUTE_MODE, &mode)?;
+        nix::fcntl::fcntl(&hold.socket, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
+        Ok(hold)
+    }
+
+    fn configure(&self, group: u16, attribute: u16, value: &[u8]) -> io::Result<()> {
+        let length = 4 + value.len();
+        let mut request = Vec::with_capacity(64);
+        // nlmsghdr: length, type, flags, sequence number, port; nfgenmsg: family, version, group.
+        request.extend((20 + length.next_multiple_of(4) as u32).to_ne_bytes());
+        request.extend(CONFIG.to_ne_bytes());
+        request.extend(((libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16).to_ne_bytes());
+        request.extend([0; 8]);
+        request.extend([libc::AF_UNSPEC as u8, 0]);
+        request.extend(group.to_be_bytes());
+        request.extend((length as u16).to_ne_bytes());
+        request.extend(attribute.to_ne_bytes());
+        request.extend(value);
+        request.resize(request.len().next_multiple_of(4), 0);
+        send(self.socket.as_raw_fd(), &request, MsgFlags::empty())?;
+        let mut answer = [0; 1024];
+        let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+        // nlmsgerr begins with the error's number below zero.
+        match answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
+            Some(0) => Ok(()),
+            Some(error) => Err(io::Error::from_raw_os_error(-error)),
+            None => Err(io::Error::other("nfnetlink_log gave no answer")),
+        }
+    }
+
+    /// Calls `with` for every packet of the next message, which is read into `buffer`.
+    ///
+    /// # Errors
+    /// WouldBlock when there is none; ENOBUFS when there were more than we had room for, and some are lost.
+    pub fn next(&self, buffer: &mut [u8], mut with: impl FnMut(&mut [u8])) -> io::Result<()> {
+        let length = recv(self.socket.as_raw_fd(), buffer, MsgFlags::empty())?;
+        each(&mut buffer[..length], |kind, message| {
+            if kind == PACKET {
+                attributes(message, &mut with);
+            }
+        });
+        Ok(())
+    }
+}
+
+impl AsFd for Hold {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn number16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+/// Goes through netlink messages: type, and what follows the header.
+fn each(mut bytes: &mut [u8], mut with: impl FnMut(u16, &mut [u8])) {
+    while bytes.len() >= 16 {
+        let length = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize;
+        let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);
+        if length < 16 || length > bytes.len() {
+            return;
+        }
+        let next = length.next_multiple_of(4).min(bytes.len());
+        let (message, rest) = std::mem::take(&mut bytes).split_at_mut(next);
+        with(kind, &mut message[16..length]);
+        bytes = rest;
+    }
+}
+
+/// Finds the packet among a message's attributes, which stand after nfgenmsg.
+fn attributes(message: &mut [u8], with: &mut impl FnMut(&mut [u8])) {
+    let mut at = 4;
+    while let (Some(length), Some(kind)) = (number16(message, at), number16(message, at + 2)) {
+        let end = at + usize::from(length);
+        if length < 4 || end > message.len() {
+            return;
+        }
+        if kind == ATTRIBUTE_PAYLOAD {
+            with(&mut message[at + 4..end]);
+        }
+        at = end.next_multiple_of(4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {
+        let mut body = vec![0, 0, 0, 0];
+        for (kind, value) in attributes {
+            body.extend((4 + value.len() as u16).to_ne_bytes());
+            body.extend(kind.to_ne_bytes());
+            body.extend(*value);
+            body.resize(body.len().next_multiple_of(4), 0);
+        }
+        let mut message = (16 + body.len() as u32).to_ne_bytes().to_vec();
+        message.extend(kind.to_ne_bytes());
+        message.extend([0; 10]);
+        message.extend(body);
+        message
+    }
+
+    fn packets(bytes: &mut [u8]) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        each(bytes, |kind, message| {
+            if kind == PACKET {
+                attributes(message, &mut |packet| found.push(packet.to_vec()));
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn packets_are_found_and_nothing_else() {
+        let mut bytes = message(PACKET, &[(1, &[1, 2, 3]), (ATTRIBUTE_PAYLOAD, b"first")]);
+        bytes.extend(message(3, &[(ATTRIBUTE_PAYLOAD, b"no packet")]));
+        bytes.extend(message(PACKET, &[(ATTRIBUTE_PAYLOAD, b"second!")]));
+        assert_eq!(packets(&mut bytes), [b"first".to_vec(), b"second!".to_vec()]);
+        // Cut anywhere it is what was whole before, and never out of bounds.
+        for length in 0..bytes.len() {
+            assert!(packets(&mut bytes.clone()[..length]).len() <= 2);
+        }
+    }
+}

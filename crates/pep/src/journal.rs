@@ -1,0 +1,26 @@
+//! The log: one JSON object per line to standard error, as journald and collectors of logs take it.
+
+use serde_json::{json, Value};
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Writes what happened. `fields` is an object.
+pub fn log(level: &str, event: &str, fields: Value) {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    let mut line = json!({"time": (time * 1e6).round() / 1e6, "level": level, "event": event});
+    if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
+        line.extend(fields);
+    }
+    // One write, so that lines of several threads do not mix; nobody is left to be told that the log is gone.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Something worth knowing.
+pub fn info(event: &str, fields: Value) {
+    log("info", event, fields);
+}
+
+/// Something that somebody should look at.
+pub fn warn(event: &str, fields: Value) {
+    log("warning", event, fields);
+}

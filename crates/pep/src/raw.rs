@@ -1,0 +1,43 @@
+//! Sending whole IP packets: SYNs back to the kernel, and answers to clients.
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// Sockets for whole packets of both versions.
+pub struct Raw {
+    ipv4: Socket,
+    /// None on a machine without IPv6.
+    ipv6: Option<Socket>,
+}
+
+impl Raw {
+    /// Packets are sent with this mark.
+    pub fn new(mark: u32) -> io::Result<Raw> {
+        let protocol = Some(Protocol::from(libc::IPPROTO_RAW));
+        let ipv4 = Socket::new(Domain::IPV4, Type::RAW, protocol)?;
+        ipv4.set_ip_transparent_v4(true)?;
+        let ipv6 = Socket::new(Domain::IPV6, Type::RAW, protocol)
+            .and_then(|socket| socket.set_ip_transparent_v6(true).map(|()| socket))
+            .ok();
+        for socket in [Some(&ipv4), ipv6.as_ref()].into_iter().flatten() {
+            socket.set_nonblocking(true)?;
+            socket.set_mark(mark)?;
+            // Nothing is read from it.
+            socket.set_recv_buffer_size(0)?;
+        }
+        Ok(Raw { ipv4, ipv6 })
+    }
+
+    /// Sends a packet; the kernel finds the way by its destination and the mark.
+    pub fn send(&self, packet: &[u8], destination: IpAddr) -> io::Result<()> {
+        // With IPPROTO_RAW the port is the protocol, which the packet's own header says.
+        let address = SockAddr::from(SocketAddr::new(destination, 0));
+        match (destination, &self.ipv6) {
+            (IpAddr::V4(_), _) => self.ipv4.send_to(packet, &address),
+            (IpAddr::V6(_), Some(ipv6)) => ipv6.send_to(packet, &address),
+            (IpAddr::V6(_), None) => return Err(io::Error::other("no IPv6")),
+        }
+        .map(drop)
+    }
+}

@@ -1,0 +1,232 @@
+//! What leads packets to the proxy: a table of nftables, and a rule and a route of policy routing. All are our own, and
+//! nobody else's are touched.
+//!
+//! Packets of a client's connection carry our mark and are routed by our table, which says that every address is this
+//! machine's. nft's `tproxy` and `socket` say which socket is meant.
+
+use crate::config::{Accept, Config};
+use crate::error::{Doing, Error};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+/// Name of the table of nftables.
+const TABLE: &str = "bentpipe-pep";
+/// First packets, and nothing else.
+const SYN: &str = "tcp flags & (fin|syn|rst|ack) == syn";
+
+/// What is to be removed in the end.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Rules {
+    mark: u32,
+    table: u32,
+    ipv6: bool,
+}
+
+/// Where a worker listens.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Ports {
+    /// Port at 127.0.0.1.
+    pub ipv4: u16,
+    /// Port at ::1.
+    pub ipv6: Option<u16>,
+}
+
+impl Rules {
+    /// As a configuration wants them.
+    ///
+    /// # Errors
+    /// What it wants is taken.
+    pub fn new(config: &Config, ipv6: bool) -> Result<Rules, Error> {
+        let rules = Rules { mark: config.mark, table: config.table, ipv6 };
+        if nft(&format!("list table inet {TABLE}\n")).is_ok() {
+            return Err(io::Error::other("there is one already, of a proxy of which there is no record"))
+                .doing(format!("making the nftables table {TABLE}"));
+        }
+        for version in rules.versions() {
+            let taken = ip(&[version, "route", "show", "table", &rules.table.to_string()]);
+            if taken.is_ok_and(|routes| !routes.trim().is_empty()) {
+                return Err(Error::option("--table", rules.table, "has routes already; name another one"));
+            }
+            let said = ip(&[version, "rule", "show"])?;
+            let mask = format!("fwmark {0:#x}", rules.mark);
+            if said.lines().any(|line| line.contains(&mask)) {
+                return Err(Error::option(
+                    "--mark",
+                    format!("{:#x}", rules.mark),
+                    "has a rule already; name another one",
+                ));
+            }
+        }
+        Ok(rules)
+    }
+
+    fn versions(&self) -> impl Iterator<Item = &'static str> {
+        ["-4", "-6"].into_iter().take(if self.ipv6 { 2 } else { 1 })
+    }
+
+    fn words(&self) -> [String; 3] {
+        [format!("{0:#x}/{0:#x}", self.mark), self.table.to_string(), self.table.to_string()]
+    }
+
+    /// Makes them, for workers that listen on `ports`.
+    ///
+    /// # Errors
+    /// There is no `nft` or `ip`, or the machine does not allow it.
+    pub fn make(&self, config: &Config, ports: &[Ports]) -> Result<(), Error> {
+        let [mark, table, priority] = &self.words();
+        for version in self.versions() {
+            ip(&[version, "rule", "add", "fwmark", mark, "lookup", table, "priority", priority])?;
+            ip(&[version, "route", "add", "local", "default", "dev", "lo", "table", table])?;
+        }
+        nft(&self.script(config, ports)).map(drop).doing("making the rules of the packet filter")
+    }
+
+    /// Lets new connections pass by; those that there are go on.
+    ///
+    /// # Errors
+    /// The machine does not allow it.
+    pub fn let_pass(&self) -> Result<(), Error> {
+        nft(&format!("flush chain inet {TABLE} new\n")).map(drop).doing("letting new connections pass")
+    }
+
+    /// Removes them; that some are gone already is no error.
+    ///
+    /// # Errors
+    /// There is no `nft`, or the machine does not allow it.
+    pub fn remove(&self) -> Result<(), Error> {
+        // Adding first makes the deletion succeed whether it is there or not.
+        nft(&format!("add table inet {TABLE}\ndelete table inet {TABLE}\n"))
+            .doing("removing the rules of the packet filter")?;
+        let [mark, table, priority] = &self.words();
+        for version in self.versions() {
+            let _ = ip(&[version, "rule", "del", "fwmark", mark, "lookup", table, "priority", priority]);
+            let _ = ip(&[version, "route", "del", "local", "default", "dev", "lo", "table", table]);
+        }
+        Ok(())
+    }
+
+    fn script(&self, config: &Config, ports: &[Ports]) -> String {
+        let mut script = format!("table inet {TABLE} {{\n");
+        let mark = format!("{:#x}", self.mark);
+        let ours = format!("meta mark set meta mark | {mark} accept");
+        for (worker, ports) in ports.iter().enumerate() {
+            let _ = writeln!(script, " chain take{worker} {{");
+            let tcp = "meta l4proto tcp tproxy";
+            let _ = writeln!(script, "  meta nfproto ipv4 {tcp} ip to 127.0.0.1:{} {ours}", ports.ipv4);
+            if let Some(port) = ports.ipv6 {
+                let _ = writeln!(script, "  meta nfproto ipv6 {tcp} ip6 to [::1]:{port} {ours}");
+            }
+            // The copy is the proxy's; the packet comes again when the proxy wants it to.
+            let group = usize::from(config.group) + worker;
+            let log = format!("log group {group} snaplen 2048 queue-threshold 1");
+            let _ = writeln!(script, " }}\n chain hold{worker} {{\n  {log} drop\n }}");
+            let _ = writeln!(script, " chain tell{worker} {{\n  {log}\n }}");
+        }
+        let first = if config.accept == Accept::Late { "hold" } else { "take" };
+        let workers = ports.len();
+        // To whichever worker it may concern.
+        let unreachable: String = ["icmp", "icmpv6"]
+            .iter()
+            .flat_map(|version| {
+                (0..workers).map(move |worker| {
+                    format!("  {version} type destination-unreachable jump tell{worker}\n")
+                })
+            })
+            .collect();
+        let _ = writeln!(script, " chain new {{");
+        for condition in conditions(config) {
+            let _ = writeln!(script, "  {condition}");
+        }
+        // Not for this machine itself.
+        let _ = writeln!(script, "  fib daddr type != unicast return\n  ip6 daddr fe80::/10 return");
+        script += &spread(workers, "saddr", "sport", first);
+        let _ = writeln!(
+            script,
+            " }}\n chain again {{\n{}\
+             }}\n chain answers {{\n{}\
+             }}\n chain prerouting {{\n  type filter hook prerouting priority raw; policy accept;\n  \
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 {ours}\n  \
+             meta l4proto != tcp accept\n  \
+             iifname lo meta mark & {mark} == {mark} {SYN} notrack goto again\n  \
+             {SYN} iifname != lo jump new\n  \
+             socket transparent 1 tcp flags & (syn|ack) == syn|ack jump answers\n  \
+             socket transparent 1 notrack {ours}\n }}\n \
+             chain output {{\n  type filter hook output priority raw; policy accept;\n\
+             {unreachable}  \
+             meta l4proto tcp socket transparent 1 notrack\n }}\n}}",
+            spread(workers, "saddr", "sport", "take"),
+            spread(workers, "daddr", "dport", "tell"),
+        );
+        script
+    }
+}
+
+/// Rules that send all packets of a connection to the chain of the same worker, by its client's address and port.
+fn spread(workers: usize, address: &str, port: &str, chain: &str) -> String {
+    if workers == 1 {
+        return format!("  goto {chain}0\n");
+    }
+    let map: Vec<_> = (0..workers).map(|worker| format!("{worker} : goto {chain}{worker}")).collect();
+    let map = map.join(", ");
+    ["ipv4 jhash ip", "ipv6 jhash ip6"]
+        .map(|version| {
+            format!("  meta nfproto {version} {address} . tcp {port} mod {workers} seed 1 vmap {{ {map} }}\n")
+        })
+        .concat()
+}
+
+/// Which new connections are not the proxy's.
+fn conditions(config: &Config) -> Vec<String> {
+    let mut conditions = Vec::new();
+    if !config.interface.is_empty() {
+        let names: Vec<_> = config.interface.iter().map(|name| format!("\"{name}\"")).collect();
+        conditions.push(format!("iifname != {{ {} }} return", names.join(", ")));
+    }
+    if !config.port.is_empty() {
+        conditions.push(format!("tcp dport != {{ {} }} return", config.port.join(", ")));
+    }
+    if !config.to.is_empty() {
+        for (version, word) in [("ipv4", "ip"), ("ipv6", "ip6")] {
+            let of_version = |network: &&String| network.contains(':') == (word == "ip6");
+            let networks: Vec<_> = config.to.iter().filter(of_version).map(String::as_str).collect();
+            conditions.push(match networks.is_empty() {
+                true => format!("meta nfproto {version} return"),
+                false => format!("{word} daddr != {{ {} }} return", networks.join(", ")),
+            });
+        }
+    }
+    conditions
+}
+
+/// Has nft(8) do what a script says.
+fn nft(script: &str) -> io::Result<String> {
+    run("nft", &["-f", "-"], script, "nftables")
+}
+
+/// Has ip(8) do something.
+fn ip(words: &[&str]) -> Result<String, Error> {
+    run("ip", words, "", "iproute2").doing(format!("ip {}", words.join(" ")))
+}
+
+fn run(program: &str, words: &[&str], input: &str, package: &str) -> io::Result<String> {
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::other(format!(
+                "there is no {program} on this machine (on Debian: apt install {package})"
+            )),
+            _ => error,
+        })?;
+    child.stdin.take().expect("its input is a pipe").write_all(input.as_bytes())?;
+    let output = child.wait_with_output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}

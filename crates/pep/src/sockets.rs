@@ -1,0 +1,133 @@
+//! The sockets of a proxy and how they are set.
+
+use crate::config::{Accept, Config};
+use crate::packet::Flow;
+use crate::sys;
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// As many as the kernel lets wait (net.core.somaxconn cuts it).
+const BACKLOG: i32 = 65_535;
+/// Connections whose first data may come with the SYN.
+const FAST_OPEN_QUEUE: i32 = 1024;
+/// How often an end that is silent is asked, and how many times, before it is taken for gone.
+const PROBE_EVERY: Duration = Duration::from_secs(30);
+const PROBES: u32 = 5;
+
+/// What every connection's socket is told.
+#[derive(Clone)]
+pub struct Settings {
+    /// Towards clients.
+    client_congestion: Option<String>,
+    /// Towards servers.
+    server_congestion: Option<String>,
+    buffer: Option<u32>,
+    keepalive: Option<TcpKeepalive>,
+    fast_open: bool,
+    early: bool,
+}
+
+impl Settings {
+    /// With the names that the kernel has for the congestion controls.
+    pub fn new(
+        config: &Config,
+        client_congestion: Option<String>,
+        server_congestion: Option<String>,
+    ) -> Settings {
+        let keepalive = (config.keepalive > 0).then(|| {
+            TcpKeepalive::new()
+                .with_time(Duration::from_secs(config.keepalive.into()))
+                .with_interval(PROBE_EVERY)
+                .with_retries(PROBES)
+        });
+        Settings {
+            client_congestion,
+            server_congestion,
+            buffer: config.buffer,
+            keepalive,
+            fast_open: config.fast_open,
+            early: config.accept == Accept::Early,
+        }
+    }
+
+    fn common(&self, socket: &Socket, congestion: Option<&str>) -> io::Result<()> {
+        socket.set_nonblocking(true)?;
+        // Data is passed on as it came; who wants Nagle's algorithm has used it already.
+        socket.set_tcp_nodelay(true)?;
+        socket.set_reuse_address(true)?;
+        if let Some(keepalive) = &self.keepalive {
+            socket.set_tcp_keepalive(keepalive)?;
+        }
+        if let Some(bytes) = self.buffer {
+            // The kernel doubles what it is told, for its own use.
+            socket.set_send_buffer_size(bytes as usize / 2)?;
+            socket.set_recv_buffer_size(bytes as usize / 2)?;
+        }
+        if let Some(name) = congestion {
+            socket.set_tcp_congestion(name.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// A socket that takes clients' connections to whatever address. What is set here, accepted sockets inherit.
+    /// It listens at an address of this machine's own, so that no client's port can be in its way.
+    pub fn listener(&self, ipv6: bool) -> io::Result<Socket> {
+        let address: IpAddr = if ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+        let address = SocketAddr::new(address, 0);
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        self.common(&socket, self.client_congestion.as_deref())?;
+        transparent(&socket, ipv6)?;
+        socket.bind(&SockAddr::from(address))?;
+        if self.fast_open {
+            sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_FASTOPEN, FAST_OPEN_QUEUE)?;
+        }
+        sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1)?;
+        socket.listen(BACKLOG)?;
+        Ok(socket)
+    }
+
+    /// A socket that connects to the flow's server in its client's name. Whether it is connected is seen later.
+    pub fn connect(&self, flow: &Flow, tos: u8) -> io::Result<Socket> {
+        let socket = Socket::new(Domain::for_address(flow.server), Type::STREAM, Some(Protocol::TCP))?;
+        self.common(&socket, self.server_congestion.as_deref())?;
+        transparent(&socket, flow.client.is_ipv6())?;
+        set_tos(&socket, flow.server.is_ipv6(), tos)?;
+        if self.fast_open && self.early {
+            sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, 1)?;
+        }
+        socket.bind(&SockAddr::from(flow.client))?;
+        match socket.connect(&SockAddr::from(flow.server)) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(socket),
+        }
+    }
+}
+
+fn transparent(socket: &Socket, ipv6: bool) -> io::Result<()> {
+    match ipv6 {
+        false => socket.set_ip_transparent_v4(true),
+        true => {
+            socket.set_only_v6(true)?;
+            socket.set_ip_transparent_v6(true)
+        }
+    }
+}
+
+/// Sets the DSCP (RFC 2474) of a type of service; the bits of ECN are TCP's own.
+pub fn set_tos(socket: &Socket, ipv6: bool, tos: u8) -> io::Result<()> {
+    const DSCP: u8 = 0xfc;
+    match (tos & DSCP, ipv6) {
+        (0, _) => Ok(()),
+        (tos, false) => socket.set_tos_v4(tos.into()),
+        (tos, true) => socket.set_tclass_v6(tos.into()),
+    }
+}
+
+/// Has the socket's end be a reset.
+pub fn reset_on_close(socket: &Socket) {
+    // It can fail only on what is no socket.
+    let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));
+}

@@ -1,0 +1,112 @@
+//! The record of a proxy: who runs it and what is to be removed when that process is gone without having done so.
+//!
+//! One file per network namespace, in the folder `pep` beside the records of networks that live. It is written before
+//! the first rule is made and removed after the last one is.
+
+use crate::error::{Doing, Error};
+use crate::rules::Rules;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// A folder of one's own instead of the usual one; that of `bentpipe up` as well.
+const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
+const FOLDER: &str = "/run/bentpipe";
+
+#[derive(Deserialize, Serialize)]
+struct Record {
+    pid: u32,
+    /// When that process started, in the kernel's ticks: numbers of processes are given again.
+    started: u64,
+    boot: String,
+    rules: Rules,
+}
+
+/// This network namespace's record.
+pub struct State {
+    file: PathBuf,
+}
+
+/// Who runs a proxy, and whether it is there.
+pub struct Found {
+    /// Its process.
+    pub pid: u32,
+    /// Whether it lives.
+    pub alive: bool,
+    /// What it has made, or was about to.
+    pub rules: Rules,
+}
+
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// Start of a process (proc(5), the 22nd field of stat), if it is there and has not ended.
+fn started(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<_> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    (fields.first() != Some(&"Z")).then(|| fields.get(19)?.parse().ok())?
+}
+
+impl State {
+    /// Of the namespace of this thread.
+    ///
+    /// # Errors
+    /// There is no folder to be made.
+    pub fn here() -> Result<State, Error> {
+        let folder =
+            std::env::var_os(FOLDER_VARIABLE).map_or(PathBuf::from(FOLDER), PathBuf::from).join("pep");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .doing(format!("making the folder {}", folder.display()))?;
+        let namespace = fs::metadata("/proc/thread-self/ns/net").doing("looking at the network namespace")?;
+        Ok(State { file: folder.join(format!("{}.json", namespace.ino())) })
+    }
+
+    /// What is recorded.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn find(&self) -> Result<Option<Found>, Error> {
+        let doing = || format!("reading {}", self.file.display());
+        let text = match fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).doing(doing()),
+        };
+        let record: Record = serde_json::from_str(&text).doing(doing())?;
+        let alive = record.boot == boot() && started(record.pid) == Some(record.started);
+        Ok(Some(Found { pid: record.pid, alive, rules: record.rules }))
+    }
+
+    /// Records that this process is about to make rules.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, rules: &Rules) -> Result<(), Error> {
+        let pid = std::process::id();
+        let record = Record { pid, started: started(pid).unwrap_or(0), boot: boot(), rules: rules.clone() };
+        let text = serde_json::to_string(&record).expect("a record is plain data");
+        // Whole or not at all.
+        let beside = self.file.with_extension("new");
+        let write = || {
+            let mut file =
+                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(&beside, &self.file)
+        };
+        write().doing(format!("writing {}", self.file.display()))
+    }
+
+    /// Nothing is left to be removed.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn clear(&self) -> Result<(), Error> {
+        fs::remove_file(&self.file).doing(format!("removing {}", self.file.display()))
+    }
+}

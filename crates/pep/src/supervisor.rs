@@ -1,0 +1,227 @@
+//! The process that makes the rules, waits, and removes them. It keeps its privileges and handles no traffic.
+
+use crate::config::{Accept, Config};
+use crate::daemon::{Congestion, Daemon};
+use crate::error::{Doing, Error};
+use crate::journal;
+use crate::privileges;
+use crate::rules::{Ports, Rules};
+use crate::state::State;
+use crate::sys;
+use nix::sys::signal::{kill, SigSet, Signal};
+use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
+use nix::unistd::{ForkResult, Pid};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::time::Duration;
+
+/// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before there is a second thread.
+///
+/// # Errors
+/// It cannot be set up, or it broke down.
+pub fn run(config: &Config) -> Result<(), Error> {
+    config.check()?;
+    let state = State::here()?;
+    match state.find()? {
+        Some(found) if found.alive => {
+            return Err(io::Error::other(format!("process {} runs a proxy in this namespace", found.pid)))
+                .doing("starting");
+        }
+        Some(found) => {
+            journal::warn(
+                "leftovers",
+                json!({"text": "removing what a killed proxy left", "pid": found.pid}),
+            );
+            found.rules.remove()?;
+            state.clear()?;
+        }
+        None => {}
+    }
+    let descriptors = privileges::raise_descriptors();
+    let (congestion, _registered) = congestion(config)?;
+    warn_of_sysctls(config);
+
+    let mut signals = SigSet::empty();
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().for_each(|signal| signals.add(signal));
+    let before =
+        signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).doing("blocking signals")?;
+    let (mut ours, theirs) = UnixStream::pair().doing("making a socket")?;
+    let child = match sys::fork().doing("starting the proxy's process")? {
+        ForkResult::Child => {
+            drop(ours);
+            sys::exit(serve(config, &congestion, descriptors, theirs));
+        }
+        ForkResult::Parent { child } => child,
+    };
+    drop(theirs);
+    let mut said = String::new();
+    let _ = ours.read_to_string(&mut said);
+    let end = attend(config, &state, child, &said, &signals);
+    let _ = before.thread_set_mask();
+    end
+}
+
+/// Removes what a proxy left in this thread's network namespace. Says whether there was something.
+///
+/// # Errors
+/// A proxy runs here, or the machine does not allow it.
+pub fn remove() -> Result<bool, Error> {
+    let state = State::here()?;
+    match state.find()? {
+        Some(found) if found.alive => {
+            Err(io::Error::other(format!("process {0} runs it: end it first (kill {0})", found.pid)))
+                .doing("removing the proxy's rules")
+        }
+        Some(found) => {
+            found.rules.remove()?;
+            state.clear()?;
+            Ok(true)
+        }
+        None => Ok(false),
+    }
+}
+
+/// The child's life: its exit code.
+fn serve(config: &Config, congestion: &Congestion, descriptors: u64, mut parent: UnixStream) -> i32 {
+    let prepared = Daemon::new(config, congestion, descriptors);
+    let said = match &prepared {
+        Ok(daemon) => json!({"ports": daemon.ports}),
+        Err(error) => json!({"error": error.to_string()}),
+    };
+    let told = parent.write_all(said.to_string().as_bytes());
+    drop(parent);
+    let (Ok(daemon), Ok(())) = (prepared, told) else { return 1 };
+    match daemon.serve(Duration::from_secs(config.drain_timeout.into())) {
+        Ok(()) => 0,
+        Err(error) => {
+            journal::log("error", "failed", json!({"text": error.to_string()}));
+            1
+        }
+    }
+}
+
+/// The parent's life, from the child's word on.
+fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigSet) -> Result<(), Error> {
+    let said: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
+    let ports: Option<Vec<Ports>> = serde_json::from_value(said["ports"].clone()).ok();
+    let Some(ports) = ports else {
+        let _ = waitpid(child, None);
+        let why = said["error"].as_str().unwrap_or("its process ended").to_owned();
+        return Err(io::Error::other(why)).doing("setting the proxy up");
+    };
+    let ipv6 = ports.iter().all(|ports| ports.ipv6.is_some());
+    let made = Rules::new(config, ipv6).and_then(|rules| {
+        state.write(&rules)?;
+        rules.make(config, &ports).inspect_err(|_| drop(rules.remove())).map(|()| rules)
+    });
+    let rules = match made {
+        Ok(rules) => rules,
+        Err(error) => {
+            let _ = kill(child, Signal::SIGKILL);
+            let _ = waitpid(child, None);
+            let _ = state.clear();
+            return Err(error);
+        }
+    };
+    journal::info("ready", json!({"pid": child.as_raw(), "accept": config.accept}));
+    notify("READY=1");
+    let status = wait(child, signals, || {
+        journal::info(
+            "draining",
+            json!({"text": "new connections pass by", "seconds": config.drain_timeout}),
+        );
+        notify("STOPPING=1");
+        if let Err(error) = rules.let_pass() {
+            journal::warn("rules", json!({"text": error.to_string()}));
+        }
+    });
+    rules.remove()?;
+    state.clear()?;
+    journal::info("ended", json!({"status": format!("{status:?}")}));
+    match status {
+        WaitStatus::Exited(_, 0) => Ok(()),
+        status => Err(io::Error::other(format!("{status:?}"))).doing("the proxy's process broke down"),
+    }
+}
+
+/// Waits for the child's end; passes on that it shall come.
+fn wait(child: Pid, signals: &SigSet, draining: impl FnOnce()) -> WaitStatus {
+    let mut draining = Some(draining);
+    loop {
+        match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(status) => return status,
+            Err(_) => return WaitStatus::Exited(child, 1),
+        }
+        if let Ok(Signal::SIGTERM | Signal::SIGINT) = signals.wait() {
+            if let Some(draining) = draining.take() {
+                draining();
+            }
+            let _ = kill(child, Signal::SIGTERM);
+        }
+    }
+}
+
+/// The kernel's names for the congestion controls; those that we give it are there as long as what is returned.
+fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_kernel::Registered>), Error> {
+    let list = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
+    let has = list("tcp_available_congestion_control");
+    let mut registered: Vec<(String, bentpipe_kernel::Registered)> = Vec::new();
+    let mut name = |option: &'static str, wanted: &Option<String>| -> Result<Option<String>, Error> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        if has.split_whitespace().any(|name| name == wanted) {
+            return Ok(Some(wanted.clone()));
+        }
+        if let Some((_, ours)) = registered.iter().find(|(name, _)| name == wanted) {
+            return Ok(Some(ours.name().to_owned()));
+        }
+        let ours: Vec<_> = bentpipe_kernel::list().collect();
+        if !ours.contains(&wanted.as_str()) {
+            let reason =
+                format!("the kernel has {}; bentpipe has {}", has.trim().replace(' ', ", "), ours.join(", "));
+            return Err(Error::option(option, wanted, reason));
+        }
+        let control = bentpipe_kernel::register(wanted, &BTreeMap::new(), &bentpipe_kernel::Start::default())
+            .map_err(|error| Error::option(option, wanted, error.to_string()))?;
+        let name = control.name().to_owned();
+        journal::info("congestion", json!({"text": format!("congestion/{wanted}.c is loaded as {name}")}));
+        registered.push((wanted.clone(), control));
+        Ok(Some(name))
+    };
+    let client = name("--client-congestion", &config.client_congestion)?;
+    let server = name("--server-congestion", &config.server_congestion)?;
+    let allowed = list("tcp_allowed_congestion_control");
+    let restricted =
+        server.as_ref().is_some_and(|name| allowed.split_whitespace().all(|other| other != name));
+    let registered = registered.into_iter().map(|(_, control)| control).collect();
+    Ok((Congestion { client, server, restricted }, registered))
+}
+
+/// Settings of the machine that a proxy needs and does not touch.
+fn warn_of_sysctls(config: &Config) {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
+        text.trim().parse::<u32>().ok()
+    };
+    if read("ip_forward") == Some(0) {
+        let text = "net.ipv4.ip_forward is 0: what is not proxied is not forwarded either";
+        journal::warn("sysctl", json!({"text": text}));
+    }
+    if config.fast_open {
+        let wanted = if config.accept == Accept::Early { 3 } else { 2 };
+        if read("tcp_fastopen").is_some_and(|has| has & wanted != wanted) {
+            let text = format!("net.ipv4.tcp_fastopen lacks bits of {wanted}: Fast Open is off");
+            journal::warn("sysctl", json!({"text": text}));
+        }
+    }
+}
+
+/// Tells systemd (sd_notify(3)), if it asked.
+fn notify(state: &str) {
+    if let Some(path) = std::env::var_os("NOTIFY_SOCKET") {
+        // Nothing depends on its being heard.
+        let _ = UnixDatagram::unbound().and_then(|socket| socket.send_to(state.as_bytes(), path));
+    }
+}

@@ -1,0 +1,62 @@
+//! The calls to the kernel that have no safe wrapper in `nix` or `socket2`. Nothing else in this crate is unsafe.
+#![allow(unsafe_code)]
+
+use nix::errno::Errno;
+use nix::unistd::ForkResult;
+use socket2::Socket;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
+
+/// Sets an option of a socket that is a number.
+pub fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the kernel reads an int that lives until the call returns.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    Errno::result(result).map(drop).map_err(io::Error::from)
+}
+
+/// The headers of the SYN by which an accepted connection began (TCP_SAVED_SYN); once only.
+pub fn saved_syn(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
+    let mut length = into.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which `into` has, and the length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_SAVED_SYN,
+            into.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(result).map_err(io::Error::from)?;
+    Ok(length as usize)
+}
+
+/// The next connection of a listening socket, not blocking.
+pub fn accept(listener: &Socket) -> io::Result<Socket> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no address is asked for, and the descriptor is new and nobody else's.
+    unsafe {
+        let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags);
+        Errno::result(fd).map(|fd| Socket::from_raw_fd(fd)).map_err(io::Error::from)
+    }
+}
+
+/// Becomes two processes. Only for a process with one thread.
+pub fn fork() -> io::Result<ForkResult> {
+    // SAFETY: the caller has a single thread, so that the child finds no lock held by one that it lacks.
+    unsafe { nix::unistd::fork() }.map_err(io::Error::from)
+}
+
+/// Ends this process at once, without what its parent has yet to do at its own end.
+pub fn exit(code: i32) -> ! {
+    // SAFETY: it does not return.
+    unsafe { libc::_exit(code) }
+}

@@ -1,0 +1,260 @@
+"""`bentpipe pep` as the ends of connections see it, and what it leaves on its machine."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import random
+import signal
+import socket
+import struct
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from networks import needs, networks, until
+from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, received, sent
+
+pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
+
+METRICS = ("--metrics", "127.0.0.1:9377")
+FAMILIES = pytest.mark.parametrize(
+    ("here", "there"), [(CLIENT, SERVER), (CLIENT6, SERVER6)], ids=["ipv4", "ipv6"]
+)
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    yield made
+    made.close()
+
+
+@FAMILIES
+@pytest.mark.parametrize("accept", ["late", "early"])
+def test_ends_see_each_other_and_each_half_closes_alone(lab: Lab, here: str, there: str, accept: str) -> None:
+    lab.start("--accept", accept, *METRICS)
+    near, far = lab.pair(address=there)
+    assert near.getpeername()[:2] == far.getsockname()[:2] == (there, 8080)
+    assert far.getpeername()[:2] == near.getsockname()[:2]
+    assert near.getsockname()[0] == here
+    up, down = random.Random(1).randbytes(3 << 20), random.Random(2).randbytes(5 << 20)
+    # The client's half is closed, and passed on, long before the server begins to send.
+    sending = sent(near, up)
+    assert received(far) == up
+    sending.join()
+    sending = sent(far, down)
+    assert received(near) == down
+    sending.join()
+    until(lambda: lab.metric("closed_total") == 1)
+    assert lab.metric('bytes_total{direction="up"}') == len(up)
+    assert lab.metric('bytes_total{direction="down"}') == len(down)
+    assert lab.metric("connections") == lab.metric("reset_total") == 0
+
+
+def outcome(lab: Lab, address: str, port: int, timeout_s: float = 15) -> str:
+    """What the client is told."""
+    try:
+        lab.connect(port, address, timeout_s).close()
+    except TimeoutError:
+        return "silence"
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "connected"
+
+
+def test_the_client_is_told_what_it_would_be_told_without_a_proxy(lab: Lab) -> None:
+    reject = "reject with icmpx type"
+    lab.server(
+        *("nft", "-f", "-"),
+        script="table inet t { chain c { type filter hook input priority 0; "
+        f"tcp dport 1001 {reject} host-unreachable; tcp dport 1002 {reject} no-route; "
+        f"tcp dport 1003 {reject} admin-prohibited; tcp dport 1004 {reject} port-unreachable; "
+        f"tcp dport 1005 drop\n }}\n }}\n",
+    )
+    cases = [(there, port) for there in (SERVER, SERVER6) for port in (1000, 1001, 1002, 1003, 1004)]
+    cases += [(NOBODY, 80), (NOBODY6, 80)]
+
+    def outcomes() -> dict[tuple[str, int], str]:
+        with ThreadPoolExecutor(len(cases)) as threads:
+            return dict(zip(cases, threads.map(lambda case: outcome(lab, *case), cases), strict=True))
+
+    without = outcomes()
+    assert without[SERVER, 1000] == "ECONNREFUSED"
+    assert without[NOBODY, 80] == "EHOSTUNREACH"
+    assert {"silence", "connected"}.isdisjoint(without.values())
+    lab.start()
+    assert outcomes() == without
+    assert outcome(lab, SERVER, 1005, timeout_s=2) == "silence"
+
+
+def reset(end: socket.socket) -> None:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()
+
+
+@pytest.mark.parametrize("who", ["client", "server"])
+def test_a_reset_is_passed_on(lab: Lab, who: str) -> None:
+    lab.start(*METRICS)
+    near, far = lab.pair()
+    ends = (near, far) if who == "client" else (far, near)
+    ends[0].sendall(b"before")
+    assert ends[1].recv(100) == b"before"
+    reset(ends[0])
+    with pytest.raises(ConnectionResetError):
+        ends[1].recv(100)
+    assert lab.metric("reset_total") == 1
+
+
+def test_a_reset_reaches_an_end_that_does_not_read(lab: Lab) -> None:
+    lab.start(*METRICS, "--buffer", 65536)
+    near, far = lab.pair()
+    near.settimeout(0.5)
+    with contextlib.suppress(TimeoutError):
+        # Until every buffer on the way is full: the proxy has taken no more than it may hold.
+        near.sendall(bytes(64 << 20))
+    assert lab.metric('bytes_total{direction="up"}') < 32 << 20
+    reset(near)
+    until(lambda: lab.metric("connections") == 0)
+    with pytest.raises(ConnectionResetError):
+        received(far)
+
+
+def test_class_of_service_and_congestion_control_are_each_sides_own(lab: Lab) -> None:
+    lab.start("--client-congestion", "reno", "--server-congestion", "cubic")
+    listener = lab.listen()
+    listener.setsockopt(socket.IPPROTO_TCP, 27, 1)  # TCP_SAVE_SYN
+    listener.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x28)
+    tap = lab.client.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+    tap.settimeout(10)
+    near = lab.client.socket()
+    near.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0xB8)
+    near.connect((SERVER, 8080))
+    far = lab.accept(listener)
+    assert far.getsockopt(socket.IPPROTO_TCP, 28, 200)[1] == 0xB8  # TCP_SAVED_SYN
+    far.sendall(b"x" * 100)
+    packets = iter(lambda: tap.recv(200), b"")
+    # The packet with those 100 bytes, after 20 of IPv4 and 32 of TCP.
+    assert next(packet for packet in packets if packet[9] == 6 and packet[2:4] == b"\x00\x98")[1] == 0x28
+    if shown := lab.proxy("ss", "-tinHO"):
+        used = {line.split()[3].rsplit(":", 1)[0]: line for line in shown.splitlines()}
+        assert " reno " in used[SERVER] and " cubic " in used[CLIENT]
+
+
+def test_its_rules_are_its_own_and_go_with_it_also_when_killed(lab: Lab) -> None:
+    lab.proxy(
+        *("nft", "-f", "-"),
+        script="table inet foreign { chain c { type filter hook prerouting priority raw; "
+        "tcp dport 99 counter\n }\n }\n",
+    )
+    lab.proxy("ip", "rule", "add", "fwmark", "0x5", "lookup", "77")
+    lab.proxy("ip", "route", "add", "local", "default", "dev", "lo", "table", "77")
+    before = lab.picture()
+    lab.start()
+    there = lab.picture()
+    assert all(there[what] != before[what] for what in before)
+    second = lab.command()
+    assert second.returncode == 1 and "runs a proxy in this namespace" in second.stderr
+    refused = lab.command("--remove")
+    assert refused.returncode == 1 and "end it first" in refused.stderr
+    assert lab.picture() == there
+    assert lab.stop() == 0
+    assert lab.picture() == before
+
+    lab.start()
+    lab.kill()
+    assert lab.picture() != before
+    assert lab.command("--remove").stdout == "removed\n"
+    assert lab.picture() == before
+    assert lab.command("--remove").stdout == "nothing was left\n"
+
+    lab.start()
+    lab.kill()
+    lab.start()
+    near, far = lab.pair()
+    near.close()
+    far.close()
+    assert lab.stop() == 0
+    assert lab.picture() == before
+
+
+def test_it_ends_when_its_connections_have(lab: Lab) -> None:
+    lab.start("--drain-timeout", 60, *METRICS)
+    near, far = lab.pair()
+    assert lab.process is not None
+    lab.process.send_signal(signal.SIGTERM)
+    until(lambda: lab.events("draining"))
+    # A new connection passes by.
+    until(lambda: "flush" not in lab.proxy("nft", "list", "chain", "inet", "bentpipe-pep", "new") and True)
+    other, end = lab.pair(8081)
+    other.sendall(b"new")
+    assert end.recv(10) == b"new"
+    near.sendall(b"old")
+    assert far.recv(10) == b"old"
+    assert lab.metric("connections") == 1
+    near.close()
+    far.close()
+    assert lab.process.wait(30) == 0
+    other.sendall(b"still")
+    assert end.recv(10) == b"still"
+
+
+def test_who_is_left_when_the_time_is_over_is_reset(lab: Lab) -> None:
+    lab.start("--drain-timeout", 1)
+    near, _far = lab.pair()
+    assert lab.stop() == 0
+    with pytest.raises(ConnectionResetError):
+        near.recv(1)
+
+
+def test_more_connections_than_it_may_have_pass_by(lab: Lab) -> None:
+    lab.start("--connections", 2, "--workers", 1, *METRICS)
+    pairs = [lab.pair(8000 + number) for number in range(4)]
+    for near, far in pairs:
+        near.sendall(b"x")
+        assert far.recv(1) == b"x"
+    assert (lab.metric("connections"), lab.metric("passed_total")) == (2, 2)
+
+
+def test_a_silent_connection_is_reset_after_the_idle_timeout(lab: Lab) -> None:
+    lab.start("--idle-timeout", 1, *METRICS)
+    near, far = lab.pair()
+    for end in (near, far):
+        with pytest.raises(ConnectionResetError):
+            end.recv(1)
+    assert lab.metric("idle_total") == 1
+
+
+def test_it_gives_its_privileges_up(lab: Lab) -> None:
+    lab.start()
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{lab.worker_process}/status").read_text().splitlines()
+    )
+    # CAP_NET_BIND_SERVICE 10, CAP_NET_RAW 13.
+    assert {int(status[name], 16) for name in ("CapEff", "CapPrm")} == {1 << 10 | 1 << 13}
+    assert status["Uid"].split() == ["65534"] * 4 and status["NoNewPrivs"] == "1"
+    for thread in Path(f"/proc/{lab.worker_process}/task").iterdir():
+        assert "CapEff:\t0000000000002400" in (thread / "status").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--port", "http"], "--port http: is no port"),
+        (["--to", "10.0.0.0/40"], "--to 10.0.0.0/40: is no network"),
+        (["--interface", "a b"], "--interface a b: is no name"),
+        (["--mark", "3"], "--mark 0x3: is not one bit"),
+        (["--mark", "none"], "--mark none: is not one bit"),
+        (["--table", "254"], "--table 254: is one of the kernel's own"),
+        (["--metrics", "9100"], "--metrics 9100: is no address with port"),
+        (["--server-congestion", "nosuch"], "--server-congestion nosuch: the kernel has"),
+        (["--user", "no-such-user"], "no such user"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_nothing(lab: Lab, options: list[str], said: str) -> None:
+    before = lab.picture()
+    done = lab.command(*options)
+    assert said in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == (1 if "--user" in options else 2)
+    assert lab.picture() == before
