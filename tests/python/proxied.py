@@ -143,7 +143,9 @@ class Lab:
         for pid in (self.process.pid, served):
             os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        until(lambda: not Path(f"/proc/{served}").exists())
+        # Whoever inherits it takes its time to notice its end.
+        status = Path(f"/proc/{served}/stat")
+        until(lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
         self.process = None
 
     def metric(self, name: str, address: str = "127.0.0.1:9377") -> float:
