@@ -102,6 +102,40 @@ def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
 
 
 @networks
+@needs("iperf3")
+@pytest.mark.parametrize(
+    ("options", "names", "loss"),
+    [
+        ("-R", ["up.reverse"], None),
+        ("--bidir", ["up", "up.reverse"], None),
+        ("-u -b 8M", ["up"], 0.37),
+        ("-u -b 8M -R", ["up.reverse"], 0.37),
+    ],
+)
+def test_iperf3_in_other_directions_and_with_datagrams(
+    tmp_path: Path, options: str, names: list[str], loss: float | None
+) -> None:
+    file = _scenario(tmp_path, IPERF.replace("-t 4", f"-t 3 {options}"), "6 s")
+    run = bp.emulate(file, out=tmp_path / "run", allow_commands=True)
+    rows = {row["flow"]: row for row in run.flows.to_dicts()}
+    assert set(rows) == {"up", *names}
+    end = json.loads((run.path / "commands/up.stdout").read_text())["end"]
+    for name in names:
+        row = rows[name]
+        assert (row["from"], row["to"]) == (("b", "a") if name == "up.reverse" else ("a", "b"))
+        sums = end.get(f"sum_received{'_bidir_reverse' if len(names) > 1 and name != 'up' else ''}")
+        assert row["delivered_bytes"] == sums["bytes"]
+        # 5 Mbit/s carry 4.87 Mbit/s of payload; in both directions acknowledgments take a share.
+        assert (3e6 if len(names) > 1 else 4.3e6) < row["goodput"] < 4.92e6
+        assert row["goodput"] == pytest.approx(sums["bits_per_second"], rel=0.03)
+        if loss is not None:
+            # 8 Mbit/s of payload into 4.87.
+            assert 1 - row["delivered_packets"] / row["sent_packets"] == pytest.approx(loss, abs=0.06)
+    if "up" not in names:
+        assert rows["up"]["goodput"] is None and rows["up"]["delivered_bytes"] is None
+
+
+@networks
 def test_a_command_that_fails_is_seen(tmp_path: Path) -> None:
     file = _scenario(tmp_path, """{ kind = "command", run = "sh -c 'echo why >&2; exit 5'" }""", "1 s")
     done = _bentpipe("emulate", file, "--out", tmp_path / "run", "--allow-commands", "--no-report")

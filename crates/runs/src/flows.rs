@@ -5,24 +5,46 @@ use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_models::transport;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
+/// A flow in one of its directions.
+struct Direction<'a> {
+    /// The name in results.
+    name: String,
+    flow: &'a Flow,
+    from: &'a str,
+    to: &'a str,
+}
+
+/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too.
+fn directions<'a>(scenario: &'a Scenario, report: &Report) -> Vec<Direction<'a>> {
+    let there = |flow: &'a Flow| Direction { name: flow.name.clone(), flow, from: &flow.from, to: &flow.to };
+    let back = |flow: &'a Flow| {
+        let name = format!("{}.reverse", flow.name);
+        let reported = report.value("flow_source", &name, "start").is_some();
+        reported.then_some(Direction { name, flow, from: &flow.to, to: &flow.from })
+    };
+    scenario.flow.iter().map(there).chain(scenario.flow.iter().filter_map(back)).collect()
+}
+
 /// The columns that come first in `flows.parquet`.
 pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
-    let flows = &scenario.flow;
-    let text = |name: &str, about: &str, value: &dyn Fn(&Flow) -> Option<String>| FlowColumn {
+    let directions = directions(scenario, report);
+    let text = |name: &str, about: &str, value: &dyn Fn(&Direction<'_>) -> Option<String>| FlowColumn {
         name: name.to_owned(),
         unit: "1".to_owned(),
         about: about.to_owned(),
-        values: FlowValues::Text(flows.iter().map(value).collect()),
+        values: FlowValues::Text(directions.iter().map(value).collect()),
     };
-    let goodput = flows.iter().map(|flow| goodput(flow, report, end)).collect();
+    let goodput = directions.iter().map(|direction| goodput(&direction.name, report, end)).collect();
     FlowColumns {
-        flows: flows.iter().map(|flow| flow.name.clone()).collect(),
+        flows: directions.iter().map(|direction| direction.name.clone()).collect(),
         columns: vec![
-            text("from", "node of the source", &|flow| Some(flow.from.clone())),
-            text("to", "node of the destination", &|flow| Some(flow.to.clone())),
-            text("app", "application", &|flow| Some(flow.app.kind().to_owned())),
-            text("transport", "transport protocol", &|flow| Some(flow.transport.kind().to_owned())),
-            text("congestion", "congestion control", &|flow| match &flow.transport {
+            text("from", "node of the source", &|direction| Some(direction.from.to_owned())),
+            text("to", "node of the destination", &|direction| Some(direction.to.to_owned())),
+            text("app", "application", &|direction| Some(direction.flow.app.kind().to_owned())),
+            text("transport", "transport protocol", &|direction| {
+                Some(direction.flow.transport.kind().to_owned())
+            }),
+            text("congestion", "congestion control", &|direction| match &direction.flow.transport {
                 transport::Config::Tcp(config) => Some(config.congestion.clone()),
                 transport::Config::Udp(_) => None,
             }),
@@ -38,15 +60,16 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
     }
 }
 
-fn goodput(flow: &Flow, report: &Report, end: Time) -> f64 {
-    let source = |column| report.value("flow_source", &flow.name, column);
-    let destination = |column| report.value("flow_destination", &flow.name, column);
+fn goodput(name: &str, report: &Report, end: Time) -> f64 {
+    let source = |column| report.value("flow_source", name, column);
+    let destination = |column| report.value("flow_destination", name, column);
     let Some(start) = source("start") else { return f64::NAN };
     let until = match (source("completed"), destination("last_delivery")) {
         (Some(_), Some(last)) => last,
         _ => end.as_secs_f64(),
     };
-    let bytes = destination("delivered_bytes").unwrap_or(0.0);
+    // A program that says nothing of itself has no figures.
+    let Some(bytes) = destination("delivered_bytes") else { return f64::NAN };
     if until > start {
         bytes * 8.0 / (until - start)
     } else {

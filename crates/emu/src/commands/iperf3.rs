@@ -32,21 +32,38 @@ impl Default for Measured {
     }
 }
 
-/// Reads the output of a client; `None` when it is something else, or when iperf3 failed before it measured.
-pub fn read(text: &str) -> Option<Measured> {
-    let document: Value = serde_json::from_str(text).ok()?;
-    let version = document.pointer("/start/version").and_then(Value::as_str)?;
-    if !version.starts_with("iperf 3") {
-        return None;
+/// Reads the output of a client: one direction, or both of a test that had both (`--bidir`). Nothing when it is something
+/// else, or when iperf3 failed before it measured.
+pub fn read(text: &str) -> Vec<Measured> {
+    let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+    let version = document.pointer("/start/version").and_then(Value::as_str);
+    let Some(end) = document.get("end").filter(|_| version.is_some_and(|name| name.starts_with("iperf 3")))
+    else {
+        return Vec::new();
+    };
+    let reverse = number(&document, "/start/test_start/reverse") == 1.0;
+    let both = end.get("sum_sent_bidir_reverse").is_some();
+    let forth = direction(end, "", reverse);
+    if both {
+        vec![forth, direction(end, "_bidir_reverse", true)]
+    } else {
+        vec![forth]
     }
-    let end = document.get("end")?;
-    let number = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let udp = document.pointer("/start/test_start/protocol").and_then(Value::as_str) == Some("UDP");
+}
+
+fn number(value: &Value, path: &str) -> f64 {
+    value.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN)
+}
+
+/// What the sums with this ending say.
+fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
+    let sum = |name: &str| end.get(format!("{name}{ending}")).unwrap_or(&Value::Null);
+    let (sent, received) = (sum("sum_sent"), sum("sum_received"));
     let streams = end.get("streams").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     // Microseconds, and 0 where the sender is at the other end.
     let rtts = |key: &str| -> Vec<f64> {
         let path = format!("/sender/{key}");
-        streams.iter().map(|stream| number(stream, &path)).filter(|rtt| *rtt > 0.0).collect()
+        streams.iter().map(|stream| number(stream, &path)).filter(|rtt| !reverse && *rtt > 0.0).collect()
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let rtt = [
@@ -54,25 +71,31 @@ pub fn read(text: &str) -> Option<Measured> {
         mean(&rtts("mean_rtt")),
         rtts("max_rtt").into_iter().fold(f64::NAN, f64::max),
     ];
-    let mut measured = Measured {
-        reverse: number(&document, "/start/test_start/reverse") == 1.0,
-        sent_bytes: number(end, "/sum_sent/bytes"),
-        delivered_bytes: number(end, "/sum_received/bytes"),
-        retransmissions: number(end, "/sum_sent/retransmits"),
+    let measured = Measured {
+        reverse,
+        sent_bytes: number(sent, "/bytes"),
+        delivered_bytes: number(received, "/bytes"),
+        // Of UDP: those that a receiver counts are those that it knows to have been sent.
+        packets: [number(sent, "/packets"), number(received, "/packets") - number(received, "/lost_packets")],
+        retransmissions: number(sent, "/retransmits"),
         rtt: rtt.map(|microseconds| microseconds / 1e6),
-        seconds: number(end, "/sum_received/seconds"),
-        ..Measured::default()
+        seconds: number(received, "/seconds"),
     };
-    if udp {
-        // Before 3.17 there is one sum: what was sent, and how much of it was lost.
-        let (sent, lost) = (number(end, "/sum/packets"), number(end, "/sum/lost_packets"));
-        measured.packets = [sent, sent - lost];
-        let share = if sent > 0.0 { (sent - lost) / sent } else { 0.0 };
-        measured.sent_bytes = number(end, "/sum/bytes");
-        measured.delivered_bytes = measured.sent_bytes * share;
-        measured.seconds = number(end, "/sum/seconds");
+    match end.get("sum") {
+        // Versions before 3.12 have one sum for UDP: what was sent, and how much of it was lost.
+        Some(sum) if received.is_null() => {
+            let (packets, lost) = (number(sum, "/packets"), number(sum, "/lost_packets"));
+            let share = if packets > 0.0 { (packets - lost) / packets } else { 0.0 };
+            Measured {
+                sent_bytes: number(sum, "/bytes"),
+                delivered_bytes: number(sum, "/bytes") * share,
+                packets: [packets, packets - lost],
+                seconds: number(sum, "/seconds"),
+                ..measured
+            }
+        }
+        _ => measured,
     }
-    Some(measured)
 }
 
 impl Measured {
@@ -114,28 +137,55 @@ mod tests {
         let document = json!({
             "start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "reverse": 0}},
             "end": {
-                "streams": [stream(20000, 30000, 50000), stream(10000, 50000, 60000)],
+                "streams": [stream(20000, 30000, 50000), stream(10000, 50000, 60000), stream(0, 0, 0)],
                 "sum_sent": {"bytes": 1500, "retransmits": 3, "seconds": 2.0},
                 "sum_received": {"bytes": 1000, "seconds": 2.5},
+                "sum_sent_bidir_reverse": {"bytes": 700, "retransmits": 1, "seconds": 2.0},
+                "sum_received_bidir_reverse": {"bytes": 600, "seconds": 2.5},
             },
         });
-        let measured = read(&document.to_string()).unwrap();
+        let [measured, back] = &read(&document.to_string())[..] else { panic!("two directions") };
         let source = measured.source(1.0, 4.0);
         assert_eq!((source[0], source[1], source[3], source[10]), (1.0, 1500.0, 3.0, 4.0));
         assert_eq!([source[6], source[5], source[9]], [0.01, 0.04, 0.06]);
         assert!(source[2].is_nan() && source[4].is_nan());
         assert_eq!(measured.destination(1.0)[..1], [1000.0]);
         assert_eq!(measured.destination(1.0)[2], 3.5);
-        assert!(!measured.reverse);
+        assert_eq!((measured.reverse, back.reverse), (false, true));
+        let source = back.source(1.0, 4.0);
+        assert_eq!((source[1], source[3], back.destination(1.0)[0]), (700.0, 1.0, 600.0));
+        assert!(source[5].is_nan() && source[6].is_nan());
+    }
+
+    #[test]
+    fn datagrams_are_counted_where_they_arrive() {
+        // Of a run with -u -R over a full queue, iperf 3.12: 69 were still on their way when the receiver stopped.
+        let sums = json!({
+            "sum": {"seconds": 3.000063, "bytes": 3020740, "lost_packets": 740, "packets": 2069},
+            "sum_sent": {"seconds": 3.020252, "bytes": 3020740, "lost_packets": 0, "packets": 2069},
+            "sum_received": {"seconds": 3.000063, "bytes": 1839600, "lost_packets": 740, "packets": 2000},
+        });
+        let read_one = |end: &Value| {
+            let start = json!({"version": "iperf 3.12", "test_start": {"protocol": "UDP", "reverse": 1}});
+            let found = read(&json!({"start": start, "end": end}).to_string());
+            assert!(found.len() == 1 && found[0].reverse);
+            (found[0].source(0.0, 4.0), found[0].destination(0.0))
+        };
+        let (source, destination) = read_one(&sums);
+        assert_eq!((source[1], source[2]), (3_020_740.0, 2069.0));
+        assert_eq!(destination[..2], [1_839_600.0, 1260.0]);
+        assert_eq!(1260 * 1460, 1_839_600);
+        let (_, destination) = read_one(&json!({"sum": sums["sum"]}));
+        assert_eq!((destination[1], destination[2]), (1329.0, 3.000063));
     }
 
     #[test]
     fn what_iperf3_has_not_measured_is_nothing() {
         for text in ["", "{}", "connected", r#"{"start": {"version": "iperf 2"}, "end": {}}"#, "[1]"] {
-            assert!(read(text).is_none(), "{text}");
+            assert!(read(text).is_empty(), "{text}");
         }
         let failed =
             r#"{"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "no route"}"#;
-        assert!(read(failed).unwrap().source(0.0, 1.0)[1].is_nan());
+        assert!(read(failed)[0].source(0.0, 1.0)[1].is_nan());
     }
 }

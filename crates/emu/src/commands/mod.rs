@@ -84,20 +84,22 @@ impl Done {
     /// Writes the rows of their flows: what iperf3 says of itself with `-J`, and otherwise when they began and ended.
     pub fn report(&self, report: &mut Report) {
         for (planned, ended) in self.programs.iter().filter(|(planned, _)| planned.end == End::Source) {
-            let measured = self.files.output(planned).and_then(|text| iperf3::read(&text));
+            let measured = self.files.output(planned).map(|text| iperf3::read(&text)).unwrap_or_default();
             let time = |time: Option<Time>| time.map_or(f64::NAN, Time::as_secs_f64);
             let (start, completed) = (time(ended.started), time(ended.at.filter(|_| ended.code == Some(0))));
-            let none = iperf3::Measured::default();
-            let (sender, receiver) = match &measured {
-                Some(measured) if measured.reverse => (format!("{}.reverse", planned.flow), true),
-                _ => (planned.flow.clone(), false),
-            };
-            let found = measured.as_ref().unwrap_or(&none);
-            if receiver {
-                report.row(&flow::SOURCE, &planned.flow, &none.source(start, completed));
+            if measured.iter().all(|direction| direction.reverse) {
+                report.row(
+                    &flow::SOURCE,
+                    &planned.flow,
+                    &iperf3::Measured::default().source(start, completed),
+                );
             }
-            report.row(&flow::SOURCE, &sender, &found.source(start, completed));
-            report.row(&flow::DESTINATION, &sender, &found.destination(start));
+            for direction in &measured {
+                let reverse = if direction.reverse { ".reverse" } else { "" };
+                let name = format!("{}{reverse}", planned.flow);
+                report.row(&flow::SOURCE, &name, &direction.source(start, completed));
+                report.row(&flow::DESTINATION, &name, &direction.destination(start));
+            }
         }
     }
 
