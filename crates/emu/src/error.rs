@@ -35,6 +35,9 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
 
 fn remedy(cause: &io::Error) -> Option<&'static str> {
     match cause.raw_os_error() {
+        None if cause.kind() == io::ErrorKind::QuotaExceeded => {
+            Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)")
+        }
         Some(libc::EPERM) => {
             Some("run as root, or allow user namespaces; `bentpipe doctor` says what this machine lacks")
         }
@@ -42,8 +45,11 @@ fn remedy(cause: &io::Error) -> Option<&'static str> {
             Some("run as root, or let users open the device (as root: chmod 666 /dev/net/tun); `bentpipe doctor` says more")
         }
         Some(libc::EMFILE | libc::ENFILE) => Some("raise the limit of open files (ulimit -n)"),
-        Some(libc::ENOSPC) => Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)"),
-        Some(libc::ENODEV | libc::ENXIO) => Some("load the kernel's module tun"),
+        Some(libc::ENOSPC | libc::EDQUOT) => Some("make room on the disk, or choose another folder"),
+        Some(libc::ENODEV | libc::ENXIO) => {
+            Some("load the kernel's module tun (modprobe tun); in a container pass the device on: --device /dev/net/tun")
+        }
+        Some(libc::EBUSY) => Some("another program has taken that name just now: try again"),
         Some(libc::EADDRINUSE) => Some("another program has it: end that, or choose another port"),
         _ => None,
     }

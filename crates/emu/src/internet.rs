@@ -13,6 +13,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+const TAKEN: &str =
+    "routes of this machine cover all of 198.18.0.0/15, where networks of ours have their addresses; remove \
+                     them (ip route), or do without the way out";
+
 const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 
 /// The way out; the rules are removed when it is dropped.
@@ -35,9 +39,7 @@ impl Internet {
             let network = u32::from(plan.ipv4_network());
             !taken.iter().any(|(other, mask)| *mask != 0 && (network ^ other) & mask & prefix_mask() == 0)
         });
-        let plan = plan
-            .ok_or_else(|| io::Error::other("routes of this machine cover all of 198.18.0.0/15"))
-            .doing("choosing addresses")?;
+        let plan = plan.ok_or_else(|| io::Error::other(TAKEN)).doing("choosing addresses")?;
         let mut names = (0..1000).map(|number| format!("bentpipe{number}"));
         let free = names.find(|name| if_nametoindex(name.as_str()).is_err());
         let name = free.expect("a machine has fewer interfaces");

@@ -2,6 +2,7 @@
 //! of them when their owner ends, however it ends.
 
 use crate::sys;
+use nix::errno::Errno;
 use nix::sched::{setns, unshare, CloneFlags};
 use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
 use nix::sys::stat::fstat;
@@ -34,10 +35,16 @@ impl Namespace {
     /// A new one, with its loopback interface up.
     ///
     /// # Errors
-    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN.
+    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more of them.
     pub fn new() -> io::Result<Namespace> {
         aside(|| {
-            unshare(CloneFlags::CLONE_NEWNET)?;
+            unshare(CloneFlags::CLONE_NEWNET).map_err(|error| match error {
+                // What disks say when they are full.
+                Errno::ENOSPC => {
+                    io::Error::new(io::ErrorKind::QuotaExceeded, "no more network namespaces are allowed")
+                }
+                error => error.into(),
+            })?;
             sys::bring_up_loopback(control_socket(AddressFamily::Inet)?.as_fd())?;
             Namespace::current()
         })

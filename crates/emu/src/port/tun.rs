@@ -59,7 +59,11 @@ impl Tun {
     pub fn here(config: &Config) -> io::Result<Tun> {
         let options = &mut OpenOptions::new();
         options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
-        let file = options.open("/dev/net/tun")?;
+        let file = options.open("/dev/net/tun").map_err(|error| match error.kind() {
+            // As when the device is there and its driver is not.
+            io::ErrorKind::NotFound => io::Error::from_raw_os_error(libc::ENODEV),
+            _ => error,
+        })?;
         sys::attach_tun(file.as_fd(), &config.name)?;
         let socket = control_socket(AddressFamily::Inet)?;
         sys::set_ipv4(socket.as_fd(), &config.name, config.ipv4, Plan::IPV4_PREFIX)?;

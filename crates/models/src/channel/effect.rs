@@ -33,12 +33,11 @@ pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
 /// What came spoiled to an end of a flow, where something did.
 pub static REPORT: Table = Table {
     name: "spoiled",
-    entity: "flow",
-    about: "at the end of the run, by the flow's destination (by its source as NAME.reverse), where spoiled packets came \
-            to simulated endpoints",
+    entity: "flow direction",
+    about: "at the end of the run, by its destination (NAME, NAME.reverse), where spoiled packets came to a simulated one",
     columns: &[
-        Column::whole("refused", "packets", "packets dropped because their checksum did not hold"),
-        Column::whole("delivered", "packets", "packets taken with wrong bytes, as their checksum held"),
+        Column::whole("wrong_checksum", "packets", "packets dropped because their checksum did not hold"),
+        Column::whole("wrong_bytes", "packets", "packets taken with wrong bytes, as their checksum held"),
     ],
 };
 
