@@ -14,6 +14,7 @@ __all__ = [
     "App",
     "Change",
     "Dama",
+    "Direction",
     "Distance",
     "Distribution",
     "Effect",
@@ -39,6 +40,7 @@ __all__ = [
     "Scheme",
     "Site",
     "Size",
+    "Sizes",
     "Span",
     "Terminals",
     "Transport",
@@ -88,6 +90,12 @@ Distribution: TypeAlias = 'Literal["constant", "exponential"]'
 #: a rate, 1 bit/s to 100 Tbit/s
 Rate: TypeAlias = "str"
 
+#: How sizes are distributed about their mean.
+Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
+
+#: Which way the file goes.
+Direction: TypeAlias = 'Literal["upload", "download"]'
+
 
 class BulkApp(TypedDict):
     """App of the kind `bulk`."""
@@ -124,8 +132,74 @@ class CommandApp(TypedDict):
     """Program and arguments, run at the flow's destination and started before; none when not given."""
 
 
+class EmailApp(TypedDict):
+    """App of the kind `email`."""
+
+    distribution: NotRequired[Sizes]
+    """How the sizes of mails are distributed."""
+    every: NotRequired[Span]
+    """Mean time from one mail to the next; one mail when not given."""
+    kind: Literal["email"]
+    mails: NotRequired[int]
+    """How many mails at most; as long as the run lasts when not given."""
+    message: NotRequired[Size]
+    """Size of a message."""
+    messages: NotRequired[int]
+    """Messages before the mail, of both ends together."""
+    shape: NotRequired[float]
+    """Shape of a Pareto distribution; its variance is finite above 2."""
+    size: Size
+    """Mean size of a mail."""
+
+
+class FtpApp(TypedDict):
+    """App of the kind `ftp`."""
+
+    direction: NotRequired[Direction]
+    """Which way files go."""
+    distribution: NotRequired[Sizes]
+    """How the sizes of files are distributed."""
+    every: NotRequired[Span]
+    """Mean time from the start of a session to that of the next; one session when not given."""
+    kind: Literal["ftp"]
+    message: NotRequired[Size]
+    """Size of a message."""
+    messages: NotRequired[int]
+    """Messages before the file, of both ends together."""
+    sessions: NotRequired[int]
+    """How many sessions at most; as long as the run lasts when not given."""
+    shape: NotRequired[float]
+    """Shape of a Pareto distribution; its variance is finite above 2."""
+    size: Size
+    """Mean size of a file."""
+
+
+class HttpApp(TypedDict):
+    """App of the kind `http`."""
+
+    kind: Literal["http"]
+    object: Size
+    """Mean size of an object, the page itself being one."""
+    object_max: NotRequired[Size]
+    """Greatest size of an object."""
+    object_min: NotRequired[Size]
+    """Least size of an object."""
+    objects: NotRequired[float]
+    """Mean number of objects of a page, the page itself among them."""
+    objects_max: NotRequired[int]
+    """Greatest number of objects of a page."""
+    objects_min: NotRequired[int]
+    """Least number of objects of a page."""
+    pages: NotRequired[int]
+    """How many pages the user looks at."""
+    request: NotRequired[Size]
+    """Size of a request."""
+    think: NotRequired[Span]
+    """Mean time for which the user looks at a page before the next, exponentially distributed."""
+
+
 #: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | CommandApp | Literal["bulk", "cbr", "command"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | Literal["bulk", "cbr", "command", "email", "ftp", "http"]'
 
 #: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -467,7 +541,7 @@ class Record(TypedDict):
     """Nodes at which packets are captured into `packets.pcapng`."""
     capture_bytes: NotRequired[int]
     """Bytes of each captured packet that are kept."""
-    traces: NotRequired[list[Literal["tcp", "delivery", "datagram", "link", "dama", "ncc"]]]
+    traces: NotRequired[list[Literal["tcp", "delivery", "datagram", "transaction", "link", "dama", "ncc"]]]
     """Traces to write; none when empty, all by default."""
 
 

@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Workload for Config {
-    fn build(&self, end: End) -> Box<dyn App> {
+    fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {
         match end {
             End::Source => Box::new(Source { bytes: self.size.bytes() }),
             End::Destination => Box::new(Destination),
@@ -39,7 +39,7 @@ struct Source {
 struct Destination;
 
 impl App for Source {
-    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         match event {
             Event::Start => actions.connect = true,
             Event::Connected => {
@@ -52,7 +52,7 @@ impl App for Source {
 }
 
 impl App for Destination {
-    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         if event == Event::PeerClosed {
             actions.close = true;
         }

@@ -107,7 +107,7 @@ def _change(at: str, *keys: str) -> str:
     return f'\n[[change]]\nat = "{at}"\n' + "".join(f"set.link.{key}\n" for key in keys)
 
 
-CASES: Final = (
+CASES: tuple[Case, ...] = (
     Case("geo-reno", _GEO + _flow("f", "user", "server"), "30 s"),
     Case("geo-reno-back", _GEO + _flow("f", "server", "user"), "30 s"),
     Case(
@@ -181,6 +181,42 @@ CASES: Final = (
         ),
         "20 s",
         quantities=("goodput", "delay_mean", "delivered_packets"),
+    ),
+)
+
+_WAITS: Final = ("transactions", "transaction_bytes", "transaction_mean", "transaction_max")
+
+CASES += (
+    Case(
+        "web",
+        _GEO + _flow("f", "user", "server", '{ kind = "http", object = "18 kB", pages = 5, think = "1 s" }'),
+        "30 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "web-vbdc",
+        _dvb('"vbdc"') + _flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
+        "20 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "ftp-sessions",
+        _GEO
+        + _flow(
+            "f",
+            "user",
+            "server",
+            '{ kind = "ftp", size = "60 kB", distribution = "pareto", every = "2 s", sessions = 8, '
+            'direction = "download" }',
+        ),
+        "30 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "email-rbdc",
+        _dvb('"rbdc"') + _flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
+        "20 s",
+        quantities=_WAITS,
     ),
 )
 

@@ -85,6 +85,26 @@ pub fn ports(flow: FlowId) -> (u16, u16) {
     (port(position + turn), port(position))
 }
 
+/// The first of the user ports (RFC 6335, section 6), with which the ports of a flow's further connections begin.
+const FIRST_USER_PORT: u16 = 1024;
+
+/// The port of one of a flow's connections at the end whose port for the first connection, number 0, is `first`: the
+/// others have the user ports at this end, while the other end keeps its port.
+pub fn port_of(connection: u16, first: u16) -> u16 {
+    match connection.checked_sub(1) {
+        None => first,
+        Some(further) => FIRST_USER_PORT + further % (FIRST_PORT as u16 - FIRST_USER_PORT),
+    }
+}
+
+/// The connection whose port at that end is `port`, if one of the first 48129 has it; the inverse of [`port_of`].
+pub fn connection_of(port: u16, first: u16) -> u16 {
+    match port == first {
+        true => 0,
+        false => port.wrapping_sub(FIRST_USER_PORT).wrapping_add(1),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +144,8 @@ mod tests {
         assert_eq!(pairs.len(), flows.len());
         assert_eq!(ports(FlowId(3)), (49155, 49155));
         assert!(pairs.iter().all(|(low, high)| *low >= 49152 && *high < 65535));
+        let connections: BTreeSet<_> = (0..40_000).map(|number| port_of(number, 49155)).collect();
+        assert!((0..40_000).all(|number| connection_of(port_of(number, 49155), 49155) == number));
+        assert_eq!((connections.len(), port_of(0, 49155), port_of(1, 49155)), (40_000, 49155, 1024));
     }
 }

@@ -43,6 +43,8 @@ pub struct Packet {
     pub source: NodeId,
     /// Where it goes.
     pub destination: NodeId,
+    /// Which of the flow's connections it belongs to, from 0.
+    pub connection: u16,
     /// Differentiated services code point (RFC 2474).
     pub dscp: u8,
     /// Congestion notification.

@@ -310,6 +310,7 @@ impl Bridge {
             flow: headers.flow,
             source: way.host.node,
             destination,
+            connection: 0,
             dscp: headers.dscp,
             ecn: headers.ecn,
             body: Body::Frame(buffer),

@@ -26,6 +26,7 @@ impl Stage for Source {
             flow: FlowId(0),
             source: NodeId(0),
             destination: NodeId(1),
+            connection: 0,
             dscp: 0,
             ecn: Ecn::NotEct,
             body: Body::Datagram,

@@ -27,6 +27,7 @@ impl Stage for Source {
             flow: FlowId(0),
             source: self.node,
             destination: NodeId(0),
+            connection: 0,
             dscp: 0,
             ecn: Ecn::NotEct,
             body: Body::Datagram,

@@ -9,7 +9,7 @@ use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
 use bentpipe_models::net::gate::{self, Gate};
-use bentpipe_models::transport::hosting::Site;
+use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::{self, tcp, udp};
 
 /// The network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -153,28 +153,34 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
             dscp: flow.dscp.value() as u8,
             capture: None,
         };
-        let app = flow.app.build(end);
+        let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));
+        let transactions = (end == End::Source && flow.app.has_transactions())
+            .then(|| builder.probe(&hosting::TRACE, &flow.name))
+            .flatten();
         let stream = builder.stream(&stage_name);
         let stage = match &flow.transport {
             transport::Config::Tcp(config) => {
-                let congestion = bentpipe_congestion::create(&config.congestion, &config.parameters)
-                    .expect("the scenario has been checked");
-                let (sender, receiver) = match end {
-                    End::Source => (flow.name.clone(), format!("{}.reverse", flow.name)),
-                    End::Destination => (format!("{}.reverse", flow.name), flow.name.clone()),
-                };
-                let probes = tcp::endpoint::Probes {
-                    sender: builder.probe(&tcp::endpoint::TRACE, &sender),
-                    delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
-                };
-                builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, probes))
+                let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
+                let congestion = Box::new(move || {
+                    bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked")
+                });
+                let connections = (0..flow.app.connections().traced()).map(|number| {
+                    let (sender, receiver) = flow.traced_as(end, number);
+                    tcp::endpoint::Probes {
+                        sender: builder.probe(&tcp::endpoint::TRACE, &sender),
+                        delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
+                    }
+                });
+                let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
+                builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, traces))
             }
             transport::Config::Udp(_) => {
-                let probe = match end {
+                let arrivals = match end {
                     End::Source => None,
                     End::Destination => builder.probe(&udp::TRACE, &flow.name),
                 };
-                builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probe))
+                let probes = udp::Probes { arrivals, transactions };
+                builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probes))
             }
         };
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));

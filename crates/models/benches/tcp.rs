@@ -9,7 +9,7 @@ use bentpipe_core::{Count, FlowId, NodeId, Outbox, Packet, Port, Size, Span, Sta
 use bentpipe_models::app::{bulk, Config as AppConfig, End};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Recovery};
-use bentpipe_models::transport::tcp::endpoint::{Endpoint, Probes};
+use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 
@@ -48,10 +48,10 @@ impl Pair {
             Endpoint::new(
                 site,
                 config,
-                app.build(end),
-                Box::<reno::Reno>::default(),
+                app.build(end, Streams::new(1, 0).stream("plan")),
+                Box::new(|| Box::<reno::Reno>::default()),
                 stream,
-                Probes::default(),
+                Traces::default(),
             )
         };
         Pair {

@@ -89,6 +89,7 @@ fn capture(root: &Path, snap: Option<u32>, packets: u32) {
         flow: FlowId(0),
         source: NodeId(0),
         destination: NodeId(1),
+        connection: 0,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Segment(segment),

@@ -185,16 +185,16 @@ impl Writer {
 /// The window scale that each end of each flow announced.
 #[derive(Debug, Default)]
 struct Scales {
-    /// By flow; the direction from the lower to the higher node number first. The outer option says whether a SYN
-    /// was seen, the inner one whether it had a scale.
-    announced: BTreeMap<FlowId, [Option<Option<u8>>; 2]>,
+    /// By connection of a flow; the direction from the lower to the higher node number first. The outer option says
+    /// whether a SYN was seen, the inner one whether it had a scale.
+    announced: BTreeMap<(FlowId, u16), [Option<Option<u8>>; 2]>,
 }
 
 impl Scales {
     /// The scale in use for the window of this segment. Both ends must have announced one (RFC 7323, section 2.2);
     /// an end whose SYN passed no capture point is taken to have done so.
     fn shift(&mut self, packet: &Packet, segment: &Segment) -> u8 {
-        let ends = self.announced.entry(packet.flow).or_default();
+        let ends = self.announced.entry((packet.flow, packet.connection)).or_default();
         let direction = usize::from(packet.source > packet.destination);
         if segment.flags.contains(SegmentFlags::SYN) {
             ends[direction] = Some(segment.options.as_deref().and_then(|options| options.window_scale));
@@ -230,6 +230,7 @@ mod tests {
             flow: FlowId(1),
             source: NodeId(from),
             destination: NodeId(1 - from),
+            connection: 0,
             dscp: 0,
             ecn: Ecn::NotEct,
             body: Body::Datagram,

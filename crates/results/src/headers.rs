@@ -13,7 +13,7 @@
 //! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload and their
 //! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
 
-use bentpipe_core::address::{ipv4, ports};
+use bentpipe_core::address::{ipv4, port_of, ports};
 use bentpipe_core::{Body, Packet, Segment, SegmentFlags, SegmentOptions};
 
 /// UDP port of control messages, at both ends.
@@ -88,6 +88,7 @@ fn ports_of(packet: &Packet) -> (u16, u16) {
         return (CONTROL_PORT, CONTROL_PORT);
     }
     let (low, high) = ports(packet.flow);
+    let low = port_of(packet.connection, low);
     if packet.source <= packet.destination {
         (low, high)
     } else {
@@ -206,6 +207,7 @@ mod tests {
                 flow: FlowId(9),
                 source: NodeId(4),
                 destination: NodeId(1),
+                connection: 0,
                 dscp: 46,
                 ecn: Ecn::Ect0,
                 body,

@@ -47,6 +47,7 @@ impl Connection {
             flow: FlowId(self.flow),
             source: NodeId(from),
             destination: NodeId(CLIENT + SERVER - from),
+            connection: 0,
             dscp: 10,
             ecn: Ecn::Ect0,
             body,

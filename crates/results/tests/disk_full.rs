@@ -87,6 +87,7 @@ fn packets_end_with_a_whole_block() {
         flow: FlowId(0),
         source: NodeId(0),
         destination: NodeId(1),
+        connection: 0,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Datagram,

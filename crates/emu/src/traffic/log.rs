@@ -19,8 +19,8 @@ pub type Sockets = (SocketAddr, SocketAddr);
 /// An end of a flow, for the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its number, by which the statistics are given.
-    pub end: usize,
+    /// Its number and the connection's, by which the statistics are given.
+    pub end: (usize, u16),
     /// The probe of its trace `tcp`.
     pub probe: Option<Probe>,
 }
@@ -35,9 +35,18 @@ pub struct TcpLog {
 #[derive(Default)]
 pub struct Statistics {
     /// Round-trip times, retransmissions and time-outs.
-    pub senders: BTreeMap<usize, SourceCounters>,
+    senders: BTreeMap<(usize, u16), SourceCounters>,
     /// Events that found no room in the ring.
     pub lost: u64,
+}
+
+impl Statistics {
+    /// Those of all connections of an end.
+    pub fn take(&mut self, end: usize) -> SourceCounters {
+        let mut all = SourceCounters::default();
+        self.senders.range((end, 0)..=(end, u16::MAX)).for_each(|(_, one)| all.merge(one));
+        all
+    }
 }
 
 /// Has the kernel log the connections in the namespaces with these inode numbers. This takes a good part of a second.

@@ -2,6 +2,7 @@
 
 mod info;
 mod limits;
+mod line;
 mod log;
 mod rows;
 pub mod settings;
@@ -18,8 +19,9 @@ use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Span, Streams, Table
 use bentpipe_engine::scenario::{Endpoints, Flow, Scenario};
 use bentpipe_engine::Wakes;
 use bentpipe_kernel::Log;
-use bentpipe_models::app::End;
-use bentpipe_models::transport::hosting::{Hosted, Site};
+use bentpipe_models::app::{Connections, End, Transaction};
+use bentpipe_models::transport::flow::SourceCounters;
+use bentpipe_models::transport::hosting::{self, Hosted, Site};
 use bentpipe_models::transport::{tcp as tcp_model, udp as udp_model, Config};
 use log::{Seen, Sockets, Statistics, TcpLog};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -41,43 +43,59 @@ const LOOK: Span = Span::from_millis(50);
 /// Timers that are served before sockets get their turn.
 const TURN: usize = 1024;
 const TIMER: u64 = u64::MAX;
+/// Connections of which the kernel's log is read where they come and go.
+const KNOWN: u16 = 4096;
 
 /// What an end has at hand while it is called.
 pub struct Watch<'a> {
     epoll: &'a Epoll,
-    token: u64,
+    /// Of the end.
+    number: u64,
     scratch: &'a mut [u8],
     rows: &'a mut Rows,
     late: &'a mut Lateness,
-    probes: Probes,
+    traces: Traces,
 }
 
 impl Watch<'_> {
-    fn add(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+    /// Watches the socket of a connection.
+    fn add(&self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
         let events =
             EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        Ok(self.epoll.add(fd, EpollEvent::new(events, self.token))?)
-    }
-
-    fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(self.epoll.delete(fd)?)
-    }
-
-    fn delivered(&mut self, now: Time, bytes: u64) {
-        self.rows.add(self.probes.arrival, now, &[bytes as f64, f64::NAN]);
+        Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
     }
 
     fn datagram(&mut self, now: Time, values: [f64; 4]) {
-        self.rows.add(self.probes.arrival, now, &values);
+        self.rows.add(self.traces.arrival, now, &values);
     }
+
+    fn over(&mut self, now: Time, over: &Transaction) {
+        self.rows.add(self.traces.transactions, now, &hosting::row(now, over));
+    }
+}
+
+/// Traces of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Probes {
+    tcp: Option<Probe>,
+    /// `delivery`.
+    arrival: Option<Probe>,
 }
 
 /// Traces of an end.
 #[derive(Clone, Copy, Debug, Default)]
-struct Probes {
-    tcp: Option<Probe>,
-    /// `delivery` or `datagram`.
+struct Traces {
+    /// `datagram`.
     arrival: Option<Probe>,
+    transactions: Option<Probe>,
+}
+
+/// An end, and what is known of it besides.
+struct Ending {
+    endpoint: Endpoint,
+    traces: Traces,
+    /// Round-trip times of a sender whose connections are asked.
+    asked: SourceCounters,
 }
 
 enum Endpoint {
@@ -87,7 +105,7 @@ enum Endpoint {
 
 /// Flows that are ready to begin.
 pub struct Traffic {
-    ends: Vec<(Endpoint, Probes)>,
+    ends: Vec<Ending>,
     sockets: BTreeMap<Sockets, Seen>,
     /// The kernel's log of its connections, where there are any and it can be had.
     log: Option<Log>,
@@ -136,26 +154,29 @@ impl Traffic {
             }
         }
         limits::make_room(made.len() as u64)?;
+        let probes: Vec<_> = made.iter().map(|(_, planned)| planned.probes(probe)).collect();
+        let traces: Vec<_> = made.iter().map(|(_, planned)| planned.traces(probe)).collect();
         let mut endpoints: Vec<Option<Endpoint>> = made.iter().map(|_| None).collect();
         for (at, host) in hosts.iter().enumerate() {
-            let own = made.iter().zip(&mut endpoints).filter(|((own, _), _)| *own == at);
+            let own = made.iter().zip(&probes).zip(&mut endpoints).filter(|(((own, _), _), _)| *own == at);
             let all = host.namespace.within(|| {
-                for ((_, planned), endpoint) in own {
-                    *endpoint = Some(planned.make(&streams, variants)?);
+                for (((_, planned), probes), endpoint) in own {
+                    *endpoint = Some(planned.make(&streams, variants, probes)?);
                 }
                 Ok(())
             });
             all.doing(format!("entering host {}", host.name))??;
         }
-        for (number, ((_, planned), endpoint)) in made.iter().zip(endpoints).enumerate() {
-            let probes = planned.probes(probe);
+        let made = made.iter().zip(probes).zip(traces).zip(endpoints).enumerate();
+        for (number, ((((_, planned), probes), traces), endpoint)) in made {
             if let Config::Tcp(_) = &planned.flow.transport {
-                let (local, remote) = planned.addresses();
-                traffic
-                    .sockets
-                    .insert((local.into(), remote.into()), Seen { end: number, probe: probes.tcp });
+                for (connection, sockets) in planned.connections() {
+                    let probe = probes.get(usize::from(connection)).and_then(|probes| probes.tcp);
+                    traffic.sockets.insert(sockets, Seen { end: (number, connection), probe });
+                }
             }
-            traffic.ends.push((endpoint.expect("every end is at a host"), probes));
+            let endpoint = endpoint.expect("every end is at a host");
+            traffic.ends.push(Ending { endpoint, traces, asked: SourceCounters::default() });
         }
         if !traffic.sockets.is_empty() {
             let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
@@ -203,7 +224,7 @@ impl Traffic {
             polls: log.is_none(),
         };
         let outcome = driver.run(&mut self.ends, end, stop);
-        for (endpoint, _) in &mut self.ends {
+        for Ending { endpoint, .. } in &mut self.ends {
             if let Endpoint::Tcp(tcp) = endpoint {
                 tcp.finish();
             }
@@ -221,7 +242,7 @@ impl Traffic {
 
 /// Flows that have run.
 pub struct Ran {
-    ends: Vec<(Endpoint, Probes)>,
+    ends: Vec<Ending>,
     /// From the log, if there was one.
     statistics: Option<Statistics>,
     lateness: Lateness,
@@ -231,17 +252,11 @@ pub struct Ran {
 impl Ran {
     /// Writes the rows of the flows.
     pub fn report(&mut self, report: &mut Report) {
-        for (number, (endpoint, _)) in self.ends.iter_mut().enumerate() {
+        for (number, Ending { endpoint, asked, .. }) in self.ends.iter_mut().enumerate() {
             match endpoint {
                 Endpoint::Tcp(tcp) => {
-                    let seen = self.statistics.as_mut().map(|statistics| statistics.senders.remove(&number));
-                    let logged = seen.is_some();
-                    if let Some(seen) = seen.flatten() {
-                        tcp.sent.rtt = seen.rtt;
-                        tcp.sent.retransmissions = seen.retransmissions;
-                        tcp.sent.timeouts = seen.timeouts;
-                    }
-                    tcp.report(logged, report);
+                    let seen = self.statistics.as_mut().map(|statistics| statistics.take(number));
+                    tcp.report(seen, asked, report);
                     if let Some((_, failure)) = &tcp.failure {
                         self.notes.push(format!("{}: {failure}", tcp.site.name));
                     }
@@ -295,27 +310,54 @@ impl Planned<'_> {
         (local, remote)
     }
 
-    fn probes(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Probes {
-        let name = &self.flow.name;
-        let reverse = format!("{name}.reverse");
-        let (sender, receiver) = match self.end {
-            End::Source => (name, &reverse),
-            End::Destination => (&reverse, name),
+    /// Where the connections of the flow that are known beforehand are seen, from this end.
+    fn connections(&self) -> impl Iterator<Item = (u16, log::Sockets)> {
+        let (local, remote) = self.addresses();
+        let count = match self.flow.app.connections() {
+            Connections::Fixed(count) => count,
+            Connections::Endless => KNOWN,
         };
-        match (&self.flow.transport, self.end) {
-            (Config::Tcp(_), _) => Probes {
-                tcp: probe(&tcp_model::endpoint::TRACE, sender),
-                arrival: probe(&tcp_model::endpoint::DELIVERY, receiver),
-            },
-            (Config::Udp(_), End::Destination) => {
-                Probes { tcp: None, arrival: probe(&udp_model::TRACE, name) }
+        let end = self.end;
+        (0..count).map(move |number| {
+            // The end that opens has the ports of the connections, the other one port for all.
+            let of = |address: SocketAddrV4| {
+                SocketAddrV4::new(*address.ip(), address::port_of(number, address.port()))
+            };
+            let (local, remote) = if end == End::Source { (of(local), remote) } else { (local, of(remote)) };
+            (number, (local.into(), remote.into()))
+        })
+    }
+
+    /// Traces by connection.
+    fn probes(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Vec<Probes> {
+        let Config::Tcp(_) = &self.flow.transport else { return Vec::new() };
+        let numbers = 0..self.flow.app.connections().traced();
+        let probes = numbers.map(|number| {
+            let (sender, receiver) = self.flow.traced_as(self.end, number);
+            Probes {
+                tcp: probe(&tcp_model::endpoint::TRACE, &sender),
+                arrival: probe(&tcp_model::endpoint::DELIVERY, &receiver),
             }
-            (Config::Udp(_), End::Source) => Probes::default(),
+        });
+        probes.collect()
+    }
+
+    fn traces(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Traces {
+        let name = &self.flow.name;
+        match (self.end, &self.flow.transport) {
+            (End::Source, _) => {
+                let has = self.flow.app.has_transactions();
+                Traces { arrival: None, transactions: has.then(|| probe(&hosting::TRACE, name)).flatten() }
+            }
+            (End::Destination, Config::Udp(_)) => {
+                Traces { arrival: probe(&udp_model::TRACE, name), transactions: None }
+            }
+            (End::Destination, Config::Tcp(_)) => Traces::default(),
         }
     }
 
     /// Makes the end, in its host's namespace.
-    fn make(&self, streams: &Streams, variants: &Variants) -> Result<Endpoint, Error> {
+    fn make(&self, streams: &Streams, variants: &Variants, probes: &[Probes]) -> Result<Endpoint, Error> {
         let (own, peer) = self.hosts;
         let part = match self.end {
             End::Source => "source",
@@ -336,11 +378,15 @@ impl Planned<'_> {
             // What the simulated endpoint draws for itself, so that the application's draws are the same.
             stream.bits();
         }
-        let hosted = Hosted::new(&site, self.flow.app.build(self.end), stream);
+        let plan = streams.stream(&format!("{}.plan", self.flow.name));
+        let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);
         let (local, remote) = self.addresses();
         let made = match &self.flow.transport {
             Config::Tcp(config) => {
-                tcp::Endpoint::new(site, hosted, config, variants.name(config), local, remote)
+                let (congestion, dscp) = (variants.name(config), site.dscp);
+                let namespace = own.namespace.again().doing("holding a namespace")?;
+                let sockets = tcp::Sockets::new(namespace, config, congestion, dscp, local, remote);
+                tcp::Endpoint::new(site, hosted, sockets, probes.to_vec())
                     .map(|end| Endpoint::Tcp(Box::new(end)))
             }
             Config::Udp(_) => {
@@ -363,20 +409,18 @@ struct Driver {
 }
 
 impl Driver {
-    fn run(&mut self, ends: &mut [(Endpoint, Probes)], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    fn run(&mut self, ends: &mut [Ending], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        for (number, (endpoint, probes)) in ends.iter().enumerate() {
-            let fd = match endpoint {
-                Endpoint::Tcp(tcp) if tcp.listens() => tcp.fd(),
-                Endpoint::Udp(udp) => udp.fd(),
-                Endpoint::Tcp(_) => {
-                    self.schedule(number, endpoint);
-                    continue;
-                }
+        for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
+            let watched = match endpoint {
+                Endpoint::Tcp(tcp) => tcp.listener(),
+                Endpoint::Udp(udp) => Some((udp.fd(), 0)),
             };
-            self.watch(number, *probes).add(fd)?;
+            if let Some((fd, connection)) = watched {
+                self.watch(number, *traces).add(fd, connection)?;
+            }
             self.schedule(number, endpoint);
         }
         let mut events = [EpollEvent::empty(); 256];
@@ -399,7 +443,7 @@ impl Driver {
                 let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
                     break;
                 };
-                self.call(number as usize, &mut ends[number as usize], false)?;
+                self.call(number as usize, &mut ends[number as usize], None)?;
             }
             let mut alarm = self.due.first().map_or(next_look, |(time, _)| time.min(next_look));
             if self.polls {
@@ -414,21 +458,25 @@ impl Driver {
             for event in &events[..ready] {
                 match event.data() {
                     TIMER => drop(nix::unistd::read(&timer, &mut [0; 8])),
-                    number => self.call(number as usize, &mut ends[number as usize], true)?,
+                    token => {
+                        let (number, connection) = (token as u32 as usize, (token >> 32) as u16);
+                        self.call(number, &mut ends[number], Some(connection))?;
+                    }
                 }
             }
         }
     }
 
-    fn call(&mut self, number: usize, end: &mut (Endpoint, Probes), is_ready: bool) -> io::Result<()> {
+    /// Something is ready on a connection of an end, or without one what is due is to be done.
+    fn call(&mut self, number: usize, end: &mut Ending, ready: Option<u16>) -> io::Result<()> {
         let clock = self.clock;
-        let (endpoint, probes) = end;
-        let mut watch = self.watch(number, *probes);
-        match (&mut *endpoint, is_ready) {
-            (Endpoint::Tcp(tcp), true) => tcp.ready(clock, &mut watch)?,
-            (Endpoint::Tcp(tcp), false) => tcp.wake(clock, &mut watch)?,
-            (Endpoint::Udp(udp), true) => udp.ready(clock, &mut watch)?,
-            (Endpoint::Udp(udp), false) => udp.wake(clock, &mut watch)?,
+        let Ending { endpoint, traces, .. } = end;
+        let mut watch = self.watch(number, *traces);
+        match (&mut *endpoint, ready) {
+            (Endpoint::Tcp(tcp), Some(connection)) => tcp.ready(connection, clock, &mut watch)?,
+            (Endpoint::Tcp(tcp), None) => tcp.wake(clock, &mut watch)?,
+            (Endpoint::Udp(udp), Some(_)) => udp.ready(clock, &mut watch)?,
+            (Endpoint::Udp(udp), None) => udp.wake(clock, &mut watch)?,
         }
         self.schedule(number, endpoint);
         Ok(())
@@ -442,37 +490,40 @@ impl Driver {
         self.due.set(number as u32, (next != Time::MAX).then_some(next));
     }
 
-    fn watch(&mut self, number: usize, probes: Probes) -> Watch<'_> {
+    fn watch(&mut self, number: usize, traces: Traces) -> Watch<'_> {
         Watch {
             epoll: &self.epoll,
-            token: number as u64,
+            number: number as u64,
             scratch: &mut self.scratch,
             rows: &mut self.rows,
             late: &mut self.late,
-            probes,
+            traces,
         }
     }
 
     /// The trace `tcp` and the statistics of senders, from what the kernel says when asked; returns how often it was. As
     /// with the log, there is a row only where something has been acknowledged or has timed out.
-    fn poll(&mut self, ends: &mut [(Endpoint, Probes)], now: Time) -> u64 {
+    fn poll(&mut self, ends: &mut [Ending], now: Time) -> u64 {
         let mut asked = 0;
-        for (endpoint, probes) in ends {
+        for Ending { endpoint, asked: of_end, .. } in ends {
             let Endpoint::Tcp(tcp) = endpoint else { continue };
-            let Some(info) = tcp.info() else { continue };
-            asked += 1;
-            if info.data_segments_out() == 0 {
-                continue;
-            }
-            let row = info.row(tcp.site.end == End::Source);
-            let [.., acknowledged, _, _, timeouts, _] = row;
-            let [.., last_acknowledged, _, _, last_timeouts, _] = tcp.traced.unwrap_or([0.0; 12]);
-            if acknowledged > last_acknowledged {
-                tcp.sent.rtt.add(Span::from_micros(info.srtt().into()));
-            }
-            if acknowledged > last_acknowledged || timeouts > last_timeouts {
-                tcp.traced = Some(row);
-                self.rows.add(probes.tcp, now, &row);
+            let opened = tcp.site.end == End::Source;
+            for line in tcp.lines() {
+                let Some(info) = line.info() else { continue };
+                asked += 1;
+                if info.data_segments_out() == 0 {
+                    continue;
+                }
+                let row = info.row(opened);
+                let [.., acknowledged, _, _, timeouts, _] = row;
+                let [.., last_acknowledged, _, _, last_timeouts, _] = line.traced.unwrap_or([0.0; 12]);
+                if acknowledged > last_acknowledged {
+                    of_end.rtt.add(Span::from_micros(info.srtt().into()));
+                }
+                if acknowledged > last_acknowledged || timeouts > last_timeouts {
+                    line.traced = Some(row);
+                    self.rows.add(line.probes.tcp, now, &row);
+                }
             }
         }
         asked

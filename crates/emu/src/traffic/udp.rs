@@ -95,7 +95,11 @@ impl Endpoint {
     fn tell(&mut self, clock: Clock, now: Time, event: Event, watch: &mut Watch<'_>) -> io::Result<()> {
         let mut event = Some(event);
         while let Some(told) = event.take() {
-            let Actions { send, connect: opens, close, timer: _ } = self.hosted.on(now, told);
+            let Actions { send, connect: opens, close, over, timer: _, turn: _ } =
+                self.hosted.on(now, 0, told);
+            if let Some(over) = &over {
+                watch.over(now, over);
+            }
             if send > 0 {
                 let mut head = [0; HEAD];
                 head[..8].copy_from_slice(&self.number.to_be_bytes());
@@ -212,5 +216,6 @@ impl Endpoint {
     /// Writes the rows of this end.
     pub fn report(&self, report: &mut Report) {
         self.site.report(&self.sent, &self.received, report);
+        self.hosted.report(&self.site.name, report);
     }
 }

@@ -115,7 +115,7 @@ impl Scenario {
             }
         }
         for Flow { name, .. } in &self.flow {
-            for suffix in ["source", "destination"] {
+            for suffix in ["source", "destination", "plan"] {
                 part(("flow", name), format!("flow \"{name}\""), format!("{name}.{suffix}"), problems);
             }
         }

@@ -12,7 +12,8 @@ pub use link::LinkPair;
 pub use record::Record;
 
 use bentpipe_core::{Count, Span};
-use bentpipe_models::{app, mac::dama, transport};
+use bentpipe_models::app::{self, End};
+use bentpipe_models::{mac::dama, transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,6 +99,20 @@ impl Flow {
     /// Whether a program of the machine's talks, which cannot be simulated.
     pub fn is_command(&self) -> bool {
         matches!(self.app, app::Config::Command(_))
+    }
+
+    /// Under which names the sender and the receiver of one of its connections are traced at an end: the flow's for its
+    /// direction, NAME.reverse for the other, and with .1, .2, ... those of further connections.
+    pub fn traced_as(&self, end: End, connection: u16) -> (String, String) {
+        let name = match connection {
+            0 => self.name.clone(),
+            further => format!("{}.{further}", self.name),
+        };
+        let reverse = format!("{name}.reverse");
+        match end {
+            End::Source => (name, reverse),
+            End::Destination => (reverse, name),
+        }
     }
 }
 

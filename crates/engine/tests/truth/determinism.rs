@@ -76,6 +76,20 @@ app = "bulk"
 transport = { kind = "tcp", congestion = "reno", timestamps = true }
 
 [[flow]]
+name = "pages"
+from = "user"
+to = "server"
+app = { kind = "http", object = "10 kB", pages = 100, think = "300 ms" }
+transport = "tcp"
+
+[[flow]]
+name = "files"
+from = "gw"
+to = "st2"
+app = { kind = "ftp", size = "20 kB", distribution = "pareto", every = "400 ms", direction = "download" }
+transport = "tcp"
+
+[[flow]]
 name = "voice"
 from = "st2"
 to = "user"
@@ -129,7 +143,7 @@ fn two_runs_are_equal_byte_for_byte() {
     let mut scenario = everything();
     let results = [results(&scenario), results(&scenario)];
     // Otherwise equality would say little.
-    assert!(results[0].traces.len() == 6 && results[0].traces.values().all(|rows| rows.len() > 20));
+    assert!(results[0].traces.len() == 7 && results[0].traces.values().all(|rows| rows.len() > 20));
     assert!(results[0].totals.dropped.len() >= 4, "{:?}", results[0].totals.dropped);
     assert!(results[0] == results[1]);
     scenario.record.capture = scenario.nodes();

@@ -19,7 +19,7 @@ pub struct Config {
 }
 
 impl Workload for Config {
-    fn build(&self, end: End) -> Box<dyn App> {
+    fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {
         match end {
             End::Source => Box::new(Sender { bytes: self.size.map_or(u64::MAX, Size::bytes) }),
             End::Destination => Box::new(Receiver),
@@ -47,7 +47,7 @@ struct Sender {
 struct Receiver;
 
 impl App for Sender {
-    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         match event {
             Event::Start => actions.connect = true,
             Event::Connected => {
@@ -60,7 +60,7 @@ impl App for Sender {
 }
 
 impl App for Receiver {
-    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         if event == Event::PeerClosed {
             actions.close = true;
         }

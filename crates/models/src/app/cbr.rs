@@ -49,7 +49,7 @@ fn datagram() -> Size {
 }
 
 impl Workload for Config {
-    fn build(&self, end: End) -> Box<dyn App> {
+    fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {
         match end {
             End::Source => Box::new(Source {
                 config: self.clone(),
@@ -116,7 +116,7 @@ impl Source {
 }
 
 impl App for Source {
-    fn on(&mut self, now: Time, event: Event, stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, now: Time, _: u16, event: Event, stream: &mut Stream, actions: &mut Actions) {
         match event {
             Event::Start => actions.connect = true,
             Event::Connected => {
@@ -132,7 +132,7 @@ impl App for Source {
 }
 
 impl App for Sink {
-    fn on(&mut self, _now: Time, _event: Event, _stream: &mut Stream, _actions: &mut Actions) {}
+    fn on(&mut self, _: Time, _: u16, _: Event, _: &mut Stream, _: &mut Actions) {}
 }
 
 #[cfg(test)]
@@ -145,12 +145,12 @@ mod tests {
         let config: Config =
             serde_json::from_str(r#"{"rate": "8 kbit/s", "datagram": "100 B", "on": "1 s", "off": "2 s"}"#)
                 .unwrap();
-        let mut app = config.build(End::Source);
+        let mut app = config.build(End::Source, Streams::new(1, 0).stream("plan"));
         let mut stream = Streams::new(1, 0).stream("test");
         let (mut now, mut event, mut sent) = (Time::ZERO, Event::Connected, Vec::new());
         while now < Time::from_nanos(6_000_000_000) {
             let mut actions = Actions::default();
-            app.on(now, event, &mut stream, &mut actions);
+            app.on(now, 0, event, &mut stream, &mut actions);
             sent.push((now.as_nanos() / 100_000_000, actions.send));
             (now, event) = (actions.timer.unwrap(), Event::Timer);
         }

@@ -85,7 +85,7 @@ fn filled(word: &str, places: &Places) -> Result<String, String> {
 }
 
 impl Workload for Config {
-    fn build(&self, _end: End) -> Box<dyn App> {
+    fn build(&self, _end: End, _plan: Stream) -> Box<dyn App> {
         Box::new(Elsewhere)
     }
 
@@ -107,7 +107,7 @@ impl Workload for Config {
 struct Elsewhere;
 
 impl App for Elsewhere {
-    fn on(&mut self, _now: Time, _event: Event, _stream: &mut Stream, _actions: &mut Actions) {}
+    fn on(&mut self, _: Time, _: u16, _: Event, _: &mut Stream, _: &mut Actions) {}
 }
 
 #[cfg(test)]

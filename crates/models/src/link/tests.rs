@@ -13,6 +13,7 @@ fn packet(number: u32, size: u32) -> Packet {
         flow: FlowId(0),
         source: NodeId(0),
         destination: NodeId(1),
+        connection: 0,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Datagram,

@@ -69,6 +69,18 @@ impl SpanStatistics {
         self.max = self.max.max(span);
     }
 
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &SpanStatistics) {
+        let Some(samples) = &other.histogram else { return };
+        match &mut self.histogram {
+            None => self.histogram = Some(samples.clone()),
+            Some(histogram) => histogram.add(&**samples).expect("the histogram grows with its samples"),
+        }
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// Number of samples.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, |histogram| histogram.len())
@@ -129,6 +141,23 @@ pub struct SourceCounters {
 }
 
 impl SourceCounters {
+    /// Adds another connection's; all of them are complete if both are.
+    pub fn merge(&mut self, other: &SourceCounters) {
+        self.completed = self.completed.max(other.completed).filter(|_| {
+            (self.start.is_none() || self.completed.is_some())
+                && (other.start.is_none() || other.completed.is_some())
+        });
+        self.start = match (self.start, other.start) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        self.sent_bytes += other.sent_bytes;
+        self.sent_packets += other.sent_packets;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.rtt.merge(&other.rtt);
+    }
+
     /// Writes the row of `flow`.
     pub fn report(&self, flow: &str, report: &mut Report) {
         let moment = |time: Option<Time>| time.map_or(f64::NAN, Time::as_secs_f64);

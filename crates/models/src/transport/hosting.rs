@@ -1,8 +1,8 @@
 //! What endpoints of all transports share: where they stand, and the application that they host.
 
-use super::flow::{DestinationCounters, SourceCounters};
-use crate::app::{Actions, App, End, Event};
-use bentpipe_core::{FlowId, NodeId, Report, Stream, Time};
+use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
+use crate::app::{Actions, App, End, Event, Transaction};
+use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
 
 /// One end of a flow: where it stands and what it is called.
 #[derive(Clone, Debug)]
@@ -55,9 +55,72 @@ impl Site {
     }
 }
 
+/// Trace of what the user of an application waited for.
+pub static TRACE: Table = Table {
+    name: "transaction",
+    entity: "flow",
+    about: "when a page, a file or a message is complete, or was broken off",
+    columns: &[
+        Column::real("started", "s", "when the user asked for it"),
+        Column::real("took", "s", "time since then"),
+        Column::whole("bytes", "bytes", "its payload, without requests and set-up messages"),
+        Column::whole("parts", "1", "of how many objects or files it consists"),
+        Column::whole("complete", "1", "1 if it is complete, 0 if it was broken off"),
+    ],
+};
+
+/// What the user of an application waited for, in sum.
+pub static TRANSACTIONS: Table = Table {
+    name: "flow_transactions",
+    entity: "flow",
+    about: "at the end of the run, of the pages, files or messages of a flow that are complete",
+    columns: &[
+        Column::whole("transactions", "1", "how many are complete"),
+        Column::whole("broken_off", "1", "how many were broken off"),
+        Column::whole("transaction_bytes", "bytes", "their payload, without requests and set-up messages"),
+        Column::real("transaction_mean", "s", "mean time from the user's wish to its completion"),
+        Column::real("transaction_min", "s", "shortest time"),
+        Column::real("transaction_p50", "s", "median time"),
+        Column::real("transaction_p95", "s", "95th percentile of the time"),
+        Column::real("transaction_max", "s", "longest time"),
+    ],
+};
+
+/// Counters of what the user waited for.
+#[derive(Clone, Debug, Default)]
+struct Transactions {
+    took: SpanStatistics,
+    broken_off: u64,
+    bytes: u64,
+}
+
+impl Transactions {
+    fn add(&mut self, now: Time, over: &Transaction) {
+        if over.complete {
+            self.took.add(now.since(over.start));
+            self.bytes += over.bytes;
+        } else {
+            self.broken_off += 1;
+        }
+    }
+}
+
+/// The row of [`TRACE`] about a transaction that is over at `now`.
+pub fn row(now: Time, over: &Transaction) -> [f64; 5] {
+    let took = now.since(over.start).as_secs_f64();
+    [
+        over.start.as_secs_f64(),
+        took,
+        over.bytes as f64,
+        f64::from(over.parts),
+        f64::from(u8::from(over.complete)),
+    ]
+}
+
 /// An application, its random stream and its timer.
 pub struct Hosted {
     app: Box<dyn App>,
+    transactions: Transactions,
     stream: Stream,
     /// When the application starts; `Time::MAX` afterwards and at a destination.
     start: Time,
@@ -69,7 +132,7 @@ impl Hosted {
     /// An application that starts when its site says.
     pub fn new(site: &Site, app: Box<dyn App>, stream: Stream) -> Hosted {
         let start = if site.end == End::Source { site.start } else { Time::MAX };
-        Hosted { app, stream, start, timer: Time::MAX }
+        Hosted { app, transactions: Transactions::default(), stream, start, timer: Time::MAX }
     }
 
     /// When to ask [`Hosted::due`]; `Time::MAX` for never.
@@ -91,14 +154,36 @@ impl Hosted {
         }
     }
 
-    /// Tells the application and returns what it asks for; the timer is already set.
+    /// Tells the application of what happened on a connection and returns what it asks for; the timer is already set.
     #[inline]
-    pub fn on(&mut self, now: Time, event: Event) -> Actions {
+    pub fn on(&mut self, now: Time, connection: u16, event: Event) -> Actions {
         let mut actions = Actions::default();
-        self.app.on(now, event, &mut self.stream, &mut actions);
+        self.app.on(now, connection, event, &mut self.stream, &mut actions);
         if let Some(timer) = actions.timer {
             self.timer = timer.max(now);
         }
+        if let Some(over) = &actions.over {
+            self.transactions.add(now, over);
+        }
         actions
+    }
+
+    /// Writes the row of what the user of `flow` waited for, if there was anything.
+    pub fn report(&self, flow: &str, report: &mut Report) {
+        let Transactions { took, broken_off, bytes } = &self.transactions;
+        if took.count() + broken_off == 0 {
+            return;
+        }
+        let values = [
+            took.count() as f64,
+            *broken_off as f64,
+            *bytes as f64,
+            took.mean(),
+            took.min(),
+            took.percentile(50.0),
+            took.percentile(95.0),
+            took.max(),
+        ];
+        report.row(&TRANSACTIONS, flow, &values);
     }
 }

@@ -29,11 +29,10 @@ impl Config {
 /// Why an application cannot run over a transport, if so.
 pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
     (app.is_elastic() && matches!(transport, Config::Udp(_))).then(|| {
-        let others: Vec<_> = app::Config::KINDS.iter().filter(|kind| **kind != app.kind()).copied().collect();
         let kind = app.kind();
         format!(
-            "\"{kind}\" needs a transport that says how fast it may send, such as tcp; allowed over udp: {}",
-            others.join(", ")
+            "\"{kind}\" needs a transport that says how fast it may send, such as tcp; allowed over udp: what has a \
+             rate of its own, such as cbr"
         )
     })
 }

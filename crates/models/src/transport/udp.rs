@@ -5,7 +5,7 @@
 //! 65507 bytes is the largest, and nothing is fragmented.
 
 use super::flow::{DestinationCounters, SourceCounters};
-use super::hosting::{Hosted, Site};
+use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Event};
 use crate::channel::effect::Received;
 use bentpipe_core::{
@@ -45,11 +45,20 @@ pub static TRACE: Table = Table {
     ],
 };
 
+/// Traces to write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Probes {
+    /// Rows of [`TRACE`].
+    pub arrivals: Option<Probe>,
+    /// Rows of [`hosting::TRACE`].
+    pub transactions: Option<Probe>,
+}
+
 /// The stage.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
-    probe: Option<Probe>,
+    probes: Probes,
     number: u32,
     open: bool,
     source: SourceCounters,
@@ -58,13 +67,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// One end of a flow; `stream` belongs to this end alone, `probe` is for rows of [`TRACE`].
-    pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probe: Option<Probe>) -> Endpoint {
+    /// One end of a flow; `stream` belongs to this end alone.
+    pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probes: Probes) -> Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         Endpoint {
             site,
             hosted,
-            probe,
+            probes,
             number: 0,
             open: false,
             source: SourceCounters::default(),
@@ -76,7 +85,7 @@ impl Endpoint {
     fn tell(&mut self, now: Time, event: Event, out: &mut Outbox) {
         let mut event = Some(event);
         while let Some(told) = event.take() {
-            let actions = self.hosted.on(now, told);
+            let actions = self.hosted.on(now, 0, told);
             event = self.act(now, actions, out);
         }
     }
@@ -85,6 +94,9 @@ impl Endpoint {
     fn act(&mut self, now: Time, actions: Actions, out: &mut Outbox) -> Option<Event> {
         if actions.send > 0 {
             self.send(now, actions.send.min(LARGEST), out);
+        }
+        if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
+            out.record(probe, now, &hosting::row(now, over));
         }
         if actions.close {
             self.source.completed = Some(now);
@@ -105,6 +117,7 @@ impl Endpoint {
             flow: self.site.flow,
             source: self.site.node,
             destination: self.site.peer,
+            connection: 0,
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
             body: Body::Datagram,
@@ -138,7 +151,7 @@ impl Stage for Endpoint {
         self.destination.delivered_packets += 1;
         self.destination.last_delivery = Some(now);
         self.destination.delay.add(delay);
-        if let Some(probe) = self.probe {
+        if let Some(probe) = self.probes.arrivals {
             let received = self.destination.delivered_bytes as f64;
             let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
             out.record(probe, now, &row);
@@ -160,6 +173,7 @@ impl Stage for Endpoint {
     fn report(&self, _now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
+        self.hosted.report(&self.site.name, report);
     }
 }
 
@@ -186,7 +200,8 @@ mod tests {
                 dscp: 46,
                 capture: None,
             };
-            Endpoint::new(site, app.build(end), Streams::new(1, 0).stream("test"), None)
+            let app = app.build(end, Streams::new(1, 0).stream("plan"));
+            Endpoint::new(site, app, Streams::new(1, 0).stream("test"), Probes::default())
         };
         let (mut source, mut destination) = (build(End::Source), build(End::Destination));
         let mut out = Outbox::default();

@@ -10,7 +10,7 @@ use bentpipe_models::app::{Actions, App, End, Event};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};
-use bentpipe_models::transport::tcp::endpoint::{Endpoint, Probes};
+use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Talker {
 }
 
 impl App for Talker {
-    fn on(&mut self, _now: Time, event: Event, _stream: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         match event {
             Event::Start => actions.connect = self.opens,
             Event::Connected => {
@@ -121,7 +121,7 @@ impl World {
             };
             let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });
             let stream = Streams::new(1, end as u64).stream("test");
-            Endpoint::new(site, config, app, Box::<Reno>::default(), stream, Probes::default())
+            Endpoint::new(site, config, app, Box::new(|| Box::<Reno>::default()), stream, Traces::default())
         };
         World {
             now: Time::ZERO,

@@ -5,7 +5,7 @@ use bentpipe_core::{FlowId, NodeId, Outbox, Packet, Port, Recorder, Report, Stag
 use bentpipe_models::app::{Config as AppConfig, End};
 use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
-use bentpipe_models::transport::tcp::endpoint::{Endpoint, Probes, DELIVERY, TRACE};
+use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Probes, Traces, DELIVERY, TRACE};
 use bentpipe_models::transport::tcp::Config;
 
 pub const SOURCE: usize = 0;
@@ -49,8 +49,10 @@ impl Path {
                 _ => Probes::default(),
             };
             let noted = (end == End::Source).then(|| std::sync::Arc::clone(&calls));
-            let congestion = Box::new(Reno { calls: noted });
-            Endpoint::new(site, config, app.build(end), congestion, streams.stream(name), probes)
+            let congestion: MakeCongestion = Box::new(move || Box::new(Reno { calls: noted.clone() }));
+            let app = app.build(end, streams.stream("plan"));
+            let traces = Traces { connections: vec![probes], transactions: None };
+            Endpoint::new(site, config, app, congestion, streams.stream(name), traces)
         };
         let ends = [build(End::Source), build(End::Destination)];
         let link = |name: &str, json: &str| {

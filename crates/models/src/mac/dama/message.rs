@@ -97,6 +97,7 @@ pub fn packet(
         flow: NO_FLOW,
         source,
         destination,
+        connection: 0,
         // Network control (RFC 4594, section 3.2).
         dscp: 48,
         ecn: Ecn::NotEct,

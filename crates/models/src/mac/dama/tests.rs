@@ -170,7 +170,7 @@ impl Rig {
 
 fn packet(birth: Time, number: u32, size: u32, source: NodeId, destination: NodeId) -> Packet {
     let (flow, body) = (FlowId(0), Body::Datagram);
-    Packet { birth, number, size, flow, source, destination, dscp: 0, ecn: Ecn::NotEct, body }
+    Packet { birth, number, size, flow, source, destination, connection: 0, dscp: 0, ecn: Ecn::NotEct, body }
 }
 
 fn config(dama: &str, terminals: &str) -> Config {

@@ -55,7 +55,7 @@ pub enum Phase {
 }
 
 /// How long TIME-WAIT lasts (Linux' TCP_TIMEWAIT_LEN).
-const TIME_WAIT: Span = Span::from_secs(60);
+pub(super) const TIME_WAIT: Span = Span::from_secs(60);
 
 /// The next segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

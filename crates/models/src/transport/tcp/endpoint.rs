@@ -1,18 +1,23 @@
-//! One end of a TCP flow as a stage: an application over a connection. In port 0, out port 0.
+//! One end of a TCP flow as a stage: an application over a connection, or several. In port 0, out port 0.
 //!
-//! Segments for the connection come in and are consumed; what the connection sends is created here. Only what
-//! is not a TCP segment is dropped.
+//! Segments for the connections come in and are consumed; what the connections send is created here. Dropped is only what
+//! is not a TCP segment, or of a connection that there is not.
+//!
+//! The source's application opens connections by number; at the destination a SYN with a new number makes one. Those that
+//! have ended are forgotten, after TIME-WAIT where that is their state, but for the last.
 
 use super::congestion::{Congestion, INFINITE_SSTHRESH};
-use super::connection::{Connection, Event, Failure, Phase};
+use super::connection::{Connection, Event, Failure, Phase, TIME_WAIT};
 use super::{header, Config};
 use crate::app::{self, Actions, App, End};
 use crate::channel::effect::Received;
-use crate::transport::flow::DestinationCounters;
-use crate::transport::hosting::{Hosted, Site};
+use crate::transport::flow::{DestinationCounters, SourceCounters};
+use crate::transport::hosting::{self, Hosted, Site};
 use bentpipe_core::{
-    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Segment, Stage, Stream, Table, Time,
+    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Segment, SegmentFlags, Stage, Stream,
+    Streams, Table, Time,
 };
+use std::collections::VecDeque;
 
 /// Trace of a sender.
 pub static TRACE: Table = Table {
@@ -48,11 +53,11 @@ pub static DELIVERY: Table = Table {
     ],
 };
 
-/// What each end knows of its connection at the end of a run.
+/// What each end knows of its newest connection at the end of a run.
 pub static CONNECTION: Table = Table {
     name: "tcp_connection",
     entity: "flow end",
-    about: "at the end of the run, by each end of a TCP flow (NAME.source, NAME.destination)",
+    about: "at the end of the run, by each end of a TCP flow (NAME.source, NAME.destination), of its newest connection",
     columns: &[
         Column::whole(
             "state",
@@ -63,7 +68,8 @@ pub static CONNECTION: Table = Table {
         Column::whole(
             "failure",
             "1",
-            "0 none, 1 reset by the other end, 2 no answer to the handshake, 3 too many retries",
+            "the first connection's that failed: 0 none, 1 reset by the other end, 2 no answer to the handshake, \
+             3 too many retries",
         ),
         Column::whole("cwnd", "segments", "congestion window"),
         Column::real("rto", "s", "retransmission time-out"),
@@ -72,8 +78,10 @@ pub static CONNECTION: Table = Table {
 
 /// A packet that is not a TCP segment came to a TCP endpoint.
 pub const NOT_TCP: DropReason = DropReason::new("not a TCP segment");
+/// A segment came that is of no connection and opens none.
+pub const NO_CONNECTION: DropReason = DropReason::new("no connection");
 
-/// Traces to write.
+/// Traces to write of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
     /// Rows of [`TRACE`].
@@ -82,18 +90,51 @@ pub struct Probes {
     pub delivery: Option<Probe>,
 }
 
+/// Traces to write of an end of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    /// By connection; further ones are not traced.
+    pub connections: Vec<Probes>,
+    /// Rows of [`hosting::TRACE`].
+    pub transactions: Option<Probe>,
+}
+
+/// Makes a connection's congestion control.
+pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
+
+/// One of the flow's connections.
+struct Line {
+    number: u16,
+    connection: Connection,
+    probes: Probes,
+    /// Bytes that its receiver has delivered.
+    delivered: u64,
+    /// It has been opened, or listens.
+    opened: bool,
+    /// The sender has something to trace.
+    traced: bool,
+    /// The application has asked something of it since it was last looked after.
+    stirred: bool,
+}
+
 /// The stage.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
-    connection: Connection,
+    config: Config,
+    congestion: MakeCongestion,
+    random: u64,
+    /// In the order in which they were made; never empty.
+    lines: Vec<Line>,
+    /// Connections in TIME-WAIT that are no longer among the others, and when each came here.
+    waiting: VecDeque<(Time, Line)>,
     failure: Option<Failure>,
-    probes: Probes,
+    traces: Traces,
     number: u32,
+    /// Of connections that are forgotten.
+    source: SourceCounters,
     destination: DestinationCounters,
     spoiled: Received,
-    /// The sender has something to trace.
-    traced: bool,
     wake: Time,
 }
 
@@ -104,35 +145,36 @@ impl Endpoint {
         site: Site,
         config: &Config,
         app: Box<dyn App>,
-        congestion: Box<dyn Congestion>,
+        congestion: MakeCongestion,
         mut stream: Stream,
-        probes: Probes,
+        traces: Traces,
     ) -> Endpoint {
         let random = stream.bits();
-        let initial = config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
-        let mut connection = Connection::new(config, congestion, initial, random);
-        if site.end == End::Destination {
-            connection.listen();
-        }
         let hosted = Hosted::new(&site, app, stream);
         let wake = hosted.next_wake();
-        Endpoint {
+        let mut endpoint = Endpoint {
             site,
             hosted,
-            connection,
+            config: config.clone(),
+            congestion,
+            random,
+            lines: Vec::with_capacity(1),
+            waiting: VecDeque::new(),
             failure: None,
-            probes,
+            traces,
             number: 0,
+            source: SourceCounters::default(),
             destination: DestinationCounters::default(),
             spoiled: Received::default(),
-            traced: false,
             wake,
-        }
+        };
+        endpoint.add_line(0);
+        endpoint
     }
 
-    /// The connection, to look at.
+    /// The newest connection, to look at.
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        &self.lines[self.lines.len() - 1].connection
     }
 
     /// What the receiving half counted.
@@ -140,72 +182,174 @@ impl Endpoint {
         &self.destination
     }
 
-    /// Why the connection failed, if it did.
+    /// Why a connection failed, the first of those that did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// After anything has happened: tells the application, sends what may be sent, writes the trace.
-    #[inline]
-    fn settle(&mut self, now: Time, arrived: Option<Time>, out: &mut Outbox) {
-        while let Some(event) = self.connection.next_event() {
-            self.tell(now, event, arrived, out);
+    /// Makes connection `number`, which listens at the destination, and returns its place.
+    fn add_line(&mut self, number: u16) -> usize {
+        let random = match number {
+            0 => self.random,
+            _ => Streams::new(self.random, number.into()).stream("connection").bits(),
+        };
+        let initial =
+            self.config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
+        let mut connection = Connection::new(&self.config, (self.congestion)(), initial, random);
+        if self.site.end == End::Destination {
+            connection.listen();
         }
-        while let Some(segment) = self.connection.next_segment(now) {
-            self.emit(now, segment, out);
-        }
-        if std::mem::take(&mut self.traced) {
-            if let Some(probe) = self.probes.sender {
-                self.trace(probe, now, out);
+        let probes = self.traces.connections.get(usize::from(number)).copied().unwrap_or_default();
+        let opened = self.site.end == End::Destination;
+        let line = Line { number, connection, probes, delivered: 0, opened, traced: false, stirred: false };
+        self.lines.push(line);
+        self.lines.len() - 1
+    }
+
+    /// Forgets connections that have ended, and puts those in TIME-WAIT aside.
+    #[cold]
+    fn tidy(&mut self, now: Time) {
+        for at in (0..self.lines.len()).rev() {
+            let line = &self.lines[at];
+            if self.lines.len() == 1 {
+                break;
+            }
+            match line.connection.phase() {
+                Phase::TimeWait => {
+                    let line = self.lines.remove(at);
+                    self.waiting.push_back((now, line));
+                }
+                Phase::Closed if line.opened => {
+                    let line = self.lines.remove(at);
+                    self.source.merge(&line.connection.sender().counters);
+                }
+                _ => {}
             }
         }
-        self.wake = self.connection.next_wake().min(self.hosted.next_wake());
+        while self.waiting.front().is_some_and(|(since, _)| *since + TIME_WAIT <= now) {
+            if let Some((_, line)) = self.waiting.pop_front() {
+                self.source.merge(&line.connection.sender().counters);
+            }
+        }
+    }
+
+    /// The place of connection `number`, with which a connection that had been put aside is back.
+    #[inline]
+    fn find(&mut self, number: u16) -> Option<usize> {
+        if let Some(at) = self.lines.iter().rposition(|line| line.number == number) {
+            return Some(at);
+        }
+        let at = self.waiting.iter().position(|(_, line)| line.number == number)?;
+        let (_, line) = self.waiting.remove(at)?;
+        self.lines.push(line);
+        Some(self.lines.len() - 1)
+    }
+
+    /// After anything has happened to a connection: tells the application, sends what may be sent, writes the trace.
+    #[inline]
+    fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
+        while let Some(event) = self.lines[at].connection.next_event() {
+            self.tell(now, at, event, arrived, out);
+        }
+        self.lines[at].stirred = false;
+        while let Some(segment) = self.lines[at].connection.next_segment(now) {
+            self.emit(now, self.lines[at].number, segment, out);
+        }
+        let line = &mut self.lines[at];
+        if std::mem::take(&mut line.traced) {
+            if let Some(probe) = line.probes.sender {
+                trace(&line.connection, probe, now, out);
+            }
+        }
+    }
+
+    /// Looks after the connections of which the application asked something, and after the time to wake.
+    #[inline]
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(at) = self.lines.iter().position(|line| line.stirred) {
+            self.settle(now, at, None, out);
+        }
+        if self.lines.len() > 1 {
+            self.tidy(now);
+        }
+        let wakes = self.lines.iter().map(|line| line.connection.next_wake());
+        self.wake = wakes.fold(self.hosted.next_wake(), Time::min);
     }
 
     #[inline]
-    fn tell(&mut self, now: Time, event: Event, arrived: Option<Time>, out: &mut Outbox) {
+    fn tell(&mut self, now: Time, at: usize, event: Event, arrived: Option<Time>, out: &mut Outbox) {
+        let line = &mut self.lines[at];
         let event = match event {
             Event::Connected => app::Event::Connected,
             Event::Received(bytes) => {
+                line.delivered += bytes;
                 self.destination.delivered_bytes += bytes;
                 self.destination.last_delivery = Some(now);
-                if let Some(probe) = self.probes.delivery {
+                if let Some(probe) = line.probes.delivery {
                     let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
-                    out.record(probe, now, &[self.destination.delivered_bytes as f64, delay]);
+                    out.record(probe, now, &[line.delivered as f64, delay]);
                 }
                 app::Event::Received { bytes }
             }
             Event::AllAcknowledged => app::Event::MaySend,
             Event::PeerClosed => app::Event::PeerClosed,
             Event::Closed => {
-                self.connection.counters_mut().completed = Some(now);
+                line.connection.counters_mut().completed = Some(now);
                 return;
             }
             Event::Failed(failure) => {
-                self.failure = Some(failure);
+                self.failure.get_or_insert(failure);
                 app::Event::Failed
             }
         };
-        let actions = self.hosted.on(now, event);
-        self.act(now, actions);
+        let number = line.number;
+        self.call(now, number, event, out);
     }
 
-    fn act(&mut self, now: Time, actions: Actions) {
+    /// Tells the application, and does what it asks.
+    #[inline]
+    fn call(&mut self, now: Time, mut number: u16, mut event: app::Event, out: &mut Outbox) {
+        loop {
+            let actions = self.hosted.on(now, number, event);
+            self.act(now, number, &actions, out);
+            match actions.turn {
+                Some(other) => (number, event) = (other, app::Event::Turn),
+                None => return,
+            }
+        }
+    }
+
+    fn act(&mut self, now: Time, number: u16, actions: &Actions, out: &mut Outbox) {
+        if let (Some(over), Some(probe)) = (&actions.over, self.traces.transactions) {
+            out.record(probe, now, &hosting::row(now, over));
+        }
+        if !actions.connect && actions.send == 0 && !actions.close {
+            return;
+        }
+        let at = match self.find(number) {
+            Some(at) => at,
+            // What the application says to a connection that is gone is of no use.
+            None if !actions.connect => return,
+            None => self.add_line(number),
+        };
+        let line = &mut self.lines[at];
+        line.stirred = true;
         if actions.connect {
-            self.connection.counters_mut().start = Some(now);
-            self.connection.open();
+            line.opened = true;
+            line.connection.counters_mut().start = Some(now);
+            line.connection.open();
         }
         if actions.send > 0 {
-            self.connection.counters_mut().start.get_or_insert(now);
-            self.connection.send(actions.send);
+            line.connection.counters_mut().start.get_or_insert(now);
+            line.connection.send(actions.send);
         }
         if actions.close {
-            self.connection.close();
+            line.connection.close();
         }
     }
 
     #[inline]
-    fn emit(&mut self, now: Time, segment: Segment, out: &mut Outbox) {
+    fn emit(&mut self, now: Time, connection: u16, segment: Segment, out: &mut Outbox) {
         let packet = Packet {
             birth: now,
             number: self.number,
@@ -213,6 +357,7 @@ impl Endpoint {
             flow: self.site.flow,
             source: self.site.node,
             destination: self.site.peer,
+            connection,
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
             body: Body::Segment(segment),
@@ -223,26 +368,26 @@ impl Endpoint {
         }
         out.create(Port(0), packet);
     }
+}
 
-    fn trace(&self, probe: Probe, now: Time, out: &mut Outbox) {
-        let sender = self.connection.sender();
-        let (state, estimator, counters) = (&sender.state, sender.estimator(), &sender.counters);
-        let row = [
-            f64::from(state.snd_cwnd),
-            if state.snd_ssthresh >= INFINITE_SSTHRESH { f64::NAN } else { f64::from(state.snd_ssthresh) },
-            sender.last_rtt().map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
-            estimator.srtt_seconds(),
-            estimator.rttvar_seconds(),
-            estimator.rto().as_secs_f64(),
-            f64::from(sender.in_flight()),
-            sender.acknowledged_bytes() as f64,
-            counters.sent_bytes as f64,
-            counters.retransmissions as f64,
-            counters.timeouts as f64,
-            f64::from(state.ca_state),
-        ];
-        out.record(probe, now, &row);
-    }
+fn trace(connection: &Connection, probe: Probe, now: Time, out: &mut Outbox) {
+    let sender = connection.sender();
+    let (state, estimator, counters) = (&sender.state, sender.estimator(), &sender.counters);
+    let row = [
+        f64::from(state.snd_cwnd),
+        if state.snd_ssthresh >= INFINITE_SSTHRESH { f64::NAN } else { f64::from(state.snd_ssthresh) },
+        sender.last_rtt().map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
+        estimator.srtt_seconds(),
+        estimator.rttvar_seconds(),
+        estimator.rto().as_secs_f64(),
+        f64::from(sender.in_flight()),
+        sender.acknowledged_bytes() as f64,
+        counters.sent_bytes as f64,
+        counters.retransmissions as f64,
+        counters.timeouts as f64,
+        f64::from(state.ca_state),
+    ];
+    out.record(probe, now, &row);
 }
 
 impl Stage for Endpoint {
@@ -256,15 +401,26 @@ impl Stage for Endpoint {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
         }
+        let opens = self.site.end == End::Destination && segment.flags == SegmentFlags::SYN;
+        let at = match self.find(packet.connection) {
+            Some(at) => at,
+            None if opens => self.add_line(packet.connection),
+            None => {
+                out.drop(packet, NO_CONNECTION);
+                return;
+            }
+        };
         if segment.payload > 0 {
             self.destination.delivered_packets += 1;
             self.destination.delay.add(packet.age(now));
         }
-        self.traced = self.connection.sender().is_waiting();
-        self.connection.receive(now, segment);
+        let line = &mut self.lines[at];
+        line.traced = line.connection.sender().is_waiting();
+        line.connection.receive(now, segment);
         let birth = packet.birth;
         out.consume(packet);
-        self.settle(now, Some(birth), out);
+        self.settle(now, at, Some(birth), out);
+        self.finish(now, out);
         if self.wake <= now {
             // A driver on a real clock may be late with a wake that was due before this packet.
             self.wake(now, out);
@@ -273,13 +429,16 @@ impl Stage for Endpoint {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         if let Some(event) = self.hosted.due(now) {
-            let actions = self.hosted.on(now, event);
-            self.act(now, actions);
+            self.call(now, 0, event, out);
         }
-        if self.connection.next_wake() <= now {
-            self.traced = self.connection.wake(now);
+        for at in 0..self.lines.len() {
+            let line = &mut self.lines[at];
+            if line.connection.next_wake() <= now {
+                line.traced = line.connection.wake(now);
+                line.stirred = true;
+            }
         }
-        self.settle(now, None, out);
+        self.finish(now, out);
     }
 
     #[inline]
@@ -288,10 +447,19 @@ impl Stage for Endpoint {
     }
 
     fn report(&self, _now: Time, report: &mut Report) {
-        let sender = self.connection.sender();
-        self.site.report(&sender.counters, &self.destination, report);
+        let mut source = self.source.clone();
+        for line in self.waiting.iter().map(|(_, line)| line).chain(&self.lines) {
+            source.merge(&line.connection.sender().counters);
+        }
+        if self.hosted.next_wake() != Time::MAX {
+            // There is more to come.
+            source.completed = None;
+        }
+        self.site.report(&source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
-        let phase = match self.connection.phase() {
+        self.hosted.report(&self.site.name, report);
+        let sender = self.connection().sender();
+        let phase = match self.connection().phase() {
             Phase::Closed => 0,
             Phase::Listen => 1,
             Phase::SynSent => 2,

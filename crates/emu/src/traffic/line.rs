@@ -1,0 +1,326 @@
+//! One of a flow's connections over the kernel's TCP. What happens to it is kept as events until they are asked for.
+//!
+//! A direction is closed when all of it has been sent once, not when it was handed over: from then on the kernel does not
+//! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
+//! socket's error queue.
+
+use super::info::Info;
+use super::{Probes, Watch};
+use crate::clock::Clock;
+use crate::sys::socket::{self, set_tcp};
+use bentpipe_core::{Span, Time};
+use bentpipe_models::app::{Actions, Event};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    connect, getsockopt, recv, send, setsockopt, shutdown, sockopt, MsgFlags, Shutdown, SockaddrIn,
+    TimestampingFlag,
+};
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// How often a socket is asked whether everything is sent or acknowledged, should it not say so.
+const LOOK: Span = Span::from_millis(200);
+/// Time in which a segment that the kernel has reported is counted as sent.
+const SOON: Span = Span::from_millis(1);
+/// Bytes taken or given in one call.
+const CHUNK: usize = 256 << 10;
+
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Nothing has happened yet.
+    Closed,
+    Connecting,
+    Open,
+    /// It is over.
+    Ended,
+}
+
+/// A connection.
+pub struct Line {
+    pub number: u16,
+    socket: OwnedFd,
+    remote: SocketAddrV4,
+    phase: Phase,
+    /// Still to be handed to the socket; `u64::MAX` for a stream without end.
+    to_send: u64,
+    /// Whether the application is to hear when all is acknowledged.
+    drains: bool,
+    /// Whether this direction is to be closed when all is acknowledged, and whether it is.
+    closes: bool,
+    shut: bool,
+    /// Whether the kernel was asked for reports, and whether one has come since the last look.
+    reports: bool,
+    reported: bool,
+    peer_closed: bool,
+    /// The receive window that is to be set once more when data has come.
+    window: Option<i32>,
+    look: Time,
+    events: VecDeque<(Time, Event)>,
+    pub probes: Probes,
+    /// When it was opened, and when all that was sent on it and its end was acknowledged.
+    pub start: Option<Time>,
+    pub completed: Option<Time>,
+    /// Bytes that have arrived.
+    pub delivered: u64,
+    pub last: Option<Info>,
+    /// Number in the table `tcp_connection`, and words.
+    pub failure: Option<(u8, String)>,
+    /// What the trace `tcp` was told last.
+    pub traced: Option<[f64; 12]>,
+}
+
+impl Line {
+    /// Over a socket that is open, if it was accepted, or that is still to be connected to `remote`.
+    pub fn new(
+        number: u16,
+        socket: OwnedFd,
+        remote: SocketAddrV4,
+        accepted: bool,
+        window: Option<i32>,
+        probes: Probes,
+    ) -> Line {
+        Line {
+            number,
+            socket,
+            remote,
+            phase: if accepted { Phase::Open } else { Phase::Closed },
+            to_send: 0,
+            drains: false,
+            closes: false,
+            shut: false,
+            reports: false,
+            reported: false,
+            peer_closed: false,
+            window,
+            look: Time::MAX,
+            events: VecDeque::new(),
+            probes,
+            start: None,
+            completed: None,
+            delivered: 0,
+            last: None,
+            failure: None,
+            traced: None,
+        }
+    }
+
+    /// When to [`look`](Self::look).
+    pub fn next_look(&self) -> Time {
+        self.look
+    }
+
+    /// What the application should hear next, and when it happened.
+    pub fn next_event(&mut self) -> Option<(Time, Event)> {
+        self.events.pop_front()
+    }
+
+    fn tell(&mut self, now: Time, event: Event) {
+        self.events.push_back((now, event));
+    }
+
+    /// Looks whether all that was handed over has arrived.
+    pub fn look(&mut self, now: Time) -> io::Result<()> {
+        self.look = Time::MAX;
+        if self.phase != Phase::Open || self.to_send > 0 || !(self.drains || self.closes) {
+            return Ok(());
+        }
+        if self.shut {
+            if Info::of(self.socket.as_fd())?.is_done() {
+                self.completed.get_or_insert(now);
+                if self.peer_closed {
+                    self.end();
+                }
+                return Ok(());
+            }
+        } else if self.closes {
+            if Info::of(self.socket.as_fd())?.unsent() == 0 {
+                self.shut = true;
+                shutdown(self.socket.as_raw_fd(), Shutdown::Write)?;
+            } else if std::mem::take(&mut self.reported) {
+                // Perhaps the last byte is on its way to the interface at this moment.
+                self.look = now + SOON;
+                return Ok(());
+            }
+        } else if socket::unacknowledged(self.socket.as_fd())? == 0 {
+            self.drains = false;
+            self.tell(now, Event::MaySend);
+            return Ok(());
+        }
+        self.look = now + LOOK;
+        Ok(())
+    }
+
+    /// The socket is ready for something.
+    pub fn ready(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+        match self.phase {
+            Phase::Connecting => match getsockopt(&self.socket, sockopt::SocketError)? {
+                0 => {
+                    self.phase = Phase::Open;
+                    self.tell(clock.now(), Event::Connected);
+                }
+                error => self.fail(clock.now(), &io::Error::from_raw_os_error(error)),
+            },
+            Phase::Open => {
+                if self.reports {
+                    self.empty_reports(watch.scratch);
+                }
+                match self.receive(clock, watch).and_then(|()| self.send()) {
+                    Err(error) => self.fail(clock.now(), &error),
+                    Ok(()) => self.look(clock.now())?,
+                }
+            }
+            Phase::Closed | Phase::Ended => {}
+        }
+        Ok(())
+    }
+
+    /// Takes what the kernel reported, so that it can wake this end again.
+    fn empty_reports(&mut self, scratch: &mut [u8]) {
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        while recv(self.socket.as_raw_fd(), scratch, flags).is_ok() {
+            self.reported = true;
+        }
+    }
+
+    fn fail(&mut self, now: Time, error: &io::Error) {
+        const RESET: u8 = 1;
+        const HANDSHAKE: u8 = 2;
+        const TOO_MANY_RETRIES: u8 = 3;
+        let number = match error.raw_os_error() {
+            Some(libc::ECONNRESET | libc::ECONNREFUSED | libc::EPIPE) => RESET,
+            _ if self.phase == Phase::Connecting => HANDSHAKE,
+            _ => TOO_MANY_RETRIES,
+        };
+        self.failure = Some((number, error.to_string()));
+        self.end();
+        self.tell(now, Event::Failed);
+    }
+
+    /// Keeps what the kernel knows of the connection, which goes with it.
+    fn end(&mut self) {
+        self.last = Info::of(self.socket.as_fd()).ok();
+        self.phase = Phase::Ended;
+        self.look = Time::MAX;
+    }
+
+    fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+        let mut bytes = 0;
+        let mut closed = false;
+        loop {
+            // MSG_TRUNC: the kernel throws the bytes away instead of copying them.
+            match recv(self.socket.as_raw_fd(), watch.scratch, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
+                Ok(0) => {
+                    closed = true;
+                    break;
+                }
+                Ok(count) => bytes += count as u64,
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let now = clock.now();
+        if bytes > 0 {
+            if let Some(window) = self.window.take() {
+                // The first full segment has the kernel compute the window anew from the size of the buffer.
+                set_tcp(self.socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
+            }
+            self.delivered += bytes;
+            watch.rows.add(self.probes.arrival, now, &[self.delivered as f64, f64::NAN]);
+            self.tell(now, Event::Received { bytes });
+        }
+        if closed && !self.peer_closed {
+            self.peer_closed = true;
+            self.tell(now, Event::PeerClosed);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        while self.to_send > 0 {
+            let mut flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+            let chunk = &ZEROS[..CHUNK.min(usize::try_from(self.to_send).unwrap_or(CHUNK))];
+            if self.to_send > CHUNK as u64 {
+                // The end of a call is not the end of a segment.
+                flags |= MsgFlags::from_bits_retain(libc::MSG_MORE);
+            } else if !self.reports {
+                self.reports = true;
+                let wanted = libc::SOF_TIMESTAMPING_TX_SCHED
+                    | libc::SOF_TIMESTAMPING_TX_ACK
+                    | libc::SOF_TIMESTAMPING_SOFTWARE
+                    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+                setsockopt(&self.socket, sockopt::Timestamping, &TimestampingFlag::from_bits_retain(wanted))?;
+            }
+            match send(self.socket.as_raw_fd(), chunk, flags) {
+                Ok(count) if self.to_send != u64::MAX => self.to_send -= count as u64,
+                Ok(_) => {}
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the application asks.
+    pub fn act(&mut self, now: Time, actions: &Actions, watch: &Watch<'_>) -> io::Result<()> {
+        if actions.send > 0 {
+            self.to_send = self.to_send.saturating_add(actions.send);
+            self.drains = actions.send != u64::MAX;
+        }
+        if actions.close {
+            self.closes = true;
+        }
+        if actions.connect && self.phase == Phase::Closed {
+            self.start = Some(now);
+            self.phase = Phase::Connecting;
+            match connect(self.socket.as_raw_fd(), &SockaddrIn::from(self.remote)) {
+                Ok(()) | Err(Errno::EINPROGRESS) => watch.add(self.socket.as_fd(), self.number)?,
+                Err(error) => self.fail(now, &error.into()),
+            }
+        }
+        if self.phase == Phase::Open {
+            if let Err(error) = self.send() {
+                self.fail(now, &error);
+                return Ok(());
+            }
+            if (self.drains || self.closes) && self.to_send == 0 {
+                self.look = self.look.min(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both directions are over.
+    pub fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// The connection as it is now; `None` before and after.
+    pub fn info(&self) -> Option<Info> {
+        match self.phase {
+            Phase::Open => Info::of(self.socket.as_fd()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The run is over: keeps what there is to say of the connection, and has the kernel forget what is still to be sent.
+    /// It would keep it for minutes otherwise, in memory that all connections of the machine share.
+    pub fn finish(&mut self) {
+        if self.phase == Phase::Open {
+            self.end();
+        }
+        let _ = setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
+    }
+
+    /// Its state, numbered as in the table `tcp_connection`.
+    pub fn state(&self) -> u8 {
+        match self.phase {
+            Phase::Closed => 0,
+            Phase::Connecting => 2,
+            Phase::Open | Phase::Ended => self.last.as_ref().map_or(0, Info::state_of_rfc9293),
+        }
+    }
+}

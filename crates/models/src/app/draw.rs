@@ -1,0 +1,180 @@
+//! What applications draw: sizes and numbers, from distributions whose mean is what the scenario says.
+
+use bentpipe_core::{Count, Problems, Size, Span, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How sizes are distributed about their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// All are the mean.
+    #[default]
+    Constant,
+    /// Exponential.
+    Exponential,
+    /// Pareto: the part of sizes above x falls as x to the power of minus `shape`, from the least size on, which is
+    /// the mean times (shape - 1) / shape.
+    Pareto,
+}
+
+impl Sizes {
+    /// A size in bytes, at least 1.
+    pub fn draw(self, mean: Size, shape: f64, stream: &mut Stream) -> u64 {
+        let mean = mean.bytes() as f64;
+        let drawn = match self {
+            Sizes::Constant => mean,
+            Sizes::Exponential => stream.exponential(mean),
+            Sizes::Pareto => mean * (shape - 1.0) / shape * (1.0 - stream.uniform()).powf(-1.0 / shape),
+        };
+        drawn.round().max(1.0) as u64
+    }
+
+    /// Adds what is wrong with mean and shape.
+    pub fn check(self, mean: Size, shape: f64, problems: &mut Problems) {
+        if mean.bytes() == 0 {
+            problems.add("size", "0 B is nothing to send; allowed: 1 B or more");
+        }
+        if shape.is_nan() || shape <= 1.0 || shape.is_infinite() {
+            problems.add("shape", format!("{shape} gives a Pareto distribution no mean; allowed: above 1"));
+        }
+    }
+}
+
+/// Shape of Pareto distributions when not given: between the 1.05 and 1.5 that Crovella and Bestavros (1997) and others
+/// found for files, on the side on which means settle within a run.
+pub fn shape() -> f64 {
+    1.5
+}
+
+/// A span from an exponential distribution: what separates the events of a Poisson process.
+pub fn gap(mean: Span, stream: &mut Stream) -> Span {
+    Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
+}
+
+/// Between two bounds, with a given mean, and as even as that allows: the distribution of greatest entropy, whose density
+/// is proportional to exp(-rate x) within the bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounded {
+    low: f64,
+    width: f64,
+    rate: f64,
+}
+
+impl Bounded {
+    /// `None` unless `low` < `mean` < `high`, or all three are equal.
+    pub fn new(low: f64, mean: f64, high: f64) -> Option<Bounded> {
+        let width = high - low;
+        if width == 0.0 && mean == low {
+            return Some(Bounded { low, width, rate: 0.0 });
+        }
+        if !(low < mean && mean < high) {
+            return None;
+        }
+        // Its mean falls as the rate grows. Rates beyond these have their mean at a bound.
+        let (mut least, mut most) = (-1e6 / width, 1e6 / width);
+        for _ in 0..200 {
+            let rate = (least + most) / 2.0;
+            if mean_above_low(rate, width) > mean - low {
+                least = rate;
+            } else {
+                most = rate;
+            }
+        }
+        Some(Bounded { low, width, rate: (least + most) / 2.0 })
+    }
+
+    /// One value.
+    pub fn draw(&self, stream: &mut Stream) -> f64 {
+        let (uniform, exponent) = (stream.uniform(), self.rate * self.width);
+        let part = match exponent {
+            // Where the density is even, the inverse below is 0 / 0.
+            _ if exponent.abs() < 1e-9 => uniform,
+            // From the end where the density is great, so that nothing overflows.
+            _ if exponent > 0.0 => -(uniform * (-exponent).exp_m1()).ln_1p() / exponent,
+            _ => 1.0 + (uniform * exponent.exp_m1()).ln_1p() / -exponent,
+        };
+        self.low + self.width * part
+    }
+
+    /// A whole number between the bounds, which are whole.
+    pub fn draw_whole(&self, stream: &mut Stream) -> u32 {
+        let high = self.low + self.width;
+        // Half a number more at each end, so that the bounds are as likely as their neighbours.
+        let wider = Bounded { low: self.low - 0.5, width: self.width + 1.0, ..*self };
+        wider.draw(stream).round().clamp(self.low, high) as u32
+    }
+
+    /// As for whole numbers between the bounds: half a number wider.
+    pub fn whole(low: u64, mean: f64, high: u64) -> Option<Bounded> {
+        let (low, high) = (low as f64, high as f64);
+        if low == high {
+            return Bounded::new(low, mean, high);
+        }
+        if !(low < mean && mean < high) {
+            return None;
+        }
+        let wider = Bounded::new(low - 0.5, mean, high + 0.5)?;
+        Some(Bounded { low, width: high - low, ..wider })
+    }
+}
+
+/// Mean of the distribution above its lower bound.
+fn mean_above_low(rate: f64, width: f64) -> f64 {
+    let exponent = rate * width;
+    if exponent.abs() < 1e-6 {
+        return width * (0.5 - exponent / 12.0);
+    }
+    width * (1.0 / exponent - 1.0 / exponent.exp_m1())
+}
+
+/// How many of something.
+pub type Number = Count<1, 1_000_000>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    fn stream() -> Stream {
+        Streams::new(3, 0).stream("draws")
+    }
+
+    #[test]
+    fn bounded_draws_have_their_mean_and_keep_their_bounds() {
+        for (low, mean, high) in [(1.0, 4.4, 200.0), (1.0, 55.0, 200.0), (0.0, 0.5, 1.0), (1.0, 190.0, 200.0)]
+        {
+            let (bounded, mut stream) = (Bounded::new(low, mean, high).unwrap(), stream());
+            let n = 200_000;
+            let draws: Vec<_> = (0..n).map(|_| bounded.draw(&mut stream)).collect();
+            assert!(draws.iter().all(|draw| (low..=high).contains(draw)), "{low} {mean} {high}");
+            let found = draws.iter().sum::<f64>() / f64::from(n);
+            // No distribution on an interval has a standard deviation above half of it.
+            let error = 4.0 * (high - low) / 2.0 / f64::from(n).sqrt();
+            assert!((found - mean).abs() < error, "mean {found} of {low} {mean} {high}");
+        }
+        assert!(Bounded::new(1.0, 1.0, 2.0).is_none() && Bounded::new(1.0, 3.0, 2.0).is_none());
+        assert_eq!(Bounded::new(7.0, 7.0, 7.0).unwrap().draw(&mut stream()), 7.0);
+    }
+
+    #[test]
+    fn whole_draws_reach_both_bounds_and_have_their_mean() {
+        let (bounded, mut stream) = (Bounded::whole(1, 8.0, 30).unwrap(), stream());
+        let draws: Vec<_> = (0..200_000).map(|_| bounded.draw_whole(&mut stream)).collect();
+        assert_eq!((draws.iter().min(), draws.iter().max()), (Some(&1), Some(&30)));
+        let mean = draws.iter().map(|draw| f64::from(*draw)).sum::<f64>() / draws.len() as f64;
+        assert!((mean - 8.0).abs() < 0.07, "{mean}");
+    }
+
+    #[test]
+    fn pareto_sizes_have_their_mean_and_their_tail() {
+        let (mut stream, mean, shape) = (stream(), Size::from_bytes(300_000), 3.0);
+        let draws: Vec<_> = (0..200_000).map(|_| Sizes::Pareto.draw(mean, shape, &mut stream)).collect();
+        let found = draws.iter().sum::<u64>() as f64 / draws.len() as f64;
+        assert!((found / 3e5 - 1.0).abs() < 0.01, "{found}");
+        assert_eq!(draws.iter().min(), Some(&200_000));
+        // Twice the least size is exceeded with probability 2^-3.
+        let part = draws.iter().filter(|size| **size > 400_000).count() as f64 / draws.len() as f64;
+        assert!((part - 0.125).abs() < 0.003, "{part}");
+    }
+}

@@ -1,0 +1,173 @@
+//! File transfer: set-up messages, then a file, over one connection; one session or a Poisson process of them.
+//!
+//! ```toml
+//! app = { kind = "ftp", size = "4 MB" }
+//! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
+//! ```
+//!
+//! Set-up messages go to and fro, the client's first, as in FTP (RFC 959: USER 331 PASS 230 PASV 227 STOR 150). With
+//! `every` sessions begin at moments of a Poisson process, each over a connection of its own.
+//!
+//! Deviations: control and data share a connection, as the DAMA study counts its messages; the server does not greet.
+
+use super::draw::{self, Number, Sizes};
+use super::session::{Direction, Sessions};
+use super::{App, Connections, End, Workload};
+use bentpipe_core::{Count, Problems, Size, Span, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// File transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Mean size of a file.
+    pub size: Size,
+    /// How the sizes of files are distributed.
+    #[serde(default)]
+    pub distribution: Sizes,
+    /// Shape of a Pareto distribution; its variance is finite above 2.
+    #[serde(default = "draw::shape")]
+    pub shape: f64,
+    /// Which way files go.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Messages before the file, of both ends together.
+    #[serde(default = "messages")]
+    pub messages: Count<0, 1000>,
+    /// Size of a message.
+    #[serde(default = "message")]
+    pub message: Size,
+    /// Mean time from the start of a session to that of the next; one session when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
+    /// How many sessions at most; as long as the run lasts when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Number>,
+}
+
+fn messages() -> Count<0, 1000> {
+    Count::new(8)
+}
+
+fn message() -> Size {
+    Size::from_bytes(60)
+}
+
+impl Workload for Config {
+    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
+        let sessions = Sessions {
+            size: self.size,
+            sizes: self.distribution,
+            shape: self.shape,
+            direction: self.direction,
+            messages: self.messages.value(),
+            message: self.message.bytes(),
+            every: self.every,
+            count: self.sessions.map(Count::value),
+        };
+        sessions.build(end, plan)
+    }
+
+    fn is_elastic(&self) -> bool {
+        true
+    }
+
+    fn has_transactions(&self) -> bool {
+        true
+    }
+
+    fn connections(&self) -> Connections {
+        self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        self.distribution.check(self.size, self.shape, problems);
+        if self.message.bytes() == 0 {
+            problems.add("message", "0 B is no message; allowed: 1 B or more");
+        }
+        if self.every == Some(Span::ZERO) {
+            problems.add("every", "0 s is no time between sessions; allowed: more than 0 s");
+        }
+        if self.sessions.is_some() && self.every.is_none() {
+            problems.add("sessions", "several sessions need the time between them; allowed: every as well");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{Actions, Event};
+    use bentpipe_core::{Streams, Time};
+
+    /// Both ends over a network that takes no time; returns what each said, in order, and the client's transactions.
+    fn talk(json: &str, seconds: u64) -> (Vec<(char, u16, u64)>, Vec<(Time, u64)>) {
+        let config: Config = serde_json::from_str(json).unwrap();
+        let plan = || Streams::new(1, 0).stream("plan");
+        let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
+        let mut stream = Streams::new(1, 0).stream("own");
+        let (mut said, mut over) = (Vec::new(), Vec::new());
+        let (mut timer, mut now) = (None, Time::ZERO);
+        let mut events = std::collections::VecDeque::from([(0, 0, Event::Start)]);
+        loop {
+            let Some((end, connection, event)) = events.pop_front() else {
+                now = match timer.take() {
+                    Some(at) if at <= Time::ZERO + Span::from_secs(seconds) => at,
+                    _ => return (said, over),
+                };
+                events.push_back((0, 0, Event::Timer));
+                continue;
+            };
+            let mut actions = Actions::default();
+            ends[end].on(now, connection, event, &mut stream, &mut actions);
+            timer = actions.timer.or(timer);
+            if let Some(turn) = actions.turn {
+                events.push_front((end, turn, Event::Turn));
+            }
+            if actions.connect {
+                events.extend([(1, connection, Event::Connected), (0, connection, Event::Connected)]);
+            }
+            if actions.send > 0 {
+                said.push((['c', 's'][end], connection, actions.send));
+                events.push_back((1 - end, connection, Event::Received { bytes: actions.send }));
+                events.push_back((end, connection, Event::MaySend));
+            }
+            if let Some(transaction) = actions.over {
+                assert!(transaction.complete && actions.close);
+                over.push((transaction.start, transaction.bytes));
+                events.push_back((1 - end, connection, Event::PeerClosed));
+            }
+        }
+    }
+
+    #[test]
+    fn messages_go_to_and_fro_before_the_file() {
+        let (said, over) = talk(r#"{"size": "1 MB", "messages": 4, "message": "50 B"}"#, 0);
+        let expected = [('c', 50), ('s', 50), ('c', 50), ('s', 50), ('c', 1_000_000)];
+        assert_eq!(said, expected.map(|(end, bytes)| (end, 0, bytes)));
+        assert_eq!(over, [(Time::ZERO, 1_000_000)]);
+        let down = r#"{"size": "1 MB", "messages": 3, "message": "50 B", "direction": "download"}"#;
+        // The file follows the last message, which is the client's, or goes with the server's own.
+        assert_eq!(talk(down, 0).0, [('c', 0, 50), ('s', 0, 50), ('c', 0, 50), ('s', 0, 1_000_000)]);
+        assert_eq!(talk(r#"{"size": "9 B", "messages": 0}"#, 0).0, [('c', 0, 9)]);
+    }
+
+    #[test]
+    fn sessions_are_a_poisson_process_of_files_that_both_ends_know() {
+        let (said, over) = talk(
+            r#"{"size": "1 MB", "distribution": "pareto", "shape": 3, "messages": 2, "every": "2 s",
+                "direction": "download"}"#,
+            200_000,
+        );
+        assert_eq!(over.len(), said.len() / 2);
+        // 100000 sessions are expected, give or take 1 %: three standard deviations.
+        assert!((99_000..101_000).contains(&over.len()), "{}", over.len());
+        let mean = over.iter().map(|(_, bytes)| *bytes).sum::<u64>() as f64 / over.len() as f64;
+        assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
+        // A Poisson process: gaps have a standard deviation as large as their mean.
+        let gaps: Vec<_> = over.windows(2).map(|two| two[1].0.since(two[0].0).as_secs_f64()).collect();
+        let square = gaps.iter().map(|gap| (gap - 2.0).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((square.sqrt() / 2.0 - 1.0).abs() < 0.02, "{}", square.sqrt());
+    }
+}

@@ -1,0 +1,423 @@
+//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112, section 9.3).
+//!
+//! ```toml
+//! app = { kind = "http", object = "18 kB" }
+//! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s" }
+//! ```
+//!
+//! The flow's source is the browser. Its first connection asks for the page, the first of the objects; when all of that has
+//! come a second connection is opened, with a handshake of its own, and the remaining objects are split over both in turn,
+//! beginning with the first. On each connection the next request leaves when the object before has arrived (no
+//! pipelining). A page with two objects needs no second connection. Both stay open from page to page and are closed
+//! after the last. The time of a page runs from the user's wish to the last byte of its last object.
+//!
+//! How many objects a page has, and how long each is, are drawn between their bounds with their means, as even as that
+//! allows: exponential distributions with both ends cut off, those of greatest entropy.
+//!
+//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), its test class T_V, which gives the means and the bounds but
+//! not the distributions. Deviations: an answer's header counts as part of its object; no TLS, no names to look up, one
+//! server.
+
+use super::draw::{self, Bounded, Number};
+use super::{Actions, App, Connections, End, Event, Transaction, Workload};
+use bentpipe_core::{Count, Problems, Size, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Mean size of an object, the page itself being one.
+    pub object: Size,
+    /// Least size of an object.
+    #[serde(default = "least")]
+    pub object_min: Size,
+    /// Greatest size of an object.
+    #[serde(default = "greatest")]
+    pub object_max: Size,
+    /// Mean number of objects of a page, the page itself among them.
+    #[serde(default = "objects")]
+    pub objects: f64,
+    /// Least number of objects of a page.
+    #[serde(default = "fewest")]
+    pub objects_min: Number,
+    /// Greatest number of objects of a page.
+    #[serde(default = "most")]
+    pub objects_max: Number,
+    /// Size of a request.
+    #[serde(default = "request")]
+    pub request: Size,
+    /// How many pages the user looks at.
+    #[serde(default = "pages")]
+    pub pages: Number,
+    /// Mean time for which the user looks at a page before the next, exponentially distributed.
+    #[serde(default)]
+    pub think: Span,
+}
+
+fn least() -> Size {
+    Size::from_bytes(1000)
+}
+
+fn greatest() -> Size {
+    Size::from_bytes(200_000)
+}
+
+fn objects() -> f64 {
+    8.0
+}
+
+fn fewest() -> Number {
+    Count::new(1)
+}
+
+fn most() -> Number {
+    Count::new(30)
+}
+
+fn request() -> Size {
+    Size::from_bytes(400)
+}
+
+fn pages() -> Number {
+    Count::new(1)
+}
+
+impl Config {
+    fn sizes(&self) -> Option<Bounded> {
+        let [low, mean, high] =
+            [self.object_min, self.object, self.object_max].map(|size| size.bytes() as f64);
+        Bounded::new(low, mean, high)
+    }
+
+    fn counts(&self) -> Option<Bounded> {
+        Bounded::whole(self.objects_min.value(), self.objects, self.objects_max.value())
+    }
+}
+
+impl Workload for Config {
+    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
+        let (counts, sizes) = self.counts().zip(self.sizes()).expect("the scenario has been checked");
+        let site = WebSite { plan, counts, sizes, page: Vec::new() };
+        match end {
+            End::Source => Box::new(Browser {
+                site,
+                request: self.request.bytes(),
+                pages: self.pages.value(),
+                think: self.think,
+                start: Time::ZERO,
+                lanes: [Lane::default(); 2],
+                over: false,
+            }),
+            End::Destination => {
+                Box::new(Server { site, request: self.request.bytes(), received: [0; 2], next: [None; 2] })
+            }
+        }
+    }
+
+    fn is_elastic(&self) -> bool {
+        true
+    }
+
+    fn has_transactions(&self) -> bool {
+        true
+    }
+
+    fn connections(&self) -> Connections {
+        Connections::Fixed(2)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.sizes().is_none() {
+            problems.add(
+                "object",
+                format!(
+                    "{} is no mean of sizes from object_min ({}) to object_max ({}); allowed: between them",
+                    self.object, self.object_min, self.object_max
+                ),
+            );
+        }
+        if self.object_min.bytes() == 0 {
+            problems.add("object_min", "0 B is no object; allowed: 1 B or more");
+        }
+        if self.request.bytes() == 0 {
+            problems.add("request", "0 B is no request; allowed: 1 B or more");
+        }
+        if self.counts().is_none() {
+            let (least, most) = (self.objects_min.value(), self.objects_max.value());
+            let said = format!(
+                "{} is no mean of numbers from objects_min ({least}) to objects_max ({most}); allowed: between them",
+                self.objects
+            );
+            problems.add("objects", said);
+        }
+    }
+}
+
+/// The pages, which both ends know.
+struct WebSite {
+    plan: Stream,
+    counts: Bounded,
+    sizes: Bounded,
+    /// The objects of the page that is being fetched.
+    page: Vec<u64>,
+}
+
+impl WebSite {
+    fn turn_over(&mut self) {
+        let count = self.counts.draw_whole(&mut self.plan);
+        self.page.clear();
+        self.page.extend((0..count).map(|_| self.sizes.draw(&mut self.plan).round() as u64));
+    }
+}
+
+/// The object that a connection fetches after `object`: of those after the first, every other.
+fn after(connection: usize, object: Option<usize>) -> usize {
+    match (object, connection) {
+        (None, 0) => 0,
+        (Some(0), 0) => 1,
+        (None, _) => 2,
+        (Some(object), _) => object + 2,
+    }
+}
+
+/// A connection as the browser sees it.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    open: bool,
+    /// What it fetches, and what of it has not arrived.
+    object: Option<usize>,
+    missing: u64,
+}
+
+struct Browser {
+    site: WebSite,
+    request: u64,
+    /// Still to be fetched, the one that is being fetched among them.
+    pages: u64,
+    think: Span,
+    start: Time,
+    lanes: [Lane; 2],
+    over: bool,
+}
+
+impl Browser {
+    fn ask(&mut self, connection: usize, actions: &mut Actions) {
+        let lane = &mut self.lanes[connection];
+        let object = after(connection, lane.object);
+        if let Some(size) = self.site.page.get(object) {
+            (lane.object, lane.missing) = (Some(object), *size);
+            actions.send += self.request;
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        now: Time,
+        connection: usize,
+        bytes: u64,
+        stream: &mut Stream,
+        actions: &mut Actions,
+    ) {
+        let lane = &mut self.lanes[connection];
+        lane.missing = lane.missing.saturating_sub(bytes);
+        if lane.missing > 0 || self.over {
+            return;
+        }
+        let was_page = connection == 0 && lane.object == Some(0);
+        self.ask(connection, actions);
+        if was_page && self.site.page.len() > 2 {
+            actions.turn = Some(1);
+            // It has nothing yet, but is not done either.
+            self.lanes[1].missing = u64::MAX;
+        }
+        if self.lanes.iter().all(|lane| lane.missing == 0) {
+            self.complete(now, stream, actions);
+        }
+    }
+
+    fn complete(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
+        let (bytes, parts) = (self.site.page.iter().sum(), self.site.page.len() as u32);
+        actions.over = Some(Transaction { start: self.start, bytes, parts, complete: true });
+        self.pages -= 1;
+        self.lanes.iter_mut().for_each(|lane| lane.object = None);
+        if self.pages > 0 {
+            actions.timer = Some(now + draw::gap(self.think, stream));
+        } else {
+            self.close(actions);
+        }
+    }
+
+    /// Closes the connection in hand and then the others.
+    fn close(&mut self, actions: &mut Actions) {
+        self.over = true;
+        actions.close = true;
+        let other = self.lanes.iter().position(|lane| lane.open);
+        actions.turn = other.map(|number| number as u16);
+    }
+}
+
+impl App for Browser {
+    fn on(&mut self, now: Time, connection: u16, event: Event, stream: &mut Stream, actions: &mut Actions) {
+        let number = usize::from(connection);
+        match event {
+            Event::Start => {
+                self.start = now;
+                self.site.turn_over();
+                actions.connect = true;
+            }
+            Event::Timer => {
+                self.start = now;
+                self.site.turn_over();
+                self.ask(0, actions);
+            }
+            Event::Connected => {
+                self.lanes[number].open = true;
+                self.ask(number, actions);
+            }
+            Event::Turn if self.over => {
+                self.lanes[number].open = false;
+                self.close(actions);
+            }
+            Event::Turn if self.lanes[number].open => self.ask(number, actions),
+            Event::Turn => actions.connect = true,
+            Event::Received { bytes } => self.arrived(now, number, bytes, stream, actions),
+            Event::PeerClosed | Event::Failed if !self.over => {
+                let bytes = self.site.page.iter().sum();
+                let parts = self.site.page.len() as u32;
+                actions.over = Some(Transaction { start: self.start, bytes, parts, complete: false });
+                self.lanes[number].open = false;
+                self.close(actions);
+            }
+            Event::MaySend | Event::PeerClosed | Event::Failed => {}
+        }
+    }
+}
+
+struct Server {
+    site: WebSite,
+    request: u64,
+    /// Bytes of the request that is coming, by connection.
+    received: [u64; 2],
+    /// What was sent last of this page, by connection.
+    next: [Option<usize>; 2],
+}
+
+impl App for Server {
+    fn on(&mut self, _now: Time, connection: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+        let number = usize::from(connection);
+        match event {
+            Event::Received { bytes } => {
+                self.received[number] += bytes;
+                while self.received[number] >= self.request {
+                    self.received[number] -= self.request;
+                    actions.send += self.answer(number);
+                }
+            }
+            Event::PeerClosed => actions.close = true,
+            _ => {}
+        }
+    }
+}
+
+impl Server {
+    fn answer(&mut self, number: usize) -> u64 {
+        let mut object = after(number, self.next[number]);
+        if number == 0 && (self.site.page.is_empty() || object >= self.site.page.len()) {
+            // The browser asks for a page when the one before is complete.
+            self.site.turn_over();
+            (self.next, object) = ([None; 2], 0);
+        }
+        self.next[number] = Some(object);
+        self.site.page.get(object).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+    use std::collections::VecDeque;
+
+    /// What a browser and a server say over a network on which each step takes a millisecond: time in ms, who, on which
+    /// connection, bytes (0 for opening); and the pages.
+    fn browse(json: &str) -> (Vec<(u64, char, u16, u64)>, Vec<Transaction>) {
+        let config: Config = serde_json::from_str(json).unwrap();
+        let plan = || Streams::new(1, 0).stream("plan");
+        let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
+        let mut stream = Streams::new(1, 0).stream("own");
+        let mut events = VecDeque::from([(0u64, 0usize, 0u16, Event::Start)]);
+        let (mut said, mut pages, mut closed) = (Vec::new(), Vec::new(), [false; 4]);
+        while let Some((ms, end, connection, event)) = events.pop_front() {
+            let mut actions = Actions::default();
+            let now = Time::from_nanos(ms * 1_000_000);
+            ends[end].on(now, connection, event, &mut stream, &mut actions);
+            if let Some(turn) = actions.turn {
+                events.push_front((ms, end, turn, Event::Turn));
+            }
+            let mut later = |by: u64, end, event| events.push_back((ms + by, end, connection, event));
+            if actions.connect {
+                said.push((ms, 'c', connection, 0));
+                later(1, 1, Event::Connected);
+                later(2, 0, Event::Connected);
+            }
+            if actions.send > 0 {
+                said.push((ms, ['c', 's'][end], connection, actions.send));
+                later(1, 1 - end, Event::Received { bytes: actions.send });
+            }
+            if actions.close {
+                closed[end * 2 + usize::from(connection)] = true;
+                later(1, 1 - end, Event::PeerClosed);
+            }
+            if let Some(at) = actions.timer {
+                events.push_back((at.as_nanos() / 1_000_000, end, 0, Event::Timer));
+            }
+            pages.extend(actions.over);
+            events.make_contiguous().sort_by_key(|(ms, ..)| *ms);
+        }
+        let opened = |number| said.iter().any(|said| (said.2, said.3) == (number, 0));
+        assert_eq!(closed, [true, opened(1), true, opened(1)], "what was opened is closed from both ends");
+        (said, pages)
+    }
+
+    #[test]
+    fn the_page_comes_first_and_the_rest_over_both_connections() {
+        let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
+                       "objects": 5, "objects_min": 5, "objects_max": 5}"#;
+        let (mut said, pages) = browse(page);
+        said.sort_unstable();
+        let expected = [
+            (0, 'c', 0, 0),
+            (2, 'c', 0, 100),
+            (3, 's', 0, 2000),
+            // The page is there: the next object on this connection, and a handshake for the other.
+            (4, 'c', 0, 100),
+            (4, 'c', 1, 0),
+            (5, 's', 0, 2000),
+            (6, 'c', 0, 100),
+            (6, 'c', 1, 100),
+            (7, 's', 0, 2000),
+            (7, 's', 1, 2000),
+            (8, 'c', 1, 100),
+            (9, 's', 1, 2000),
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
+    }
+
+    #[test]
+    fn pages_have_the_means_of_their_class_and_both_ends_agree_on_them() {
+        for (class, volume) in [(4_400, 35_200.0), (18_000, 144_000.0), (55_000, 440_000.0)] {
+            let json = format!(r#"{{"object": "{class} B", "pages": 4000}}"#);
+            let (said, pages) = browse(&json);
+            assert_eq!(pages.len(), 4000);
+            let parts = pages.iter().map(|page| f64::from(page.parts)).sum::<f64>() / 4000.0;
+            assert!((parts - 8.0).abs() < 0.4, "{parts} objects");
+            let bytes = pages.iter().map(|page| page.bytes).sum::<u64>();
+            assert!((bytes as f64 / 4000.0 / volume - 1.0).abs() < 0.06, "{bytes} for pages of {volume}");
+            assert_eq!(said.iter().filter(|said| said.1 == 's').map(|said| said.3).sum::<u64>(), bytes);
+            assert_eq!(said.iter().filter(|said| said.3 == 0).count(), 2, "connections are persistent");
+        }
+    }
+}
