@@ -101,8 +101,11 @@ mod tests {
     use crate::app::{Actions, Event};
     use bentpipe_core::{Streams, Time};
 
+    /// Who said something, on which connection, and how many bytes.
+    type Said = (char, u16, u64);
+
     /// Both ends over a network that takes no time; returns what each said, in order, and the client's transactions.
-    fn talk(json: &str, seconds: u64) -> (Vec<(char, u16, u64)>, Vec<(Time, u64)>) {
+    fn talk(json: &str, seconds: u64) -> (Vec<Said>, Vec<(Time, u64)>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
         let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];

@@ -340,9 +340,11 @@ mod tests {
     use bentpipe_core::Streams;
     use std::collections::VecDeque;
 
-    /// What a browser and a server say over a network on which each step takes a millisecond: time in ms, who, on which
-    /// connection, bytes (0 for opening); and the pages.
-    fn browse(json: &str) -> (Vec<(u64, char, u16, u64)>, Vec<Transaction>) {
+    /// Time in ms, who, on which connection, bytes (0 for opening).
+    type Said = (u64, char, u16, u64);
+
+    /// What a browser and a server say over a network on which each step takes a millisecond, and the pages.
+    fn browse(json: &str) -> (Vec<Said>, Vec<Transaction>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
         let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
