@@ -154,7 +154,11 @@ def _terminals(entries: Sequence[str | Mapping[str, Any]]) -> Iterator[Mapping[s
 
 def _dama(link: Mapping[str, Any], delay_s: float) -> Dama:
     dama = link["dama"]
-    superframe_s = base_value(link["frame"]) * link["frames_per_superframe"]
+    # The study's frame, unless the scenario names one or the bytes of a slot.
+    frame_s = base_value(link.get("frame", "23.5 ms"))
+    if "slot_bytes" in link:
+        frame_s = 8 * link["slot_bytes"] * link["slots_per_frame"] / base_value(link["rate"])
+    superframe_s = frame_s * link["frames_per_superframe"]
     response = dama.get("response")
     if response is None:
         # The request waits for the next boundary of the control centre, its plan for the terminal's.

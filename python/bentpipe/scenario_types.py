@@ -9,10 +9,16 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
+    "Access",
     "Allocator",
     "Angle",
     "App",
+    "Assignment",
+    "Avbdc",
+    "Back",
+    "Carrier",
     "Change",
+    "Channel",
     "Dama",
     "Direction",
     "Distance",
@@ -20,6 +26,7 @@ __all__ = [
     "Effect",
     "Endpoints",
     "Error",
+    "Estimator",
     "Fidelity",
     "Flow",
     "Forward",
@@ -27,12 +34,14 @@ __all__ = [
     "LinkPair",
     "LinkPairReturn",
     "NetworkKind",
+    "Planning",
     "Positions",
     "Profile",
     "Propagation",
     "Queue",
     "Rate",
     "RateOrZero",
+    "Rbdc",
     "Record",
     "Recovery",
     "Return",
@@ -44,6 +53,7 @@ __all__ = [
     "Span",
     "Terminals",
     "Transport",
+    "Vbdc",
 ]
 
 #: a span of time, 0 s to 100 years
@@ -419,17 +429,104 @@ class Positions(TypedDict):
 Propagation: TypeAlias = "Span | Positions"
 
 
+class Carrier(TypedDict):
+    """Carriers that are alike."""
+
+    count: NotRequired[int]
+    """How many."""
+    rate: Rate
+    """Rate of each: a whole number of slots, of which the return link's `rate` has `slots_per_frame`."""
+
+
 class ProportionalAllocator(TypedDict):
     """Allocator of the kind `proportional`."""
 
     kind: Literal["proportional"]
 
 
+class RoundRobinAllocator(TypedDict):
+    """Allocator of the kind `round-robin`."""
+
+    kind: Literal["round-robin"]
+
+
+class MaxMinAllocator(TypedDict):
+    """Allocator of the kind `max-min`."""
+
+    kind: Literal["max-min"]
+
+
+class PriorityAllocator(TypedDict):
+    """Allocator of the kind `priority`."""
+
+    kind: Literal["priority"]
+
+
 #: How the network control centre divides the slots.
-Allocator: TypeAlias = 'ProportionalAllocator | Literal["proportional"]'
+Allocator: TypeAlias = 'ProportionalAllocator | RoundRobinAllocator | MaxMinAllocator | PriorityAllocator | Literal["proportional", "round-robin", "max-min", "priority"]'
 
 #: a rate or zero, 0 bit/s to 100 Tbit/s
 RateOrZero: TypeAlias = "str"
+
+#: When requests and plans are made.
+Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
+
+
+class QueueEstimator(TypedDict):
+    """Estimator of the kind `queue`."""
+
+    kind: Literal["queue"]
+
+
+class ArrivalEstimator(TypedDict):
+    """Estimator of the kind `arrival`."""
+
+    kind: Literal["arrival"]
+
+
+class PredictiveEstimator(TypedDict):
+    """Estimator of the kind `predictive`."""
+
+    kind: Literal["predictive"]
+    trend: NotRequired[float]
+    """Weight of the newest difference in the trend."""
+
+
+#: How a terminal estimates the rate that it needs.
+Estimator: TypeAlias = (
+    'QueueEstimator | ArrivalEstimator | PredictiveEstimator | Literal["queue", "arrival", "predictive"]'
+)
+
+
+class Avbdc(TypedDict):
+    """Absolute volume requests."""
+
+    max: NotRequired[RateOrZero]
+    """Most that a superframe serves of it; the whole return link when not given."""
+
+
+class Rbdc(TypedDict):
+    """Rate requests."""
+
+    estimator: NotRequired[Estimator]
+    """How the terminal knows the rate that it needs."""
+    gamma: NotRequired[float]
+    """Weight of the newest measurement in the request, of the present queue with the study's estimator;
+    greater than zero."""
+    max: NotRequired[RateOrZero]
+    """Most that a terminal asks for (RBDC_max); the whole return link when not given."""
+    timeout: NotRequired[int]
+    """Superframes for which an assignment holds without a new request."""
+
+
+class Vbdc(TypedDict):
+    """Volume requests."""
+
+    max: NotRequired[RateOrZero]
+    """Most that a superframe serves of it (VBDC_max); the whole return link when not given."""
+    timeout: NotRequired[int]
+    """Superframes after which the controller forgets what has not been served since the last request; never
+    when not given."""
 
 
 class CraScheme(TypedDict):
@@ -441,9 +538,14 @@ class CraScheme(TypedDict):
 class RbdcScheme(TypedDict):
     """Scheme of the kind `rbdc`."""
 
+    estimator: NotRequired[Estimator]
+    """How the terminal knows the rate that it needs."""
     gamma: NotRequired[float]
-    """Weight of the present queue in the request; greater than zero."""
+    """Weight of the newest measurement in the request, of the present queue with the study's estimator;
+    greater than zero."""
     kind: Literal["rbdc"]
+    max: NotRequired[RateOrZero]
+    """Most that a terminal asks for (RBDC_max); the whole return link when not given."""
     timeout: NotRequired[int]
     """Superframes for which an assignment holds without a new request."""
 
@@ -452,10 +554,43 @@ class VbdcScheme(TypedDict):
     """Scheme of the kind `vbdc`."""
 
     kind: Literal["vbdc"]
+    max: NotRequired[RateOrZero]
+    """Most that a superframe serves of it (VBDC_max); the whole return link when not given."""
+    timeout: NotRequired[int]
+    """Superframes after which the controller forgets what has not been served since the last request; never
+    when not given."""
+
+
+class AvbdcScheme(TypedDict):
+    """Scheme of the kind `avbdc`."""
+
+    kind: Literal["avbdc"]
+    max: NotRequired[RateOrZero]
+    """Most that a superframe serves of it; the whole return link when not given."""
+
+
+class FcaScheme(TypedDict):
+    """Scheme of the kind `fca`."""
+
+    kind: Literal["fca"]
+
+
+class MixScheme(TypedDict):
+    """Scheme of the kind `mix`."""
+
+    avbdc: NotRequired[Avbdc]
+    """Absolute volume requests; `max` is required."""
+    fca: NotRequired[bool]
+    """Whether terminals get spare slots."""
+    kind: Literal["mix"]
+    rbdc: NotRequired[Rbdc]
+    """Rate requests; `max` is required."""
+    vbdc: NotRequired[Vbdc]
+    """Volume requests; `max` is required. Either these or `avbdc`."""
 
 
 #: How terminals get capacity beyond their constant slots.
-Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | Literal["cra", "rbdc", "vbdc"]'
+Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | AvbdcScheme | FcaScheme | MixScheme | Literal["cra", "rbdc", "vbdc", "avbdc", "fca", "mix"]'
 
 
 class Dama(TypedDict):
@@ -467,8 +602,15 @@ class Dama(TypedDict):
     """Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the
     scheme `cra`, in which there is nothing else, an equal share of the slots that terminals with a rate
     leave."""
+    plan_error: NotRequired[Error]
+    """What spoils burst time plans, besides the errors of the forward link; each terminal has errors of its
+    own."""
+    planning: NotRequired[Planning]
+    """When terminals ask and the control centre plans."""
     processing: NotRequired[Span]
     """Time from a request's arrival until the allocator may use it."""
+    request_error: NotRequired[Error]
+    """What spoils requests, besides the errors of the return link."""
     response: NotRequired[int]
     """Superframes from a request to its assignment (L). When not given it emerges from propagation,
     processing and the waits for superframe boundaries; when given, a request made at the start of superframe
@@ -480,21 +622,28 @@ class Dama(TypedDict):
 class Return(TypedDict):
     """The return link."""
 
+    carriers: NotRequired[list[Carrier]]
+    """The carriers, when there are several: each has slots of the same bytes, as many as its rate has room
+    for. A terminal sends on one at a time and may change with every slot (MF-TDMA)."""
     dama: NotRequired[Dama]
     """Demand-assigned multiple access."""
     error: NotRequired[Error]
     """What the channel spoils, requests included."""
     frame: NotRequired[Span]
-    """Length of a frame."""
+    """Length of a frame; 23.5 ms when neither this nor `slot_bytes` is given."""
     frames_per_superframe: NotRequired[int]
     """Frames in a superframe; an assignment holds for one superframe and is the same in each of its
     frames."""
     queue: NotRequired[Queue]
     """The queue in each terminal."""
     rate: Rate
-    """Rate of all slots together. Rate x frame / (8 x slots) must be a whole number of bytes."""
+    """Rate of a carrier, of all its slots together. Rate x frame / (8 x slots) must be a whole number of
+    bytes."""
+    slot_bytes: NotRequired[int]
+    """Bytes of a slot, instead of `frame`, which then is as long as its slots take, rounded to the
+    nanosecond."""
     slots_per_frame: NotRequired[int]
-    """Slots in a frame."""
+    """Slots in a carrier's frame."""
 
 
 class Group(TypedDict):
@@ -504,18 +653,47 @@ class Group(TypedDict):
     """How many terminals."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each (CRA), instead of the network's."""
+    logoff: NotRequired[Span]
+    """When each logs off; what waits in it is dropped. Never when not given."""
     logon: NotRequired[Span]
     """When each begins to log on; logged on from the start when not given."""
+    max: NotRequired[RateOrZero]
+    """Most that each gets by request: a whole number of slots."""
+    min: NotRequired[RateOrZero]
+    """Rate that each gets before others when it asks for it: a whole number of slots."""
     name: NotRequired[str]
     """Node name of one terminal; either this or `prefix` and `count`."""
+    period: NotRequired[Span]
+    """After how long logon and logoff are repeated, again and again: terminals that come and go."""
     prefix: NotRequired[str]
     """What the names of `count` terminals begin with; numbers from 1 follow."""
     site: NotRequired[Site]
     """Where they are, when propagation is given by positions."""
+    weight: NotRequired[int]
+    """Weight of each among the others, for the allocator `max-min`; 1 when not given."""
 
 
 #: An entry of the list of terminals.
 Terminals: TypeAlias = "str | Group"
+
+#: Whether terminals share a carrier.
+Access: TypeAlias = 'Literal["tdma", "scpc"]'
+
+#: Where a terminal's slots come from.
+Assignment: TypeAlias = 'Literal["bod", "cir", "mixed"]'
+
+#: Rate of a carrier.
+Channel: TypeAlias = 'Literal["low-rate", "high-rate"]'
+
+
+class Back(TypedDict):
+    """The link from the terminals, besides its structure."""
+
+    error: NotRequired[Error]
+    """What the channel spoils, requests included."""
+    queue: NotRequired[Queue]
+    """The queue in each terminal."""
+
 
 #: NetworkKind of the kind `dvb-rcs`.
 DvbRcsNetworkKind = TypedDict(
@@ -530,8 +708,31 @@ DvbRcsNetworkKind = TypedDict(
     },
 )
 
+#: NetworkKind of the kind `skyplex`.
+SkyplexNetworkKind = TypedDict(
+    "SkyplexNetworkKind",
+    {
+        "access": "NotRequired[Access]",
+        "assignment": "NotRequired[Assignment]",
+        "carriers": "NotRequired[int]",
+        "cells": "NotRequired[int]",
+        "channel": "NotRequired[Channel]",
+        "cir": "NotRequired[RateOrZero]",
+        "forward": "Forward",
+        "frames": "NotRequired[int]",
+        "gateway": "str",
+        "kind": 'Literal["skyplex"]',
+        "planning": "NotRequired[Planning]",
+        "processing": "NotRequired[Span]",
+        "propagation": "NotRequired[Propagation]",
+        "return": "NotRequired[Back]",
+        "slots": "NotRequired[int]",
+        "terminals": "list[Terminals]",
+    },
+)
+
 #: An access network.
-NetworkKind: TypeAlias = 'DvbRcsNetworkKind | Literal["dvb-rcs"]'
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | Literal["dvb-rcs", "skyplex"]'
 
 
 class Record(TypedDict):

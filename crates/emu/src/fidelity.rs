@@ -9,7 +9,7 @@ use crate::bridge::Bridge;
 use crate::lateness::Lateness;
 use crate::tcp_memory::TcpMemory;
 use bentpipe_core::{Rate, Report, Span, Time};
-use bentpipe_engine::scenario::{self, NetworkKind, Scenario};
+use bentpipe_engine::scenario::{self, Scenario};
 use bentpipe_engine::Host;
 use bentpipe_models::channel;
 use serde::{Deserialize, Serialize};
@@ -298,7 +298,8 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
         add(link.name.clone(), forward.rate, forward.delay, &forward.error);
         add(format!("{}.return", link.name), back.rate, back.delay, &back.error);
     }
-    for (name, NetworkKind::DvbRcs(network)) in &scenario.network {
+    for (name, network) in &scenario.network {
+        let network = network.star();
         // All terminals of a star have nearly the same delay; the first stands for them.
         let delay = network.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
         add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error);

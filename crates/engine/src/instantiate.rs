@@ -3,7 +3,7 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::network::{Network, StageId};
-use crate::scenario::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
+use crate::scenario::{Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
@@ -11,6 +11,7 @@ use bentpipe_models::mac::dama;
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::{self, tcp, udp};
+use std::collections::BTreeMap;
 
 /// The network of `scenario` for replication number `run`, with traces to `recorder`.
 ///
@@ -60,10 +61,22 @@ fn build(
     for link in &scenario.link {
         add_link(&mut builder, link);
     }
+    let mut networks_of: BTreeMap<String, u32> = BTreeMap::new();
+    for network in scenario.network.values() {
+        network
+            .star()
+            .terminal_names()
+            .into_iter()
+            .for_each(|name| *networks_of.entry(name).or_default() += 1);
+    }
     for (name, network) in &scenario.network {
-        match network {
-            NetworkKind::DvbRcs(config) => add_star(&mut builder, name, config),
-        }
+        let star = network.star();
+        // In results a terminal has the name of its node, unless the node is one in several networks.
+        let label = |terminal: &str| match networks_of[terminal] {
+            1 => terminal.to_owned(),
+            _ => format!("{name}.{terminal}"),
+        };
+        add_star(&mut builder, name, &star, &label);
     }
     for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.endpoints == Endpoints::Model {
@@ -114,11 +127,11 @@ impl dama::Supply for Builder<'_> {
 }
 
 /// Wires a star as [`dama::Star`] says.
-fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config) {
+fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config, label: &dyn Fn(&str) -> String) {
     let gateway = builder.node(&config.gateway);
     let members = config.members();
     let nodes: Vec<NodeId> = members.iter().map(|member| builder.node(&member.name)).collect();
-    let star = dama::build(name, config, gateway, &nodes, builder);
+    let star = dama::build(name, config, gateway, &nodes, label, builder);
     let forward = builder.stage(&format!("{name}.forward"), star.forward);
     let ncc = builder.stage(&format!("{name}.ncc"), star.ncc);
     builder.into_node((ncc, Port(0)), gateway);

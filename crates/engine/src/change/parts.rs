@@ -35,14 +35,14 @@ struct Star {
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
-    DvbRcs(Arc<(dama::Config, dama::Config)>),
+    Star(Arc<(dama::Config, dama::Config)>),
 }
 
 impl Told {
     pub(crate) fn change(&self) -> Change<'_> {
         match self {
             Told::Link(both) => Change::new(&both.0, &both.1),
-            Told::DvbRcs(both) => Change::new(&both.0, &both.1),
+            Told::Star(both) => Change::new(&both.0, &both.1),
         }
     }
 }
@@ -147,10 +147,9 @@ fn change_star(
     problems: &mut Problems,
 ) {
     let Some(after) = altered(&star.now, set, keys, problems) else { return };
-    let (NetworkKind::DvbRcs(start), NetworkKind::DvbRcs(before), NetworkKind::DvbRcs(new)) =
-        (&*star.start, &star.now, &after);
-    new.check_change(start, problems);
-    let told = Told::DvbRcs(Arc::new((before.clone(), new.clone())));
+    let (before, new) = (star.now.star().into_owned(), after.star().into_owned());
+    new.check_change(&star.start.star(), problems);
+    let told = Told::Star(Arc::new((before, new.clone())));
     let terminals = new.terminal_names();
     for part in ["forward", "ncc"].into_iter().chain(terminals.iter().map(String::as_str)) {
         orders.insert(format!("{name}.{part}"), told.clone());

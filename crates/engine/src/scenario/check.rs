@@ -59,6 +59,7 @@ impl bentpipe_scenario::Check for NetworkKind {
     fn check(&self, problems: &mut Problems) {
         match self {
             NetworkKind::DvbRcs(config) => config.check(problems),
+            NetworkKind::Skyplex(config) => config.check(problems),
         }
     }
 }
@@ -105,11 +106,11 @@ impl Scenario {
                 part(("link", name), format!("link \"{name}\""), part_name, problems);
             }
         }
-        for (name, NetworkKind::DvbRcs(config)) in &self.network {
+        for (name, network) in &self.network {
             for suffix in ["forward", "ncc"] {
                 part(("network", name), format!("network \"{name}\""), format!("{name}.{suffix}"), problems);
             }
-            for terminal in config.terminal_names() {
+            for terminal in network.star().terminal_names() {
                 let part_name = format!("{name}.{terminal}");
                 part(("network", name), format!("its terminal \"{terminal}\""), part_name, problems);
             }
@@ -246,12 +247,9 @@ impl<'a> Islands<'a> {
             islands.join(link.from.as_str(), link.to.as_str());
         }
         for network in scenario.network.values() {
-            match network {
-                NetworkKind::DvbRcs(config) => {
-                    for terminal in config.terminal_names() {
-                        islands.join(terminal, config.gateway.as_str());
-                    }
-                }
+            let star = network.star();
+            for terminal in star.terminal_names() {
+                islands.join(terminal, star.gateway.clone());
             }
         }
         islands

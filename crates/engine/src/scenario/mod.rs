@@ -13,9 +13,11 @@ pub use record::Record;
 
 use bentpipe_core::{Count, Span};
 use bentpipe_models::app::{self, End};
-use bentpipe_models::{mac::dama, transport};
+use bentpipe_models::mac::{dama, skyplex};
+use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A network, what flows through it, what to record, and for how long.
@@ -67,6 +69,17 @@ bentpipe_core::kinds! {
     /// An access network.
     pub enum NetworkKind {
         "dvb-rcs" => DvbRcs(dama::Config),
+        "skyplex" => Skyplex(skyplex::Config),
+    }
+}
+
+impl NetworkKind {
+    /// The star of terminals around a gateway that it is.
+    pub fn star(&self) -> Cow<'_, dama::Config> {
+        match self {
+            NetworkKind::DvbRcs(config) => Cow::Borrowed(config),
+            NetworkKind::Skyplex(config) => Cow::Owned(config.star()),
+        }
     }
 }
 

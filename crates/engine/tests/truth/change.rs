@@ -76,11 +76,23 @@ const OTHERS: &[(&str, &str)] = &[
     ("network.NAME.return.error", "{ kind = \"packet\", probability = 0.2 }"),
     ("network.NAME.return.dama.scheme.gamma", "0.9"),
     ("network.NAME.return.dama.scheme.timeout", "20"),
+    ("network.NAME.return.dama.scheme.rbdc.gamma", "0.9"),
+    ("network.NAME.return.dama.scheme.rbdc.timeout", "1"),
 ];
 
 /// The key for the link or network of [`BUSY`].
 fn named(key: &str) -> String {
     key.replace("link.NAME", "link.wire").replace("network.NAME", "network.sat")
+}
+
+/// [`BUSY`], with a mix where the key is a mix's.
+fn busy(key: &str) -> String {
+    let scheme = "scheme = \"rbdc\"";
+    assert!(BUSY.contains(scheme));
+    match key.contains(".scheme.rbdc.") {
+        true => BUSY.replace(scheme, "scheme = { kind = \"mix\", rbdc = { max = \"2048 kbit/s\" } }"),
+        false => BUSY.to_owned(),
+    }
 }
 
 /// Not a moment at which anything else happens.
@@ -91,9 +103,10 @@ fn every_key_that_can_change_changes_something_whoever_asks() {
     let keys: BTreeSet<String> = changeable().into_iter().collect();
     let covered: BTreeSet<String> = OTHERS.iter().map(|(key, _)| (*key).to_owned()).collect();
     assert_eq!(keys, covered, "a key that can change has its line in OTHERS");
-    let unchanged = results(&scenario(BUSY));
     for (key, other) in OTHERS.iter().map(|(key, other)| (named(key), other)) {
-        let planned = format!("{BUSY}\n[[change]]\nat = \"7.000000123 s\"\nset.{key} = {other}\n");
+        let busy = busy(&key);
+        let unchanged = results(&scenario(&busy));
+        let planned = format!("{busy}\n[[change]]\nat = \"7.000000123 s\"\nset.{key} = {other}\n");
         let planned = results(&scenario(&planned));
         assert!(planned.traces != unchanged.traces, "{key} changes nothing");
         for table in planned.traces.keys() {
@@ -106,7 +119,7 @@ fn every_key_that_can_change_changes_something_whoever_asks() {
                 assert!(both[0] == both[1], "{key} changes the past of {table}");
             }
         }
-        let mut asked = Run::new(&scenario(BUSY), 1, 0);
+        let mut asked = Run::new(&scenario(&busy), 1, 0);
         asked.network.run_until(MOMENT);
         asked.network.change(MOMENT, &key, other).unwrap_or_else(|error| panic!("{error}"));
         assert!(asked.finished().results() == planned, "{key} set by hand");

@@ -3,7 +3,7 @@
 
 use crate::run::{scenario, Run, TraceRow, Traces};
 use bentpipe_core::{Held, Rate, Report, Time};
-use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
+use bentpipe_engine::scenario::{LinkPair, Scenario};
 use bentpipe_engine::Network;
 use bentpipe_models::{app, transport};
 use proptest::prelude::*;
@@ -68,6 +68,10 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         "\"vbdc\"",
         "{ kind = \"rbdc\", gamma = 1.0, timeout = 1 }",
         "{ kind = \"rbdc\", gamma = 0.05, timeout = 40 }",
+        "{ kind = \"rbdc\", estimator = \"arrival\" }",
+        "\"avbdc\"",
+        "\"fca\"",
+        "{ kind = \"mix\", rbdc = { max = \"512 kbit/s\" }, vbdc = { max = \"1024 kbit/s\" }, fca = true }",
     ]);
     let terminal = (prop::option::of(0u64..6), prop::option::of(0u32..4000));
     // Slots, frames, and an L for which there is time with 250 ms each way and 200 ms of processing.
@@ -345,7 +349,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         links.push((link.name.clone(), forward, 0.0));
         links.push((LinkPair::back_name(&link.name), back, 0.0));
     }
-    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+    for (name, network) in &scenario.network {
+        let config = network.star();
         // Plans and logon responses do not wait for the data before them, and take their time from those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
@@ -390,7 +395,8 @@ fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
         hops.push((from.clone(), to.clone(), forward));
         hops.push((to.clone(), from.clone(), back));
     }
-    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+    for (name, network) in &scenario.network {
+        let config = network.star();
         let forward = mean(rates(scenario, "network", name, ["forward", "rate"], config.forward.rate));
         for terminal in config.terminal_names() {
             hops.push((config.gateway.clone(), terminal.clone(), forward));
@@ -477,7 +483,8 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
 
 /// Grants never exceed capacity, and slots carry no more than they hold.
 fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
-    for (name, NetworkKind::DvbRcs(config)) in &scenario.network {
+    for (name, network) in &scenario.network {
+        let config = network.star();
         let frame = config.frame().expect("the scenario was checked");
         let mut given: BTreeMap<u64, f64> = BTreeMap::new();
         let mut assigned: BTreeMap<u64, f64> = BTreeMap::new();
@@ -494,14 +501,17 @@ fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Res
             prop_assert!(queue >= 0.0);
             prop_assert_eq!(row.time, (frame.superframe() * superframe as u64).as_nanos());
         }
-        let over = given.iter().find(|(_, slots)| **slots > f64::from(frame.slots));
-        prop_assert!(over.is_none(), "{:?} of {} slots", over, frame.slots);
+        let slots_in_all: f64 =
+            config.carriers().expect("the scenario was checked").into_iter().map(f64::from).sum();
+        let over = given.iter().find(|(_, slots)| **slots > slots_in_all);
+        prop_assert!(over.is_none(), "{:?} of {} slots", over, slots_in_all);
         let mut planned = BTreeMap::new();
         for row in &traces["ncc"] {
-            let [superframe, _, demand, free, granted] = row.values[..] else {
-                panic!("the trace has five columns")
+            let [superframe, _, demand, free, granted, spare] = row.values[..] else {
+                panic!("the trace has six columns")
             };
-            prop_assert!(granted <= free && granted <= demand, "{:?}", row);
+            prop_assert!(granted <= free && granted - spare <= demand, "{:?}", row);
+            prop_assert!(spare == 0.0 || granted - spare == demand, "spare while some is wanted: {:?}", row);
             prop_assert!(planned.insert(superframe as u64, granted).is_none(), "{:?} is planned twice", row);
         }
         for (superframe, slots) in &assigned {
@@ -522,7 +532,7 @@ fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Res
             prop_assert_eq!(value("late_slots"), 0.0, "{}", terminal);
         }
         let value = |column| report.value("ncc", name, column).expect("a count is a number");
-        prop_assert_eq!(value("granted_slots"), planned.values().sum::<f64>());
+        prop_assert_eq!(value("granted_slots") + value("spare_slots"), planned.values().sum::<f64>());
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! What a DVB-RCS network cannot be, with the arithmetic that says so.
 
-use super::config::{Config, Group, Propagation, Terminals, MAX_FRAME, MAX_SLOT_BYTES, MAX_TERMINALS};
-use super::timing::Timing;
+use super::config::{
+    Carrier, Config, Group, Propagation, Terminals, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS,
+};
+use super::plan::Plan;
 use crate::orbit::geo::{Satellite, Site};
-use bentpipe_core::{Problems, RateOrZero, Span};
+use bentpipe_core::{Problems, Span};
 
 impl Config {
     /// Adds what is wrong.
@@ -25,44 +27,69 @@ impl Config {
         let link = &self.return_link;
         problems.within("queue", |problems| link.queue.check(problems));
         problems.within("dama", |problems| {
-            problems.within("scheme", |problems| link.dama.scheme.check(problems));
+            problems.within("scheme", |problems| link.dama.scheme.check(&self.link(), problems));
+        });
+        if let (Some(frame), Some(bytes)) = (link.frame, link.slot_bytes) {
+            let message = format!(
+                "{} B a slot say how long a frame is, and frame = \"{frame}\" says it, too; allowed: one of the two",
+                bytes.value()
+            );
+            problems.add("slot_bytes", message);
+        }
+        problems.within("carriers", |problems| {
+            for (index, carrier) in link.carriers.iter().enumerate() {
+                problems.within(index.to_string(), |problems| self.check_carrier(carrier, problems));
+            }
         });
         if self.frame().is_some() {
             return;
         }
-        if link.frame > MAX_FRAME || link.frame == Span::ZERO {
-            problems.add("frame", format!("{} is no frame; allowed: above 0 s to {MAX_FRAME}", link.frame));
+        let length = self.frame_length();
+        if length > MAX_FRAME || length == Span::ZERO {
+            problems.add("frame", format!("{length} is no frame; allowed: above 0 s to {MAX_FRAME}"));
             return;
         }
         let (rate, slots) = (link.rate.bits_per_second() as f64, link.slots_per_frame.value());
-        let bytes = rate * link.frame.as_secs_f64() / 8.0 / slots as f64;
+        let bytes = rate * length.as_secs_f64() / 8.0 / slots as f64;
         let whole = (bytes.round() as u64).clamp(1, u64::from(MAX_SLOT_BYTES));
-        let length = u128::from(whole * slots) * 8_000_000_000;
-        let exact = length % u128::from(link.rate.bits_per_second()) == 0;
+        let nanos = u128::from(whole * slots) * 8_000_000_000;
+        let exact = nanos % u128::from(link.rate.bits_per_second()) == 0;
         let fix = match exact {
             true => format!(
                 "; with frame = \"{}\" it would be {whole}",
-                Span::from_nanos((length / u128::from(link.rate.bits_per_second())) as u64)
+                Span::from_nanos((nanos / u128::from(link.rate.bits_per_second())) as u64)
             ),
-            false => String::new(),
+            false => format!("; slot_bytes = {whole} makes the frame as long as that takes"),
         };
         problems.add(
             "frame",
             format!(
-                "{} x {} / (8 x {slots} slots) = {bytes:.3} bytes per slot; allowed: a whole number from 1 to \
+                "{} x {length} / (8 x {slots} slots) = {bytes:.3} bytes per slot; allowed: a whole number from 1 to \
                  {MAX_SLOT_BYTES}{fix}",
-                link.rate, link.frame
+                link.rate
             ),
         );
+    }
+
+    fn check_carrier(&self, carrier: &Carrier, problems: &mut Problems) {
+        let slots = carrier.rate.bits_per_second() as f64 / 1e3 / self.link().slot_rate();
+        if slots.fract() != 0.0 || !(1.0..=f64::from(MAX_SLOTS)).contains(&slots) {
+            let message = format!(
+                "{} is {slots:.3} slots of {:.3} kbit/s; allowed: a whole number from 1 to {MAX_SLOTS}, such as {} kbit/s",
+                carrier.rate,
+                self.link().slot_rate(),
+                slots.ceil().max(1.0) * self.link().slot_rate()
+            );
+            problems.add("rate", message);
+        }
     }
 
     fn check_terminals(&self, problems: &mut Problems) {
         if self.terminals.is_empty() {
             problems.add("terminals", "there are none; a network needs at least one");
         }
-        let link = &self.return_link;
-        let slot = link.rate.bits_per_second() as f64 / link.slots_per_frame.value() as f64;
-        let mut constant = 0u64;
+        let (dama, link) = (&self.return_link.dama, self.link());
+        let before = problems.count();
         for (index, entry) in self.terminals.iter().enumerate() {
             let group = entry.group();
             problems.within("terminals", |problems| {
@@ -70,26 +97,21 @@ impl Config {
                     if let Terminals::Group(group) = entry {
                         group.check(problems);
                     }
-                    let slots = self.slots_of(group.cra);
-                    constant += entry.names().len() as u64 * u64::from(slots.unwrap_or(0));
-                    if let (None, Some(cra)) = (slots, group.cra) {
-                        problems.add("cra", not_whole(cra, slot));
+                    for (key, rate) in [("cra", group.cra), ("min", group.min), ("max", group.max)] {
+                        if let Some(rate) = rate.filter(|rate| link.whole_slots(*rate).is_none()) {
+                            problems.add(key, link.not_whole(rate));
+                        }
                     }
                 });
             });
         }
-        if let (None, Some(cra)) = (self.slots_of(None), link.dama.cra) {
+        if let Some(cra) = dama.cra.filter(|cra| link.whole_slots(*cra).is_none()) {
             problems.within("return", |problems| {
-                problems.within("dama", |problems| problems.add("cra", not_whole(cra, slot)));
+                problems.within("dama", |problems| problems.add("cra", link.not_whole(cra)));
             });
         }
-        if constant > link.slots_per_frame.value() {
-            let message = format!(
-                "the constant rates (CRA) of the {} terminals take {constant} slots, but a frame has {}",
-                self.terminal_names().len(),
-                link.slots_per_frame.value()
-            );
-            problems.add("terminals", message);
+        if let (true, Some(carriers)) = (problems.count() == before, self.carriers()) {
+            self.check_capacity(&carriers, problems);
         }
         let mut names = self.terminal_names();
         if names.len() > MAX_TERMINALS {
@@ -100,6 +122,41 @@ impl Config {
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
             let what = if pair[0] == self.gateway { "is the gateway's, too" } else { "occurs twice" };
             problems.add("terminals", format!("the name \"{}\" {what}", pair[0]));
+        }
+    }
+
+    /// What is promised to the terminals must be there for all of them at once.
+    fn check_capacity(&self, carriers: &[u32], problems: &mut Problems) {
+        let mut plan = Plan::new(carriers);
+        let (mut constant, mut guaranteed, mut fits) = (0u64, 0u64, true);
+        for entry in &self.terminals {
+            let slots = self.slots_of(entry.group().cra).expect("it was checked");
+            for _ in entry.names() {
+                fits &= plan.add_constant(slots).is_some();
+                constant += u64::from(slots);
+                guaranteed +=
+                    entry.group().min.map_or(0, |min| u64::from(self.link().whole_slots(min).unwrap_or(0)));
+            }
+        }
+        let of = match carriers {
+            [slots] => format!("a frame has {slots}"),
+            _ => {
+                format!("the frames of the {} carriers have {}", carriers.len(), carriers.iter().sum::<u32>())
+            }
+        };
+        let count = self.terminal_names().len();
+        if !fits {
+            let row = if carriers.len() > 1 { ", each terminal's in a row on one carrier" } else { "" };
+            let message = format!(
+                "the constant rates (CRA) of the {count} terminals take {constant} slots{row}, but {of}"
+            );
+            problems.add("terminals", message);
+        } else if guaranteed > u64::from(plan.free()) {
+            let message = format!(
+                "the least rates (min) of the {count} terminals take {guaranteed} slots besides {constant} constant ones \
+                 (CRA), but {of}"
+            );
+            problems.add("terminals", message);
         }
     }
 
@@ -155,13 +212,14 @@ impl Config {
         let frame = self.frame().expect("it was checked");
         let members = self.members();
         let timings = || members.iter().map(|member| &member.timing);
-        let lead = Timing::lead(&frame, start.plan_transmission(&frame, members.len()), timings());
+        let schedule = start.schedule(&frame, &members);
+        let lead = schedule.lead(&frame, start.plan_transmission(&frame, members.len()), timings());
         let transmission = self.plan_transmission(&frame, members.len());
-        if Timing::lead(&frame, transmission, timings()) > lead {
+        if schedule.lead(&frame, transmission, timings()) > lead {
             let message = format!(
                 "a burst time plan would take {transmission} and come after the superframe that it is for has begun; \
                  allowed: rates at which it takes less than {}",
-                Timing::longest_plan(&frame, lead, timings()),
+                schedule.longest_plan(&frame, lead, timings()),
             );
             problems.within("forward", |problems| problems.add("rate", message));
         }
@@ -172,9 +230,10 @@ impl Config {
         let Some(response) = dama.response else { return };
         let members = self.members();
         let transmission = self.plan_transmission(&frame, members.len());
-        let lead = Timing::lead(&frame, transmission, members.iter().map(|member| &member.timing));
+        let schedule = self.schedule(&frame, &members);
+        let lead = schedule.lead(&frame, transmission, members.iter().map(|member| &member.timing));
         let least =
-            Timing::response(&frame, dama.processing, lead, members.iter().map(|member| &member.timing));
+            schedule.response(&frame, dama.processing, lead, members.iter().map(|member| &member.timing));
         if response.value() < least {
             let farthest = members.iter().map(|member| member.timing.one_way).max().unwrap_or(Span::ZERO);
             problems.add(
@@ -199,14 +258,29 @@ impl Group {
             (Some(_), None, None) | (None, Some(_), Some(_)) => {}
             _ => problems.add("", "a terminal has a name; several have a prefix and a count"),
         }
+        let logon = self.logon.unwrap_or(Span::ZERO);
+        match (self.logoff, self.period) {
+            (Some(logoff), _) if logoff <= logon => {
+                let message =
+                    format!("{logoff} is not after the logon at {logon}; allowed: more than {logon}");
+                problems.add("logoff", message);
+            }
+            (Some(logoff), Some(period)) if logoff >= logon + period => {
+                let message = format!(
+                    "repeated after {period}, the terminal would log on at {} and still be logged on until {logoff}; \
+                     allowed: more than {}",
+                    logon + period,
+                    logoff.saturating_sub(logon)
+                );
+                problems.add("period", message);
+            }
+            (None, Some(period)) => {
+                problems.add(
+                    "period",
+                    format!("repeats after {period} a logoff that is not given; allowed: with logoff"),
+                );
+            }
+            _ => {}
+        }
     }
-}
-
-fn not_whole(cra: RateOrZero, slot: f64) -> String {
-    let slots = cra.bits_per_second() as f64 / slot;
-    format!(
-        "{cra} is {slots:.3} slots of {:.3} kbit/s; allowed: a whole number of slots, such as {} kbit/s",
-        slot / 1e3,
-        slots.ceil() * slot / 1e3
-    )
 }

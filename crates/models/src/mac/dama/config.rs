@@ -12,9 +12,11 @@
 //! Every default is the study's (Luglio, Roseti, Zampognaro 2009), except L, which emerges from the delays
 //! unless `response` imposes it.
 
+use super::category::Link;
 use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
-use super::timing::Timing;
+use super::plan::Plan;
+use super::timing::{Schedule, Timing};
 use super::{allocator, category};
 use crate::orbit::geo::{Satellite, Site};
 use crate::{channel, queue};
@@ -64,14 +66,21 @@ pub struct Forward {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Return {
-    /// Rate of all slots together. Rate x frame / (8 x slots) must be a whole number of bytes.
+    /// Rate of a carrier, of all its slots together. Rate x frame / (8 x slots) must be a whole number of bytes.
     pub rate: Rate,
-    /// Slots in a frame.
+    /// Slots in a carrier's frame.
     #[serde(default = "slots")]
     pub slots_per_frame: Count<1, 4096>,
-    /// Length of a frame.
-    #[serde(default = "frame")]
-    pub frame: Span,
+    /// Length of a frame; 23.5 ms when neither this nor `slot_bytes` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Span>,
+    /// Bytes of a slot, instead of `frame`, which then is as long as its slots take, rounded to the nanosecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot_bytes: Option<Count<1, 1_048_576>>,
+    /// The carriers, when there are several: each has slots of the same bytes, as many as its rate has room for. A
+    /// terminal sends on one at a time and may change with every slot (MF-TDMA).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carriers: Vec<Carrier>,
     /// Frames in a superframe; an assignment holds for one superframe and is the same in each of its frames.
     #[serde(default = "frames")]
     pub frames_per_superframe: Count<1, 255>,
@@ -88,6 +97,28 @@ pub struct Return {
     pub dama: Dama,
 }
 
+/// Carriers that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Carrier {
+    /// Rate of each: a whole number of slots, of which the return link's `rate` has `slots_per_frame`.
+    pub rate: Rate,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: Count<1, 1000>,
+}
+
+/// When requests and plans are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Planning {
+    /// At the boundaries of superframes.
+    #[default]
+    Boundary,
+    /// A plan such that it arrives as its superframe begins, a request such that it arrives as the plan is made.
+    JustInTime,
+}
+
 /// How terminals get slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -102,6 +133,12 @@ pub struct Dama {
     pub allocator: allocator::Config,
     /// Time from a request's arrival until the allocator may use it.
     pub processing: Span,
+    /// When terminals ask and the control centre plans.
+    pub planning: Planning,
+    /// What spoils requests, besides the errors of the return link.
+    pub request_error: channel::Config,
+    /// What spoils burst time plans, besides the errors of the forward link; each terminal has errors of its own.
+    pub plan_error: channel::Config,
     /// Superframes from a request to its assignment (L). When not given it emerges from propagation,
     /// processing and the waits for superframe boundaries; when given, a request made at the start of
     /// superframe n takes effect in superframe n + L.
@@ -151,6 +188,21 @@ pub struct Group {
     /// When each begins to log on; logged on from the start when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logon: Option<Span>,
+    /// When each logs off; what waits in it is dropped. Never when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logoff: Option<Span>,
+    /// After how long logon and logoff are repeated, again and again: terminals that come and go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Span>,
+    /// Rate that each gets before others when it asks for it: a whole number of slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<RateOrZero>,
+    /// Most that each gets by request: a whole number of slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<RateOrZero>,
+    /// Weight of each among the others, for the allocator `max-min`; 1 when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Count<1, 1000>>,
     /// Where they are, when propagation is given by positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
@@ -175,16 +227,26 @@ pub struct Member {
     pub constant: u32,
     /// When it begins to log on; `None` when it is logged on from the start.
     pub logon: Option<Span>,
+    /// When it logs off.
+    pub logoff: Option<Span>,
+    /// After how long both are repeated.
+    pub period: Option<Span>,
+    /// Slots that it gets before others when it asks for them.
+    pub min: u32,
+    /// Most slots that it gets by request.
+    pub max: u32,
+    /// Its weight.
+    pub weight: u32,
     /// Delays.
     pub timing: Timing,
 }
 
-fn slots() -> Count<1, 4096> {
-    Count::new(32)
+fn one() -> Count<1, 1000> {
+    Count::new(1)
 }
 
-fn frame() -> Span {
-    Span::from_micros(23_500)
+fn slots() -> Count<1, 4096> {
+    Count::new(32)
 }
 
 fn frames() -> Count<1, 255> {
@@ -203,6 +265,9 @@ impl Default for Dama {
             cra: None,
             allocator: allocator::Config::default(),
             processing: Span::ZERO,
+            planning: Planning::default(),
+            request_error: channel::Config::default(),
+            plan_error: channel::Config::default(),
             response: None,
         }
     }
@@ -216,7 +281,7 @@ impl Default for Propagation {
 
 impl Terminals {
     /// The names of the nodes that the entry stands for.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         match self {
             Terminals::Name(name) => vec![name.clone()],
             Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
@@ -249,23 +314,74 @@ impl Config {
         self.terminals.iter().flat_map(Terminals::names).collect()
     }
 
+    /// Length of a frame.
+    pub fn frame_length(&self) -> Span {
+        let link = &self.return_link;
+        match (link.frame, link.slot_bytes) {
+            (Some(frame), _) => frame,
+            (None, None) => FRAME,
+            (None, Some(bytes)) => {
+                let bits =
+                    8_000_000_000 * u128::from(bytes.value()) * u128::from(link.slots_per_frame.value());
+                let rate = u128::from(link.rate.bits_per_second());
+                Span::from_nanos(u64::try_from((bits + rate / 2) / rate).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
     /// The time structure; `None` when a slot would not carry a whole number of bytes.
     pub fn frame(&self) -> Option<Frame> {
-        let link = &self.return_link;
+        let (link, length) = (&self.return_link, self.frame_length());
         let slots = link.slots_per_frame.value();
-        if link.frame > MAX_FRAME {
+        if length > MAX_FRAME || length == Span::ZERO {
             return None;
         }
-        let bits = u128::from(link.rate.bits_per_second()) * u128::from(link.frame.as_nanos());
         let per_byte = 8_000_000_000 * u128::from(slots);
-        let bytes =
-            u32::try_from(bits / per_byte).ok().filter(|bytes| (1..=MAX_SLOT_BYTES).contains(bytes))?;
-        (bits % per_byte == 0).then_some(Frame {
-            slots: slots as u32,
-            frames: link.frames_per_superframe.value() as u32,
-            slot_bytes: bytes,
-            length: link.frame,
-        })
+        let bits = u128::from(link.rate.bits_per_second()) * u128::from(length.as_nanos());
+        let bytes = match link.slot_bytes {
+            Some(bytes) if link.frame.is_none() => bytes.value() as u32,
+            _ if bits % per_byte != 0 => return None,
+            _ => u32::try_from(bits / per_byte).ok().filter(|bytes| (1..=MAX_SLOT_BYTES).contains(bytes))?,
+        };
+        Some(Frame { frames: link.frames_per_superframe.value() as u32, slot_bytes: bytes, length })
+    }
+
+    /// The return link as capacity categories see it.
+    pub fn link(&self) -> Link {
+        let link = &self.return_link;
+        let longest =
+            self.carriers().into_iter().flatten().max().map_or(link.slots_per_frame.value(), u64::from);
+        Link { rate: link.rate, slots: link.slots_per_frame.value(), longest }
+    }
+
+    /// Slots in the frame of each carrier; `None` when they are not whole.
+    pub fn carriers(&self) -> Option<Vec<u32>> {
+        let link = &self.return_link;
+        if link.carriers.is_empty() {
+            return Some(vec![link.slots_per_frame.value() as u32]);
+        }
+        let mut carriers = Vec::new();
+        for Carrier { rate, count } in &link.carriers {
+            let slots = u128::from(rate.bits_per_second()) * u128::from(link.slots_per_frame.value());
+            let of = u128::from(link.rate.bits_per_second());
+            let whole = u32::try_from(slots / of).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
+            let slots = whole.filter(|_| slots % of == 0)?;
+            carriers.extend(std::iter::repeat_n(slots, count.value() as usize));
+        }
+        Some(carriers)
+    }
+
+    /// When terminals ask and the control centre plans.
+    pub fn schedule(&self, frame: &Frame, members: &[Member]) -> Schedule {
+        let dama = &self.return_link.dama;
+        let timings = members.iter().map(|member| &member.timing);
+        match dama.planning {
+            Planning::Boundary => Schedule::default(),
+            Planning::JustInTime => {
+                let transmission = self.plan_transmission(frame, members.len());
+                Schedule::just_in_time(frame, dama.processing, transmission, timings)
+            }
+        }
     }
 
     /// The terminals one by one, with their delays.
@@ -278,9 +394,15 @@ impl Config {
             let group = entry.group();
             let constant = self.slots_of(group.cra).expect("check has passed");
             let one_way = self.one_way(group.site.as_ref()).expect("check has passed");
+            let slots = |rate: Option<RateOrZero>| {
+                rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))
+            };
+            let (min, max) = (slots(group.min).unwrap_or(0), slots(group.max).unwrap_or(u32::MAX));
+            let weight = group.weight.map_or(1, |weight| weight.value() as u32);
+            let (logon, logoff, period) = (group.logon, group.logoff, group.period);
             for name in entry.names() {
                 let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
-                members.push(Member { name, constant, logon: group.logon, timing });
+                members.push(Member { name, constant, logon, logoff, period, min, max, weight, timing });
             }
         }
         Timing::align(members.iter_mut().map(|member| &mut member.timing));
@@ -289,7 +411,14 @@ impl Config {
 
     /// Longest time that a plan or a logon response takes on the forward link.
     pub fn plan_transmission(&self, frame: &Frame, terminals: usize) -> Span {
-        let entries = terminals.min(frame.slots as usize);
+        let slots: u64 = self.carriers().into_iter().flatten().map(u64::from).sum();
+        // A terminal's slots may lie in several places.
+        let carriers = self.return_link.carriers.len().min(1);
+        let logoffs = self.terminals.iter().any(|entry| entry.group().logoff.is_some());
+        let entries = match logoffs {
+            true => slots as usize,
+            false => (terminals + carriers * terminals).min(slots as usize),
+        };
         let bytes = Tbtp::bytes(frame, entries).max(LOGON_RESPONSE_BYTES);
         self.forward.rate.span_of(u64::from(bytes))
     }
@@ -297,32 +426,29 @@ impl Config {
     /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
         match own.or(self.return_link.dama.cra) {
-            Some(cra) => self.whole_slots(cra),
+            Some(cra) => self.link().whole_slots(cra),
             None => Some(self.default_slots()),
         }
     }
 
-    fn whole_slots(&self, cra: RateOrZero) -> Option<u32> {
-        let link = &self.return_link;
-        let slots = u128::from(cra.bits_per_second()) * u128::from(link.slots_per_frame.value());
-        let rate = u128::from(link.rate.bits_per_second());
-        (slots % rate == 0).then(|| u32::try_from(slots / rate).unwrap_or(u32::MAX))
-    }
-
-    /// Constant slots of a terminal for which the scenario names no rate.
+    /// Constant slots of a terminal for which the scenario names no rate: one, or its share where there is nothing else.
     fn default_slots(&self) -> u32 {
         let category::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
-        let (mut slots, mut sharing) = (self.return_link.slots_per_frame.value(), 0);
+        let mut plan = Plan::new(&self.carriers().unwrap_or_default());
+        let mut sharing = 0;
         for entry in &self.terminals {
             match entry.group().cra {
                 Some(cra) => {
-                    let taken = entry.count().saturating_mul(u64::from(self.whole_slots(cra).unwrap_or(0)));
-                    slots = slots.saturating_sub(taken);
+                    let slots = self.link().whole_slots(cra).unwrap_or(0);
+                    for _ in 0..entry.count() {
+                        plan.add_constant(slots);
+                    }
                 }
                 None => sharing += entry.count(),
             }
         }
-        (slots / sharing.max(1)) as u32
+        let shares = |slots: u32| plan.gaps().map(|gap| u64::from(gap / slots)).sum::<u64>();
+        (1..=plan.longest()).rev().find(|slots| shares(*slots) >= sharing.max(1)).unwrap_or(0)
     }
 
     /// Propagation terminal to satellite and satellite to gateway; `None` when the terminal's place is not
@@ -339,6 +465,10 @@ impl Config {
     }
 }
 
+/// The study's frame.
+const FRAME: Span = Span::from_micros(23_500);
+/// Slots are numbered in 16 bits.
+pub(super) const MAX_SLOTS: u32 = 60_000;
 /// More than any burst carries; keeps arithmetic on a superframe's bytes in 32 bits.
 pub(super) const MAX_SLOT_BYTES: u32 = 1 << 20;
 /// Longer than any system's, and short enough for 64-bit arithmetic on slots.

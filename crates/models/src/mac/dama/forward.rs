@@ -44,6 +44,8 @@ pub struct Listener {
     pub delay: Span,
     /// Errors on its way.
     pub errors: Option<Errors>,
+    /// What else spoils the burst time plans that it should hear.
+    pub plan_errors: Option<Errors>,
 }
 
 /// A packet between transmitter and terminal.
@@ -119,7 +121,10 @@ impl Forward {
             // Each terminal hears a copy of its own, so that packets stay countable.
             let plan = out.consume(packet);
             let entries = message::message::<Tbtp>(&plan).map_or(&[][..], |plan| &plan.entries);
-            for &(terminal, _) in entries {
+            for (index, &(terminal, _)) in entries.iter().enumerate() {
+                if index > 0 && entries[index - 1].0 == terminal {
+                    continue;
+                }
                 let destination = self.terminals[usize::from(terminal)].address;
                 let copy = Packet { destination, ..plan.clone() };
                 out.create_held(&copy);
@@ -142,9 +147,16 @@ impl Stage for Forward {
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, terminal, mut packet } = self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
+            let is_plan = message::message::<Tbtp>(&packet).is_some();
             let stream = &mut self.transmitter.stream;
-            let errors = self.terminals[usize::from(terminal)].errors.as_mut();
-            let fate = errors.map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream));
+            let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
+            let mut meet = |errors: &mut Option<Errors>| {
+                errors.as_mut().map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream))
+            };
+            let mut fate = meet(errors);
+            if plan_errors.is_some() && fate == Fate::Intact && is_plan {
+                fate = meet(plan_errors);
+            }
             self.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
                 out.drop(packet, SPOILED);

@@ -2,6 +2,7 @@
 //!
 //! All in whole nanoseconds: the i-th of N slots in a frame of length T begins at floor(i T / N) after the
 //! frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375 ns, without rounding.
+//! Carriers share the frame's length and the bytes of a slot; a faster one has more slots, each of them shorter.
 //!
 //! *One slot* of an assignment is the same slot in each frame of the superframe, as in the study: 4 x 188 =
 //! 752 bytes per superframe, or 64 kbit/s. A terminal's own slots in a superframe are numbered from 0 in
@@ -13,8 +14,6 @@ use bentpipe_core::Span;
 /// Lengths and capacities of the time structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Slots in a frame.
-    pub slots: u32,
     /// Frames in a superframe.
     pub frames: u32,
     /// Bytes that one slot (one burst) carries.
@@ -23,9 +22,13 @@ pub struct Frame {
     pub length: Span,
 }
 
-/// Neighbouring slots of a frame.
+/// Neighbouring slots of a frame on one carrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Run {
+    /// The carrier.
+    pub carrier: u16,
+    /// How many slots the carrier's frame has.
+    pub of: u16,
     /// The first slot.
     pub first: u16,
     /// How many; none is an empty run.
@@ -33,11 +36,12 @@ pub struct Run {
 }
 
 /// What a terminal may send in during one superframe: in each frame its constant slots (CRA) and its assigned
-/// ones, each of them without gaps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// ones, which never overlap in time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignment {
-    earlier: Run,
-    later: Run,
+    /// In order of time, none of them empty.
+    runs: Vec<Run>,
+    count: u32,
 }
 
 impl Frame {
@@ -59,18 +63,20 @@ impl Frame {
         bytes.div_ceil(self.unit())
     }
 
-    fn slot_start(&self, slot: u32) -> Span {
-        Span::from_nanos(u64::from(slot) * self.length.as_nanos() / u64::from(self.slots))
+    fn slot_start(&self, slot: u32, of: u16) -> Span {
+        Span::from_nanos(u64::from(slot) * self.length.as_nanos() / u64::from(of))
     }
 
-    /// The first slot that begins `since` after the frame did, or later; `slots` when there is none.
-    fn slot_from(&self, since: Span) -> u32 {
-        (since.as_nanos() * u64::from(self.slots)).div_ceil(self.length.as_nanos()) as u32
+    /// The first of a carrier's slots that begins `since` after the frame did, or later; `of` when there is none.
+    fn slot_from(&self, since: Span, of: u16) -> u32 {
+        (since.as_nanos() * u64::from(of)).div_ceil(self.length.as_nanos()) as u32
     }
 }
 
 impl Run {
-    fn end(self) -> u32 {
+    /// The slot after the last one.
+    #[inline]
+    pub fn end(self) -> u32 {
         u32::from(self.first) + u32::from(self.count)
     }
 
@@ -78,22 +84,36 @@ impl Run {
     fn before(self, slot: u32) -> u32 {
         slot.clamp(u32::from(self.first), self.end()) - u32::from(self.first)
     }
+
+    /// Whether the two overlap in time.
+    pub fn overlaps(self, other: Run) -> bool {
+        let at = |slot: u32, of: u16| u64::from(slot) * u64::from(of);
+        self.count > 0
+            && other.count > 0
+            && at(u32::from(self.first), other.of) < at(other.end(), self.of)
+            && at(u32::from(other.first), self.of) < at(self.end(), other.of)
+    }
 }
 
 impl Assignment {
-    /// The assignment of two runs that do not overlap.
-    pub fn new(a: Run, b: Run) -> Assignment {
-        if a.count == 0 || (b.count > 0 && b.first < a.first) {
-            Assignment { earlier: b, later: a }
-        } else {
-            Assignment { earlier: a, later: b }
+    /// Takes up these runs, which do not overlap.
+    pub fn set(&mut self, runs: impl Iterator<Item = Run>) {
+        self.runs.clear();
+        self.count = 0;
+        for run in runs.filter(|run| run.count > 0) {
+            let begins_before = |other: &Run| {
+                u64::from(other.first) * u64::from(run.of) <= u64::from(run.first) * u64::from(other.of)
+            };
+            let at = self.runs.partition_point(begins_before);
+            self.runs.insert(at, run);
+            self.count += u32::from(run.count);
         }
     }
 
     /// Slots per frame.
     #[inline]
     pub fn count(&self) -> u32 {
-        u32::from(self.earlier.count) + u32::from(self.later.count)
+        self.count
     }
 
     /// Bytes per superframe.
@@ -102,45 +122,48 @@ impl Assignment {
         u64::from(self.count()) * frame.unit()
     }
 
-    /// Own slot `index` as frame and slot.
-    fn position(&self, index: u32) -> (u32, u32) {
-        let (in_frame, within) = (index / self.count(), index % self.count());
-        let earlier = u32::from(self.earlier.count);
-        let slot = if within < earlier {
-            u32::from(self.earlier.first) + within
-        } else {
-            u32::from(self.later.first) + within - earlier
-        };
-        (in_frame, slot)
+    /// Own slot `index` as frame, run and slot.
+    #[inline]
+    pub fn position(&self, index: u32) -> (u32, Run, u32) {
+        let (in_frame, mut within) = (index / self.count, index % self.count);
+        for run in &self.runs {
+            let count = u32::from(run.count);
+            if within < count {
+                return (in_frame, *run, u32::from(run.first) + within);
+            }
+            within -= count;
+        }
+        unreachable!("the runs have as many slots as they count")
     }
 
     /// When own slot `index` begins, after the start of the superframe.
     #[inline]
     pub fn start_of(&self, frame: &Frame, index: u32) -> Span {
-        let (in_frame, slot) = self.position(index);
-        frame.length * u64::from(in_frame) + frame.slot_start(slot)
+        let (in_frame, run, slot) = self.position(index);
+        frame.length * u64::from(in_frame) + frame.slot_start(slot, run.of)
     }
 
     /// When own slot `index` ends, after the start of the superframe.
     #[inline]
     pub fn end_of(&self, frame: &Frame, index: u32) -> Span {
-        let (in_frame, slot) = self.position(index);
-        frame.length * u64::from(in_frame) + frame.slot_start(slot + 1)
+        let (in_frame, run, slot) = self.position(index);
+        frame.length * u64::from(in_frame) + frame.slot_start(slot + 1, run.of)
     }
 
     /// The first own slot that begins `since` after the start of the superframe or later; the number of own
     /// slots when there is none.
     #[inline]
     pub fn first_from(&self, frame: &Frame, since: Span) -> u32 {
-        if since == Span::ZERO {
+        if since == Span::ZERO || self.count == 0 {
             return 0;
         }
         let in_frame = since / frame.length;
         if in_frame >= u64::from(frame.frames) {
-            return self.count() * frame.frames;
+            return self.count * frame.frames;
         }
-        let slot = frame.slot_from(since - frame.length * in_frame);
-        in_frame as u32 * self.count() + self.earlier.before(slot) + self.later.before(slot)
+        let since = since - frame.length * in_frame;
+        let gone: u32 = self.runs.iter().map(|run| run.before(frame.slot_from(since, run.of))).sum();
+        in_frame as u32 * self.count + gone
     }
 }
 
@@ -150,29 +173,39 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     /// The study's structure: 32 slots of 188 bytes in 23.5 ms, four frames.
-    pub const STUDY: Frame =
-        Frame { slots: 32, frames: 4, slot_bytes: 188, length: Span::from_micros(23_500) };
+    pub const STUDY: Frame = Frame { frames: 4, slot_bytes: 188, length: Span::from_micros(23_500) };
+
+    /// A run on the study's carrier.
+    pub fn run(first: u16, count: u16) -> Run {
+        Run { carrier: 0, of: 32, first, count }
+    }
+
+    pub fn assignment(runs: &[Run]) -> Assignment {
+        let mut assignment = Assignment::default();
+        assignment.set(runs.iter().copied());
+        assignment
+    }
 
     fn one(first: u16, count: u16) -> Assignment {
-        Assignment::new(Run { first, count }, Run::default())
+        assignment(&[run(first, count)])
     }
 
     #[test]
     fn the_study_s_numbers() {
         assert_eq!(STUDY.superframe(), Span::from_millis(94));
         assert_eq!(STUDY.unit(), 752);
-        assert_eq!(STUDY.slot_start(1), Span::from_nanos(734_375));
+        assert_eq!(STUDY.slot_start(1, 32), Span::from_nanos(734_375));
         assert_eq!([0, 1, 752, 753].map(|bytes| STUDY.units(bytes)), [0, 1, 1, 2]);
     }
 
     #[test]
     fn own_slots_follow_each_other_over_gaps_and_frames() {
         // Slots 2, 3 and 10 of each frame, given in either order.
-        for assignment in [
-            Assignment::new(Run { first: 2, count: 2 }, Run { first: 10, count: 1 }),
-            Assignment::new(Run { first: 10, count: 1 }, Run { first: 2, count: 2 }),
-        ] {
-            let slots: Vec<_> = (0..12).map(|index| assignment.position(index)).collect();
+        for assignment in
+            [assignment(&[run(2, 2), run(10, 1)]), assignment(&[run(10, 1), run(0, 0), run(2, 2)])]
+        {
+            let slot = |index| (assignment.position(index).0, assignment.position(index).2);
+            let slots: Vec<_> = (0..12).map(slot).collect();
             assert_eq!(slots[..4], [(0, 2), (0, 3), (0, 10), (1, 2)]);
             assert_eq!(assignment.end_of(&STUDY, 11), Span::from_nanos(3 * 23_500_000 + 11 * 734_375));
             assert_eq!(assignment.capacity(&STUDY), 3 * 752);
@@ -189,18 +222,31 @@ pub(super) mod tests {
         assert_eq!(Assignment::default().first_from(&STUDY, Span::ZERO), 0);
     }
 
+    #[test]
+    fn runs_on_carriers_of_different_rates_are_compared_in_time() {
+        // The last quarter of the frame on a carrier of 32 slots; parts of a frame of 64.
+        let late = run(24, 8);
+        let fast = |first, count| Run { carrier: 1, of: 64, first, count };
+        assert!(!late.overlaps(fast(0, 48)) && !fast(0, 48).overlaps(late));
+        assert!(late.overlaps(fast(0, 49)) && fast(63, 1).overlaps(late));
+        assert!(!late.overlaps(fast(50, 0)));
+        let both = assignment(&[late, fast(10, 2)]);
+        assert_eq!(both.start_of(&STUDY, 0), Span::from_nanos(10 * 734_375 / 2));
+        assert_eq!(both.start_of(&STUDY, 2), Span::from_nanos(24 * 734_375));
+        assert_eq!(both.first_from(&STUDY, Span::from_nanos(10 * 734_375 / 2 + 1)), 1);
+    }
+
     proptest! {
         #[test]
         fn the_closed_form_agrees_with_looking_at_every_slot(
             slots in 1u32..40, frames in 1u32..6, length in 1_000u64..50_000_000, cut in 0u32..40, rest in 0u32..40,
             a in 0u32..10, b in 0u32..10, since in 0f64..1.2,
         ) {
-            let frame = Frame { slots, frames, slot_bytes: 1, length: Span::from_nanos(length) };
+            let frame = Frame { frames, slot_bytes: 1, length: Span::from_nanos(length) };
             let cut = cut % (slots + 1);
-            let first = Run { first: 0, count: a.min(cut) as u16 };
+            let run = |first: u32, count: u32| Run { carrier: 0, of: slots as u16, first: first as u16, count: count as u16 };
             let begin = cut + rest % (slots - cut + 1);
-            let second = Run { first: begin as u16, count: b.min(slots - begin) as u16 };
-            let assignment = Assignment::new(second, first);
+            let assignment = assignment(&[run(begin, b.min(slots - begin)), run(0, a.min(cut))]);
             let total = assignment.count() * frames;
             let since = Span::from_nanos((since * frame.superframe().as_nanos() as f64) as u64);
             let searched = (0..total).find(|index| assignment.start_of(&frame, *index) >= since).unwrap_or(total);

@@ -1,6 +1,7 @@
 //! What terminals and the network control centre (NCC) say to each other. The messages are packets that
 //! travel as others do; their sizes are those of the fields that the model needs.
 
+use super::category::Ask;
 use super::frame::{Frame, Run};
 use bentpipe_core::{Body, Ecn, FlowId, Message, NodeId, Packet, Time};
 use std::any::Any;
@@ -14,8 +15,8 @@ pub struct Request {
     pub terminal: u16,
     /// The superframe at whose start the request was made.
     pub superframe: u64,
-    /// Slots, in the meaning of the terminal's capacity category.
-    pub slots: u32,
+    /// What it asks for.
+    pub ask: Ask,
 }
 
 /// A terminal burst time plan (EN 301 790, section 8.5.5.7): assigned slots for one superframe.
@@ -23,7 +24,7 @@ pub struct Request {
 pub struct Tbtp {
     /// The superframe for which it is valid.
     pub superframe: u64,
-    /// Terminals that have assigned slots, in ascending order.
+    /// Terminals with their assigned slots, in ascending order; a terminal may occur several times.
     pub entries: Vec<(u16, Run)>,
 }
 
@@ -32,6 +33,15 @@ pub struct Tbtp {
 pub struct LogonRequest {
     /// The terminal.
     pub terminal: u16,
+}
+
+/// A terminal logs off and sends nothing from this superframe on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Logoff {
+    /// The terminal.
+    pub terminal: u16,
+    /// The first superframe in which it sends nothing.
+    pub superframe: u64,
 }
 
 /// The NCC has logged a terminal on (terminal information message).
@@ -54,13 +64,13 @@ macro_rules! messages {
         })+
     };
 }
-messages!(Request, Tbtp, LogonRequest, LogonResponse);
+messages!(Request, Tbtp, LogonRequest, LogonResponse, Logoff);
 
 impl Tbtp {
     /// What this terminal has been assigned.
-    pub fn run_of(&self, terminal: u16) -> Option<Run> {
-        let at = self.entries.binary_search_by_key(&terminal, |(terminal, _)| *terminal).ok()?;
-        Some(self.entries[at].1)
+    pub fn runs_of(&self, terminal: u16) -> impl Iterator<Item = Run> + '_ {
+        let from = self.entries.partition_point(|(other, _)| *other < terminal);
+        self.entries[from..].iter().take_while(move |(other, _)| *other == terminal).map(|(_, run)| *run)
     }
 
     /// Bytes of the section when it lists `entries` terminals: section header 8, group 1, superframe count 2,
@@ -75,6 +85,8 @@ impl Tbtp {
 pub const REQUEST_BYTES: u32 = 16;
 /// Bytes of a logon request: a common signalling channel burst.
 pub const LOGON_REQUEST_BYTES: u32 = 16;
+/// Bytes of a logoff message: a synchronisation burst's signalling field.
+pub const LOGOFF_BYTES: u32 = 16;
 /// Bytes of a terminal information message with its logon initialize descriptor.
 pub const LOGON_RESPONSE_BYTES: u32 = 48;
 /// The flow of messages that belong to none.

@@ -11,13 +11,14 @@
 //! evaluation of TCP-based applications over DVB-RCS DAMA schemes", Int. J. Satell. Commun. Network. 2009;
 //! equation numbers are its.
 //!
-//! Limits: one carrier; the whole network asks by one scheme; requests have slots of their own and are never
-//! late; terminals do not log off.
+//! Limits: the whole network asks by one scheme; a logoff that is lost leaves the terminal logged on at the control centre
+//! until it logs on again.
 
 pub mod allocator;
 pub mod category;
 mod check;
 pub mod config;
+pub mod estimator;
 pub mod forward;
 pub mod frame;
 pub mod message;

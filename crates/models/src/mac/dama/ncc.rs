@@ -2,18 +2,20 @@
 //! the burst time plan.
 //!
 //! At each superframe boundary at which anything is pending it plans the superframe that is `lead` ahead (see
-//! [`super::timing`]) and sends the plan over the forward link. A request is used at the first boundary after
+//! [`super::timing`]) and sends the plan over the forward link. Of what a terminal demands, no more than its maximum, it first
+//! gets what is guaranteed to it; the allocator divides what is left; spare slots go in turn to the terminals that take
+//! them (FCA). A request is used at the first boundary after
 //! its arrival and processing, or, with an imposed response, at the boundary that plans the superframe in
 //! which it is to take effect. Without anything pending the NCC sleeps.
 //!
 //! Ports: in 0 from the terminals; out 0 to the gateway's router, out 1 to the forward link's signalling.
 
 use super::allocator::{Allocator, Demand};
-use super::category::Account;
+use super::category::{Account, Ask};
 use super::config::Config;
 use super::frame::{Frame, Run};
-use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
-use super::plan::Plan;
+use super::message::{self, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
+use super::plan::{Grant, Plan};
 use bentpipe_core::{
     Change, Column, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Table, Time,
 };
@@ -30,7 +32,8 @@ pub static TRACE: Table = Table {
         Column::whole("terminals", "1", "terminals with a demand"),
         Column::whole("demand", "slots", "sum of the demands"),
         Column::whole("free", "slots", "slots that are not constant"),
-        Column::whole("granted", "slots", "slots assigned"),
+        Column::whole("granted", "slots", "slots assigned, spare ones included"),
+        Column::whole("spare", "slots", "of these, slots that nobody asked for (FCA)"),
     ],
 };
 
@@ -44,7 +47,8 @@ pub static REPORT: Table = Table {
         Column::whole("requested_slots", "slots", "sum of the requests received"),
         Column::whole("plans", "1", "burst time plans sent"),
         Column::whole("plan_bytes", "bytes", "their bytes on the forward link"),
-        Column::whole("granted_slots", "slots", "sum of the assigned slots over the superframes"),
+        Column::whole("granted_slots", "slots", "sum of the slots assigned by request over the superframes"),
+        Column::whole("spare_slots", "slots", "sum of the slots assigned without (FCA)"),
         Column::whole("response", "superframes", "superframes from a request to its assignment (L)"),
     ],
 };
@@ -57,6 +61,8 @@ pub struct Parts {
     pub gateway: NodeId,
     /// Time structure of the return link.
     pub frame: Frame,
+    /// When it plans, after the start of a superframe.
+    pub phase: Span,
     /// Superframes from the boundary at which a plan is made to the superframe that it plans.
     pub lead: u64,
     /// Superframes from a request to its assignment; imposed when `imposed`, else what emerges for the
@@ -82,18 +88,33 @@ pub struct Member {
     pub address: NodeId,
     /// Constant slots that it gets at logon.
     pub constant: u32,
+    /// Slots that it gets before others when it demands them.
+    pub guaranteed: u32,
+    /// Most slots that it gets by request.
+    pub most: u32,
+    /// Its weight for allocators that weigh.
+    pub weight: u32,
     /// The account of its capacity category.
     pub account: Box<dyn Account>,
     /// Its logon, once that has happened.
     pub logon: Option<(Run, u64)>,
 }
 
+impl Member {
+    /// Whether it is logged on in `superframe` and takes spare slots.
+    fn takes_spare(&self, superframe: u64) -> bool {
+        self.logon.is_some_and(|(_, from)| from <= superframe) && self.account.takes_spare()
+    }
+}
+
 /// A request on its way to its account.
 struct Due {
     /// The superframe from which it may be served.
     superframe: u64,
+    /// The superframe in which it was made.
+    made: u64,
     terminal: u16,
-    slots: u32,
+    ask: Ask,
 }
 
 /// The stage.
@@ -103,63 +124,104 @@ pub struct Ncc {
     due: VecDeque<Due>,
     /// Terminals whose account is not at rest, in ascending order.
     pending: Vec<u16>,
+    /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is next.
+    sparing: Vec<u16>,
+    turn: u16,
     /// The boundary after the last one at which a plan was made.
     next_boundary: u64,
     demands: Vec<Demand>,
     grants: Vec<u32>,
+    layout: Vec<Grant>,
+    /// Terminals with the slots that they get by request.
+    asked: Vec<(u16, u32)>,
+    counters: Counters,
+    messages: u32,
+}
+
+#[derive(Default)]
+struct Counters {
     requests: u64,
     requested: u64,
     plans: u64,
     plan_bytes: u64,
     granted: u64,
-    messages: u32,
+    spare: u64,
 }
 
 impl Ncc {
     /// An NCC to which no request has come yet.
     pub fn new(parts: Parts) -> Ncc {
+        let sparing = (0..).zip(&parts.terminals).filter(|(_, member)| member.takes_spare(0));
         Ncc {
-            parts,
             due: VecDeque::new(),
             pending: Vec::new(),
+            sparing: sparing.map(|(terminal, _)| terminal).collect(),
+            turn: 0,
             next_boundary: 0,
             demands: Vec::new(),
             grants: Vec::new(),
-            requests: 0,
-            requested: 0,
-            plans: 0,
-            plan_bytes: 0,
-            granted: 0,
+            layout: Vec::new(),
+            asked: Vec::new(),
+            counters: Counters::default(),
             messages: 0,
+            parts,
         }
     }
 
     /// The superframe that is planned at the first boundary at which something that came now may be used.
     /// What comes at a boundary has missed it, whichever of the two the event loop handles first.
     fn earliest(&self, now: Time) -> u64 {
-        let ready = now + self.parts.processing;
-        ready.since(Time::ZERO) / self.parts.frame.superframe() + 1 + self.parts.lead
+        self.boundary_after(now + self.parts.processing) + self.parts.lead
+    }
+
+    /// The first boundary after `now`.
+    fn boundary_after(&self, now: Time) -> u64 {
+        let first = Time::ZERO + self.parts.phase;
+        if now < first {
+            return 0;
+        }
+        now.since(first) / self.parts.frame.superframe() + 1
     }
 
     fn hear_request(&mut self, now: Time, request: &Request) {
-        self.requests += 1;
-        self.requested += u64::from(request.slots);
+        self.counters.requests += 1;
+        self.counters.requested += request.ask.slots();
         let mut superframe = self.earliest(now);
         if self.parts.imposed {
             superframe = superframe.max(request.superframe + self.parts.response);
         }
         let at = self.due.partition_point(|due| due.superframe <= superframe);
-        self.due.insert(at, Due { superframe, terminal: request.terminal, slots: request.slots });
+        let &Request { terminal, superframe: made, ask } = request;
+        self.due.insert(at, Due { superframe, made, terminal, ask });
     }
 
     fn hear_logon(&mut self, now: Time, terminal: u16, out: &mut Outbox) {
         let superframe = self.earliest(now);
         let member = &mut self.parts.terminals[usize::from(terminal)];
-        let (constant, superframe) =
-            *member.logon.get_or_insert_with(|| (self.parts.plan.add_constant(member.constant), superframe));
+        if member.logon.is_none() {
+            // Without room there is no answer, and the terminal asks again.
+            let Some(constant) = self.parts.plan.add_constant(member.constant) else { return };
+            member.logon = Some((constant, superframe));
+            if let (true, Err(at)) = (member.account.takes_spare(), self.sparing.binary_search(&terminal)) {
+                self.sparing.insert(at, terminal);
+                self.next_boundary = self.next_boundary.max(self.boundary_after(now));
+            }
+        }
+        let member = &self.parts.terminals[usize::from(terminal)];
+        let (constant, superframe) = member.logon.expect("it has just been logged on");
         let address = member.address;
         let response = LogonResponse { terminal, superframe, constant };
         self.tell(now, address, message::LOGON_RESPONSE_BYTES, Arc::new(response), out);
+    }
+
+    fn hear_logoff(&mut self, terminal: u16) {
+        let member = &mut self.parts.terminals[usize::from(terminal)];
+        let Some((constant, _)) = member.logon.take() else { return };
+        member.account.reset();
+        self.parts.plan.remove_constant(constant);
+        self.pending.retain(|other| *other != terminal);
+        self.sparing.retain(|other| *other != terminal);
+        self.due.retain(|due| due.terminal != terminal);
     }
 
     fn tell(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
@@ -167,57 +229,138 @@ impl Ncc {
         self.messages += 1;
     }
 
-    /// Plans one superframe.
-    fn make_plan(&mut self, now: Time, superframe: u64, out: &mut Outbox) {
-        let members = &mut self.parts.terminals;
+    /// Hands the requests that fall due to their accounts.
+    fn take_up_requests(&mut self, superframe: u64) {
         while self.due.front().is_some_and(|due| due.superframe <= superframe) {
-            let Due { terminal, slots, .. } = self.due.pop_front().expect("there is a front");
-            members[usize::from(terminal)].account.request(superframe, slots);
+            let Due { made, terminal, ask, .. } = self.due.pop_front().expect("there is a front");
+            let member = &mut self.parts.terminals[usize::from(terminal)];
+            if member.logon.is_none() {
+                continue;
+            }
+            member.account.request(superframe, made, ask);
             if let Err(at) = self.pending.binary_search(&terminal) {
                 self.pending.insert(at, terminal);
             }
         }
-        self.demands.clear();
-        self.grants.clear();
-        let demands = &mut self.demands;
-        self.pending.retain(|&terminal| {
-            let slots = members[usize::from(terminal)].account.demand(superframe);
-            if slots > 0 {
-                demands.push(Demand { terminal, slots });
-            }
-            slots > 0
-        });
+    }
+
+    /// Finds what each terminal is to have by request: its guaranteed slots, then what the allocator gives.
+    fn divide(&mut self, superframe: u64) -> u64 {
         let free = self.parts.plan.free();
-        self.parts.allocator.allocate(free, &self.demands, &mut self.grants);
-        let mut layout = self.parts.plan.layout();
-        let mut entries = Vec::with_capacity(self.grants.len().min(free as usize));
-        for (demand, &slots) in self.demands.iter().zip(&self.grants).filter(|(_, slots)| **slots > 0) {
-            entries.push((demand.terminal, layout.take(slots)));
-            members[usize::from(demand.terminal)].account.grant(slots);
+        let longest = self.parts.plan.most();
+        let (mut left, mut demanded) = (free, 0);
+        self.demands.clear();
+        self.layout.clear();
+        let (members, demands, layout) = (&mut self.parts.terminals, &mut self.demands, &mut self.layout);
+        self.pending.retain(|&terminal| {
+            let member = &mut members[usize::from(terminal)];
+            let wanted = member.account.demand(superframe);
+            if wanted.slots() == 0 {
+                return false;
+            }
+            demanded += u64::from(wanted.slots());
+            let most = member.most.min(longest);
+            let (rate, volume) = (wanted.rate.min(most), wanted.volume.min(most - wanted.rate.min(most)));
+            let guaranteed = member.guaranteed.min(rate + volume).min(left);
+            left -= guaranteed;
+            let constant = member.logon.map_or(Run::default(), |(run, _)| run);
+            layout.push(Grant::new(terminal, constant, guaranteed));
+            let by_rate = guaranteed.min(rate);
+            let (rate, volume) = (rate - by_rate, volume - (guaranteed - by_rate));
+            if rate + volume > 0 {
+                demands.push(Demand { terminal, rate, volume, weight: member.weight });
+            }
+            true
+        });
+        self.grants.clear();
+        self.parts.allocator.allocate(left, &self.demands, &mut self.grants);
+        let mut granted = self.demands.iter().zip(&self.grants).peekable();
+        for grant in &mut self.layout {
+            if let Some((_, slots)) = granted.next_if(|(demand, _)| demand.terminal == grant.terminal) {
+                grant.slots += slots;
+            }
         }
-        let granted: u32 = self.grants.iter().sum();
-        self.granted += u64::from(granted);
+        demanded
+    }
+
+    /// Gives `left` spare slots in turn; the terminals' shares lie in `layout` in ascending order, before and after.
+    fn give_spare(&mut self, superframe: u64, left: u32) {
+        if left == 0 || self.sparing.is_empty() {
+            return;
+        }
+        let longest = self.parts.plan.most();
+        let from = self.sparing.partition_point(|terminal| *terminal < self.turn);
+        let count = self.sparing.len() as u32;
+        for turn in 0..count.min(left) {
+            let terminal = self.sparing[(from + turn as usize) % count as usize];
+            let member = &self.parts.terminals[usize::from(terminal)];
+            if !member.takes_spare(superframe) {
+                continue;
+            }
+            let slots = left / count + u32::from(turn < left % count);
+            self.turn = if slots > left / count { terminal + 1 } else { self.turn };
+            match self.layout.binary_search_by_key(&terminal, |grant| grant.terminal) {
+                Ok(at) => self.layout[at].slots = (self.layout[at].slots + slots).min(longest),
+                Err(at) => {
+                    let constant = member.logon.map_or(Run::default(), |(run, _)| run);
+                    self.layout.insert(at, Grant::new(terminal, constant, slots.min(longest)));
+                }
+            }
+        }
+    }
+
+    /// Plans one superframe.
+    fn make_plan(&mut self, now: Time, superframe: u64, out: &mut Outbox) {
+        self.take_up_requests(superframe);
+        let demanded = self.divide(superframe);
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.clear();
+        asked.extend(
+            self.layout.iter().map(|grant| (grant.terminal, grant.slots)).filter(|(_, slots)| *slots > 0),
+        );
+        let granted: u32 = asked.iter().map(|(_, slots)| slots).sum();
+        let free = self.parts.plan.free();
+        self.give_spare(superframe, free - granted);
+        let total: u32 = self.layout.iter().map(|grant| grant.slots).sum();
+        let mut entries = Vec::with_capacity(self.layout.len().min(free as usize));
+        self.parts.plan.lay_out(superframe, &mut self.layout, &mut entries);
+        let unplaced: u32 = self.layout.iter().map(|grant| grant.slots).sum();
+        let mut by_request = 0;
+        for &(terminal, slots) in &asked {
+            // What found no place is missing from the spare slots first.
+            let mut slots = slots;
+            if unplaced > 0 {
+                let runs = entries.iter().filter(|(other, _)| *other == terminal);
+                slots = slots.min(runs.map(|(_, run)| u32::from(run.count)).sum());
+            }
+            by_request += slots;
+            self.parts.terminals[usize::from(terminal)].account.grant(superframe, slots);
+        }
+        self.asked = asked;
+        let spare = total - unplaced - by_request;
+        self.counters.granted += u64::from(by_request);
+        self.counters.spare += u64::from(spare);
         if let Some(probe) = self.parts.probe {
-            let demand: u64 = self.demands.iter().map(|demand| u64::from(demand.slots)).sum();
             let values = [
                 superframe as f64,
-                self.demands.len() as f64,
-                demand as f64,
+                self.pending.len() as f64,
+                demanded as f64,
                 f64::from(free),
-                f64::from(granted),
+                f64::from(by_request + spare),
+                f64::from(spare),
             ];
             out.record(probe, now, &values);
         }
         if !entries.is_empty() {
             let bytes = Tbtp::bytes(&self.parts.frame, entries.len());
-            self.plans += 1;
-            self.plan_bytes += u64::from(bytes);
+            self.counters.plans += 1;
+            self.counters.plan_bytes += u64::from(bytes);
             self.tell(now, message::ALL_TERMINALS, bytes, Arc::new(Tbtp { superframe, entries }), out);
         }
     }
 
     fn boundary(&self, number: u64) -> Time {
-        Time::ZERO + self.parts.frame.superframe() * number
+        Time::ZERO + self.parts.phase + self.parts.frame.superframe() * number
     }
 }
 
@@ -229,14 +372,18 @@ impl Stage for Ncc {
         } else if let Some(&LogonRequest { terminal }) = message::message(&packet) {
             out.consume(packet);
             self.hear_logon(now, terminal, out);
+        } else if let Some(&Logoff { terminal, .. }) = message::message(&packet) {
+            out.consume(packet);
+            self.hear_logoff(terminal);
         } else {
             out.send(TO_ROUTER, packet);
         }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let boundary = now.since(Time::ZERO) / self.parts.frame.superframe();
-        if boundary >= self.next_boundary {
+        let first = Time::ZERO + self.parts.phase;
+        let boundary = now.since(first) / self.parts.frame.superframe();
+        if now >= first && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
             self.make_plan(now, boundary + self.parts.lead, out);
         }
@@ -250,7 +397,7 @@ impl Stage for Ncc {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        if !self.pending.is_empty() {
+        if !self.pending.is_empty() || !self.sparing.is_empty() {
             Some(self.boundary(self.next_boundary))
         } else {
             self.due.front().map(|due| self.boundary(due.superframe - self.parts.lead))
@@ -258,15 +405,9 @@ impl Stage for Ncc {
     }
 
     fn report(&self, _now: Time, report: &mut Report) {
-        let values = [
-            self.requests as f64,
-            self.requested as f64,
-            self.plans as f64,
-            self.plan_bytes as f64,
-            self.granted as f64,
-            self.parts.response as f64,
-        ];
-        report.row(&REPORT, &self.parts.name, &values);
+        let Counters { requests, requested, plans, plan_bytes, granted, spare } = self.counters;
+        let values = [requests, requested, plans, plan_bytes, granted, spare, self.parts.response];
+        report.row(&REPORT, &self.parts.name, &values.map(|value| value as f64));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Makes the stages of a network from its configuration.
 
+use super::category::Terms;
 use super::config::Config;
 use super::forward::{self, Forward, Listener};
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::terminal::{self, Logon, Terminal};
-use super::timing::Timing;
 use bentpipe_core::{NodeId, Probe, Stream, Table, Time};
 
 /// The stages of a star network. The terminals stand in the order in which the configuration lists them.
@@ -38,7 +38,7 @@ pub trait Supply {
     fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe>;
 }
 
-/// Builds network `name` for the addresses of its nodes.
+/// Builds network `name` for the addresses of its nodes; `label` says what results call the terminal at a node.
 ///
 /// # Panics
 /// When [`Config::check`] has something to say, or `terminals` are not as many as the configuration's.
@@ -47,6 +47,7 @@ pub fn build(
     config: &Config,
     gateway: NodeId,
     terminals: &[NodeId],
+    label: &dyn Fn(&str) -> String,
     supply: &mut dyn Supply,
 ) -> Star {
     let members = config.members();
@@ -54,48 +55,59 @@ pub fn build(
     let frame = config.frame().expect("the configuration has been checked");
     let (link, dama) = (&config.return_link, &config.return_link.dama);
     let timings = || members.iter().map(|member| &member.timing);
-    let lead = Timing::lead(&frame, config.plan_transmission(&frame, members.len()), timings());
-    let emergent = Timing::response(&frame, dama.processing, lead, timings());
+    let schedule = config.schedule(&frame, &members);
+    let lead = schedule.lead(&frame, config.plan_transmission(&frame, members.len()), timings());
+    let emergent = schedule.response(&frame, dama.processing, lead, timings());
     let response = dama.response.map_or(emergent, |response| response.value());
+    let terms = Terms::new(config.link(), response, &frame);
 
-    let mut plan = Plan::new(frame.slots);
+    let mut plan = Plan::new(&config.carriers().expect("the configuration has been checked"));
     let mut macs = Vec::new();
     let mut accounts = Vec::new();
     let mut listeners = Vec::new();
     for (index, (member, &address)) in members.iter().zip(terminals).enumerate() {
-        // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
-        let retry = frame.superframe() * (lead + 1) + member.timing.one_way;
         let logon = match member.logon {
-            None => Logon::Done(plan.add_constant(member.constant)),
-            Some(at) => Logon::Begins { at: Time::ZERO + at, retry },
+            None => {
+                Logon::Done(plan.add_constant(member.constant).expect("the configuration has been checked"))
+            }
+            Some(at) => Logon::Begins(Time::ZERO + at),
         };
         let stage = format!("{name}.{}", member.name);
         macs.push(Terminal::new(terminal::Parts {
-            name: member.name.clone(),
+            name: label(&member.name),
             terminal: index as u16,
             addresses: (address, gateway),
             frame,
             timing: member.timing,
+            ask: schedule.ask,
             logon,
+            logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
+            // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
+            retry: frame.superframe() * (lead + 1) + member.timing.one_way,
             queue: link.queue.build(),
             errors: link.error.errors(),
-            requester: dama.scheme.requester(response),
+            request_errors: dama.request_error.errors(),
+            requester: dama.scheme.requester(&terms),
             stream: supply.stream(&stage),
-            probe: supply.probe(&terminal::TRACE, &member.name),
+            probe: supply.probe(&terminal::TRACE, &label(&member.name)),
         }));
         accounts.push(ncc::Member {
             address,
             constant: member.constant,
-            account: dama.scheme.account(),
+            guaranteed: member.min,
+            most: member.max,
+            weight: member.weight,
+            account: dama.scheme.account(&terms),
             logon: match logon {
                 Logon::Done(run) => Some((run, 0)),
-                Logon::Begins { .. } => None,
+                Logon::Begins(_) => None,
             },
         });
         listeners.push(Listener {
             address,
             delay: member.timing.one_way,
             errors: config.forward.error.errors(),
+            plan_errors: dama.plan_error.errors(),
         });
     }
     let forward_name = format!("{name}.forward");
@@ -105,6 +117,7 @@ pub fn build(
             name: name.to_owned(),
             gateway,
             frame,
+            phase: schedule.plan,
             lead,
             response,
             imposed: dama.response.is_some(),

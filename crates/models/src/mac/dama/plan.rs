@@ -1,78 +1,290 @@
-//! The time plan: which slots of the frame belong to whom.
+//! The time plan: which slots of the frame belong to whom, on every carrier.
 //!
-//! The constant slots of the terminals (CRA) lie at the beginning of the frame in the order of logon and stay
-//! where they are, so that no terminal has to be told of a plan in which nothing changes for it. Assigned
-//! slots follow, superframe by superframe, without gaps in the order of the terminals.
+//! The constant slots of a terminal (CRA) lie where it got them at logon and stay there, so that no terminal has to be told
+//! of a plan in which nothing changes for it. A logon takes the first gap that is wide enough, on the carrier with the smallest
+//! share of constant slots; a logoff leaves a gap.
+//!
+//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order of the terminals, and go
+//! on with the next carrier where one ends. A terminal has one transmitter: what it gets on the next carrier must end before
+//! its slots on the one before begin, and it goes on to no third: the wrap-around rule of McNaughton (Management Science 6, 1959): a share that
+//! is no longer than a frame never overlaps itself. Where a terminal's constant slots on another carrier are in the way, others come
+//! first. On several carriers the order begins with another terminal in each superframe, so that the same terminal is
+//! not always the one that finds no room.
 
 use super::frame::Run;
 
-/// Slots of a frame as they are handed out.
+/// Slots of the carriers as they are handed out.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    slots: u16,
-    constant: u16,
+    /// Slots of each carrier's frame.
+    carriers: Vec<u16>,
+    /// Constant slots, by carrier and place.
+    constant: Vec<Run>,
+    /// What is left between them, in the same order.
+    gaps: Vec<Run>,
 }
 
-/// Hands out the slots of one superframe that are not constant.
-#[derive(Clone, Debug)]
-pub struct Layout {
-    next: u16,
-    slots: u16,
+/// Slots for one terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// The terminal.
+    pub terminal: u16,
+    /// Its constant slots.
+    pub constant: Run,
+    /// How many slots it is to get.
+    pub slots: u32,
+    /// From the first to the last slot that it got on the last carrier, and on the one before.
+    laid_out: [Run; 2],
+}
+
+impl Grant {
+    /// So many slots for a terminal with these constant ones.
+    pub fn new(terminal: u16, constant: Run, slots: u32) -> Grant {
+        Grant { terminal, constant, slots, laid_out: [Run::default(); 2] }
+    }
+
+    /// How many slots of `at`, from its first on, the terminal can have besides those that it has.
+    fn fit(&self, at: Run) -> u32 {
+        let mut count = self.slots.min(u32::from(at.count));
+        let [last, earlier] = self.laid_out;
+        if last.count > 0 && last.carrier != at.carrier && earlier.count > 0 {
+            return 0;
+        }
+        for other in [last, earlier, self.constant] {
+            let wanted = Run { count: count as u16, ..at };
+            if other.carrier != at.carrier && wanted.overlaps(other) {
+                // Whole slots that end before the other run begins.
+                let before = u32::from(other.first) * u32::from(at.of) / u32::from(other.of);
+                count = before.saturating_sub(u32::from(at.first)).min(count);
+            }
+        }
+        count
+    }
+
+    fn take(&mut self, run: Run) {
+        self.slots -= u32::from(run.count);
+        let last = self.laid_out[0];
+        if last.count > 0 && last.carrier == run.carrier {
+            self.laid_out[0].count = (run.end() - u32::from(last.first)) as u16;
+        } else {
+            self.laid_out = [run, last];
+        }
+    }
 }
 
 impl Plan {
-    /// An empty plan for frames of `slots` slots.
-    pub fn new(slots: u32) -> Plan {
-        Plan { slots: slots as u16, constant: 0 }
+    /// An empty plan for carriers with so many slots.
+    pub fn new(carriers: &[u32]) -> Plan {
+        let carriers: Vec<u16> = carriers.iter().map(|slots| *slots as u16).collect();
+        let mut plan = Plan { carriers, constant: Vec::new(), gaps: Vec::new() };
+        plan.find_gaps();
+        plan
     }
 
-    /// Gives a terminal its constant slots. The scenario's check has made sure that they fit.
-    pub fn add_constant(&mut self, count: u32) -> Run {
-        let run = Run { first: self.constant, count: count as u16 };
-        self.constant += run.count;
-        assert!(self.constant <= self.slots, "the sum of CRA fits into the frame");
-        run
+    fn find_gaps(&mut self) {
+        self.gaps.clear();
+        let mut constant = self.constant.iter().peekable();
+        for (carrier, &of) in (0u16..).zip(&self.carriers) {
+            let mut first = 0;
+            loop {
+                let next = constant.next_if(|run| run.carrier == carrier);
+                let end = next.map_or(of, |run| run.first);
+                if end > first {
+                    self.gaps.push(Run { carrier, of, first, count: end - first });
+                }
+                match next {
+                    Some(run) => first = run.end() as u16,
+                    None => break,
+                }
+            }
+        }
+    }
+
+    /// Gives a terminal its constant slots; `None` when no carrier has so many free ones in a row.
+    pub fn add_constant(&mut self, count: u32) -> Option<Run> {
+        if count == 0 {
+            return Some(Run::default());
+        }
+        // Constant slots that begin frames on all carriers for the same time are least in the way of the others.
+        let share = |gap: &Run| {
+            let own = self.constant.iter().filter(|run| run.carrier == gap.carrier);
+            (own.map(|run| u64::from(run.count)).sum::<u64>() << 32) / u64::from(gap.of)
+        };
+        let wide = self.gaps.iter().filter(|gap| u32::from(gap.count) >= count);
+        let gap = wide.min_by_key(|gap| share(gap))?;
+        let run = Run { count: count as u16, ..*gap };
+        let place = |run: &Run| (run.carrier, run.first);
+        let at = self.constant.partition_point(|other| place(other) < place(&run));
+        self.constant.insert(at, run);
+        self.find_gaps();
+        Some(run)
+    }
+
+    /// Takes back a terminal's constant slots.
+    pub fn remove_constant(&mut self, run: Run) {
+        self.constant.retain(|other| *other != run);
+        self.find_gaps();
     }
 
     /// Slots that are not constant.
     pub fn free(&self) -> u32 {
-        u32::from(self.slots - self.constant)
+        self.gaps.iter().map(|gap| u32::from(gap.count)).sum()
     }
 
-    /// Begins the layout of one superframe.
-    pub fn layout(&self) -> Layout {
-        Layout { next: self.constant, slots: self.slots }
+    /// The lengths of what is free in a row.
+    pub fn gaps(&self) -> impl Iterator<Item = u32> + '_ {
+        self.gaps.iter().map(|gap| u32::from(gap.count))
     }
-}
 
-impl Layout {
-    /// The next `count` slots.
-    pub fn take(&mut self, count: u32) -> Run {
-        let run = Run { first: self.next, count: count as u16 };
-        self.next += run.count;
-        assert!(self.next <= self.slots, "the allocator grants no more than there is");
-        run
+    /// The most slots that one terminal can have: those of the fastest carrier.
+    pub fn longest(&self) -> u32 {
+        self.carriers.iter().copied().max().map_or(0, u32::from)
+    }
+
+    /// What a demand may be cut to without taking from anyone: on one carrier nothing, since what a demand cannot get still
+    /// counts in proportions.
+    pub fn most(&self) -> u32 {
+        if self.carriers.len() > 1 {
+            self.longest()
+        } else {
+            u32::MAX
+        }
+    }
+
+    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of the terminals and takes from
+    /// each grant what was laid out. On one carrier nothing is left of them.
+    pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
+        let begin = runs.len();
+        let turn = if self.carriers.len() > 1 { superframe as usize % grants.len().max(1) } else { 0 };
+        grants.rotate_left(turn);
+        // Grants before this one are done.
+        let mut first = 0;
+        for gap in &self.gaps {
+            let mut slot = gap.first;
+            while u32::from(slot) < gap.end() && first < grants.len() {
+                let at = Run { first: slot, count: (gap.end() - u32::from(slot)) as u16, ..*gap };
+                // Rather one that nothing is in the way of than the next one in pieces.
+                let whole =
+                    |grant: &Grant| grant.slots > 0 && grant.fit(at) == grant.slots.min(u32::from(at.count));
+                let fitting = grants[first..].iter().position(whole);
+                let fitting = fitting.or_else(|| grants[first..].iter().position(|grant| grant.fit(at) > 0));
+                let Some(place) = fitting else {
+                    slot += 1;
+                    continue;
+                };
+                let grant = &mut grants[first + place];
+                let run = Run { count: grant.fit(at) as u16, ..at };
+                grant.take(run);
+                runs.push((grant.terminal, run));
+                slot += run.count;
+                while grants.get(first).is_some_and(|grant| grant.slots == 0) {
+                    first += 1;
+                }
+            }
+        }
+        grants.rotate_right(turn);
+        runs[begin..].sort_by_key(|(terminal, _)| *terminal);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn constant_slots_come_first_and_assigned_ones_follow() {
-        let mut plan = Plan::new(32);
-        assert_eq!(plan.add_constant(2), Run { first: 0, count: 2 });
-        assert_eq!(plan.add_constant(1), Run { first: 2, count: 1 });
-        assert_eq!(plan.free(), 29);
-        let mut layout = plan.layout();
-        assert_eq!(layout.take(20), Run { first: 3, count: 20 });
-        assert_eq!(layout.take(9), Run { first: 23, count: 9 });
+    fn run(first: u16, count: u16) -> Run {
+        Run { carrier: 0, of: 32, first, count }
+    }
+
+    fn lay_out(plan: &Plan, superframe: u64, slots: &[u32]) -> (Vec<(u16, Run)>, u32) {
+        let grant = |(terminal, slots): (u16, &u32)| Grant::new(terminal, Run::default(), *slots);
+        let mut grants: Vec<_> = (0..).zip(slots).map(grant).collect();
+        let mut runs = Vec::new();
+        plan.lay_out(superframe, &mut grants, &mut runs);
+        (runs, grants.iter().map(|grant| grant.slots).sum())
     }
 
     #[test]
-    #[should_panic(expected = "no more than there is")]
-    fn more_than_the_frame_is_our_fault() {
-        Plan::new(4).layout().take(5);
+    fn constant_slots_come_first_and_assigned_ones_follow() {
+        let mut plan = Plan::new(&[32]);
+        assert_eq!(plan.add_constant(2), Some(run(0, 2)));
+        assert_eq!(plan.add_constant(1), Some(run(2, 1)));
+        assert_eq!(plan.free(), 29);
+        assert_eq!(lay_out(&plan, 7, &[20, 9]), (vec![(0, run(3, 20)), (1, run(23, 9))], 0));
+        assert_eq!(plan.add_constant(30), None);
+    }
+
+    #[test]
+    fn what_a_logoff_leaves_is_used() {
+        let mut plan = Plan::new(&[32]);
+        let first = plan.add_constant(2).unwrap();
+        plan.add_constant(3);
+        plan.remove_constant(first);
+        assert_eq!(plan.free(), 29);
+        assert_eq!(lay_out(&plan, 0, &[4, 1]), (vec![(0, run(0, 2)), (0, run(5, 2)), (1, run(7, 1))], 0));
+        assert_eq!(plan.add_constant(2), Some(first));
+    }
+
+    #[test]
+    fn constant_slots_spread_over_the_carriers() {
+        let mut plan = Plan::new(&[32, 64]);
+        let carriers: Vec<_> = (0..7).map(|_| plan.add_constant(8).unwrap().carrier).collect();
+        assert_eq!(carriers, [0, 1, 1, 0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_share_wraps_around_and_never_overlaps_itself() {
+        let plan = Plan::new(&[32, 32]);
+        let (runs, left) = lay_out(&plan, 0, &[20, 32, 12]);
+        let at = |carrier, first, count| Run { carrier, of: 32, first, count };
+        assert_eq!(left, 0);
+        assert_eq!(runs, [(0, at(0, 0, 20)), (1, at(0, 20, 12)), (1, at(1, 0, 20)), (2, at(1, 20, 12))]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_slot_twice_and_no_terminal_at_two_places(
+            carriers in prop::collection::vec(1u32..40, 1..6),
+            constants in prop::collection::vec(0u32..6, 1..12),
+            gone in prop::collection::vec(any::<bool>(), 12),
+            slots in prop::collection::vec(0u32..40, 12),
+            superframe in 0u64..20,
+        ) {
+            let mut plan = Plan::new(&carriers);
+            let mut held: Vec<_> = constants.iter().map(|count| plan.add_constant(*count)).collect();
+            for (run, gone) in held.iter_mut().zip(gone) {
+                if let (Some(taken), true) = (*run, gone) {
+                    plan.remove_constant(taken);
+                    *run = None;
+                }
+            }
+            let mut capacity = plan.free();
+            let mut grants = Vec::new();
+            for ((terminal, constant), slots) in (0u16..).zip(&held).zip(slots) {
+                let constant = constant.unwrap_or_default();
+                let slots = slots.min(capacity).min(plan.longest());
+                capacity -= slots;
+                grants.push(Grant::new(terminal, constant, slots));
+            }
+            let granted: Vec<_> = grants.iter().map(|grant| grant.slots).collect();
+            let mut runs = Vec::new();
+            plan.lay_out(superframe, &mut grants, &mut runs);
+            let own = held.iter().zip(0u16..).filter_map(|(run, terminal)| run.map(|run| (terminal, run)));
+            let all: Vec<_> = own.chain(runs.iter().copied()).filter(|(_, run)| run.count > 0).collect();
+            for (place, (terminal, run)) in all.iter().enumerate() {
+                prop_assert!(run.end() <= carriers[run.carrier as usize]);
+                for (other, beside) in &all[..place] {
+                    if run.carrier == beside.carrier || other == terminal {
+                        prop_assert!(!run.overlaps(*beside), "{run:?} of {terminal} and {beside:?} of {other}");
+                    }
+                }
+            }
+            for (grant, before) in grants.iter().zip(granted) {
+                let got: u32 = runs.iter().filter(|(t, _)| *t == grant.terminal).map(|(_, run)| u32::from(run.count)).sum();
+                prop_assert_eq!(got + grant.slots, before);
+                prop_assert!(carriers.len() > 1 || grant.slots == 0);
+            }
+            prop_assert!(runs.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        }
     }
 }

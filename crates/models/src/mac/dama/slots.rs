@@ -1,6 +1,6 @@
 //! A terminal's own slots, as they fill up in the course of a superframe.
 
-use super::frame::{Assignment, Frame};
+use super::frame::{Assignment, Frame, Run};
 use super::timing::Timing;
 use bentpipe_core::Time;
 
@@ -47,12 +47,12 @@ impl Slots {
         self.superframe = self.timing.superframe(&self.frame, now);
         self.start = self.timing.start(&self.frame, self.superframe);
         self.end = self.timing.start(&self.frame, self.superframe + 1);
-        self.assign(Assignment::default());
+        self.assign(std::iter::empty());
     }
 
     /// Takes up the slots of this superframe.
-    pub fn assign(&mut self, assignment: Assignment) {
-        self.assignment = assignment;
+    pub fn assign(&mut self, runs: impl Iterator<Item = Run>) {
+        self.assignment.set(runs);
         self.filled = 0;
     }
 
@@ -108,7 +108,7 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frame::{tests::STUDY, Run};
+    use super::super::frame::tests::{run, STUDY};
     use super::*;
     use proptest::prelude::*;
 
@@ -116,7 +116,7 @@ mod tests {
 
     fn slots(first: u16, count: u16) -> Slots {
         let mut slots = Slots::new(STUDY, Timing::default());
-        slots.assign(Assignment::new(Run { first, count }, Run::default()));
+        slots.assign([run(first, count)].into_iter());
         slots
     }
 

@@ -13,18 +13,18 @@
 //! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the gateway.
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
-use super::category::Requester;
+use super::category::{Ask, Load, Need, Requester};
 use super::config::Config;
-use super::frame::{Assignment, Frame, Run};
-use super::message::{self, LogonRequest, LogonResponse, Request, Tbtp};
+use super::frame::{Frame, Run};
+use super::message::{self, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::queue::{Admission, Backlog, Verdict};
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
-    Change, Column, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Stream, Table,
-    Time,
+    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage,
+    Stream, Table, Time,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -68,6 +68,9 @@ pub static REPORT: Table = Table {
     ],
 };
 
+/// The terminal logged off while the packet waited, or had logged off for good.
+pub const LOGGED_OFF: DropReason = DropReason::new("terminal logged off");
+
 /// What a terminal is made of.
 pub struct Parts {
     /// Name in results.
@@ -80,12 +83,20 @@ pub struct Parts {
     pub frame: Frame,
     /// Delays.
     pub timing: Timing,
+    /// When requests are made, after the start of a superframe.
+    pub ask: Span,
     /// Constant slots of a terminal that is logged on from the start, else when it begins to log on.
     pub logon: Logon,
+    /// When it logs off, and again after how long it repeats its logons and logoffs.
+    pub logoff: Option<(Time, Option<Span>)>,
+    /// After how long without an answer it asks again to be logged on.
+    pub retry: Span,
     /// The queue's discipline.
     pub queue: Box<dyn Admission>,
     /// Errors of the return link.
     pub errors: Option<Errors>,
+    /// What else spoils requests.
+    pub request_errors: Option<Errors>,
     /// How it asks for slots.
     pub requester: Box<dyn Requester>,
     /// Its random stream.
@@ -99,13 +110,8 @@ pub struct Parts {
 pub enum Logon {
     /// It is, from the start, with these constant slots.
     Done(Run),
-    /// It asks at `at`, and again after `retry` as long as there is no answer.
-    Begins {
-        /// When it first asks.
-        at: Time,
-        /// After how long it asks again.
-        retry: Span,
-    },
+    /// It begins to ask at this time.
+    Begins(Time),
 }
 
 /// A packet that is not yet all in slots.
@@ -123,6 +129,11 @@ pub struct Terminal {
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
     ask_logon: Option<Time>,
+    logoff: Option<Time>,
+    /// How often it has logged off.
+    sessions: u64,
+    /// When the request of this superframe is made, if that is still to come.
+    ask: Option<Time>,
     /// Plans for superframes to come.
     plans: VecDeque<(u64, Run)>,
 
@@ -133,6 +144,8 @@ pub struct Terminal {
     queue: VecDeque<Waiting>,
     /// Bytes of `queue` that have no slot yet.
     unsent: u64,
+    /// Bytes that have come from the host.
+    arrived: u64,
     /// Packets whose first slot has not begun; the times and sizes of those that have a slot.
     backlog: Backlog,
     beginning: VecDeque<(Time, u32)>,
@@ -141,7 +154,7 @@ pub struct Terminal {
     held: Held,
 
     /// Queue, request and used bytes of this superframe, for the trace.
-    row: (u64, u32, u64),
+    row: (u64, u64, u64),
     counters: Counters,
     messages: u32,
 }
@@ -154,6 +167,8 @@ struct Counters {
     requests: u64,
     requested: u64,
     assigned: u64,
+    /// Constant slots of earlier logons.
+    constant: u64,
     late: u64,
     delay: SpanStatistics,
 }
@@ -163,16 +178,20 @@ impl Terminal {
     pub fn new(parts: Parts) -> Terminal {
         let (constant, ask_logon) = match parts.logon {
             Logon::Done(run) => (Some((run, 0)), None),
-            Logon::Begins { at, .. } => (None, Some(at)),
+            Logon::Begins(at) => (None, Some(at)),
         };
         let mut terminal = Terminal {
             constant,
             ask_logon,
+            logoff: parts.logoff.map(|(at, _)| at),
+            sessions: 0,
+            ask: None,
             plans: VecDeque::new(),
             slots: Slots::new(parts.frame, parts.timing),
             active: false,
             queue: VecDeque::new(),
             unsent: 0,
+            arrived: 0,
             backlog: Backlog::default(),
             beginning: VecDeque::new(),
             flying: VecDeque::new(),
@@ -200,19 +219,16 @@ impl Terminal {
 
     /// Takes up the slots of the present superframe.
     fn assign(&mut self) {
-        let mut assigned = Run::default();
-        while let Some(&(superframe, run)) = self.plans.front() {
-            if superframe > self.slots.superframe() {
-                break;
-            }
+        let superframe = self.slots.superframe();
+        while self.plans.front().is_some_and(|(planned, _)| *planned < superframe) {
             self.plans.pop_front();
-            if superframe == self.slots.superframe() {
-                assigned = run;
-            }
         }
-        self.counters.assigned += u64::from(assigned.count);
-        self.slots.assign(Assignment::new(self.constant(), assigned));
-        self.active = assigned.count > 0;
+        let due = self.plans.iter().take_while(|(planned, _)| *planned == superframe).count();
+        let constant = self.constant();
+        self.slots.assign([constant].into_iter().chain(self.plans.drain(..due).map(|(_, run)| run)));
+        let assigned = self.slots.count() - u32::from(constant.count);
+        self.counters.assigned += u64::from(assigned);
+        self.active = assigned > 0;
     }
 
     /// Catches up with the superframes that have begun by `now`.
@@ -221,23 +237,72 @@ impl Terminal {
         if now >= self.slots.end() {
             self.begin_superframe(now, out);
         }
+        if self.ask.is_some_and(|at| at < now) {
+            // Nothing was to be asked for then.
+            self.ask = None;
+        }
     }
 
     fn begin_superframe(&mut self, now: Time, out: &mut Outbox) {
         self.record(out);
         self.slots.go_to(now);
+        if self.logoff.is_some_and(|at| at <= now) {
+            self.log_off(now, out);
+        }
         self.assign();
         self.row = (self.unsent, 0, 0);
-        if self.is_logged_on() && (self.unsent > 0 || !self.parts.requester.rests()) {
-            self.active = true;
-            let queue = self.parts.frame.units(self.unsent);
-            if let Some(slots) = self.parts.requester.request(self.slots.superframe(), queue) {
-                self.request(now, slots, out);
-            }
+        let ask = self.slots.start() + self.parts.ask;
+        self.ask = Some(ask).filter(|ask| *ask >= now);
+        if ask == now && self.wants_to_ask() {
+            self.make_request(now, out);
         }
         // As long as the logon is not answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
         while !self.queue.is_empty() && self.send_first(now) {}
+    }
+
+    /// Whether there is, or may be, something to ask for.
+    #[inline]
+    fn wants_to_ask(&self) -> bool {
+        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
+    }
+
+    fn make_request(&mut self, now: Time, out: &mut Outbox) {
+        self.ask = None;
+        self.active = true;
+        let all = Load { queue: self.parts.frame.units(self.unsent), arrived: self.arrived };
+        let ask = self.parts.requester.request(self.slots.superframe(), &Need { all, by_class: None });
+        if !ask.is_nothing() {
+            self.request(now, ask, out);
+        }
+    }
+
+    /// Logs off with the beginning of a superframe. What waits is dropped.
+    fn log_off(&mut self, now: Time, out: &mut Outbox) {
+        let Some((first, period)) = self.parts.logoff else { return };
+        self.sessions += 1;
+        self.counters.constant += self.constant_slots(self.slots.superframe());
+        let again = period.map(|period| period * self.sessions);
+        self.logoff = again.map(|again| first + again);
+        let begin = match self.parts.logon {
+            Logon::Begins(at) => at,
+            Logon::Done(_) => Time::ZERO,
+        };
+        self.ask_logon = again.map(|again| (begin + again).max(now));
+        if self.constant.take().is_some() {
+            let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
+            self.tell(now, message::LOGOFF_BYTES, Arc::new(Logoff { terminal, superframe }), out);
+        }
+        self.plans.clear();
+        self.parts.requester.reset();
+        self.unsent = 0;
+        self.beginning.clear();
+        self.backlog = Backlog::default();
+        for Waiting { packet, .. } in self.queue.drain(..) {
+            self.held.packets -= 1;
+            self.held.bytes -= u64::from(packet.size);
+            out.drop(packet, LOGGED_OFF);
+        }
     }
 
     /// Writes the trace's row of the superframe that ends.
@@ -248,7 +313,7 @@ impl Terminal {
             let values = [
                 self.slots.superframe() as f64,
                 queue as f64,
-                f64::from(request),
+                request as f64,
                 f64::from(constant),
                 f64::from(self.slots.count() - constant),
                 self.slots.capacity() as f64,
@@ -258,12 +323,12 @@ impl Terminal {
         }
     }
 
-    fn request(&mut self, now: Time, slots: u32, out: &mut Outbox) {
+    fn request(&mut self, now: Time, ask: Ask, out: &mut Outbox) {
         let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
-        self.row.1 = slots;
+        self.row.1 = ask.slots();
         self.counters.requests += 1;
-        self.counters.requested += u64::from(slots);
-        self.tell(now, message::REQUEST_BYTES, Arc::new(Request { terminal, superframe, slots }), out);
+        self.counters.requested += ask.slots();
+        self.tell(now, message::REQUEST_BYTES, Arc::new(Request { terminal, superframe, ask }), out);
     }
 
     /// Sends a message to the network control centre.
@@ -272,7 +337,10 @@ impl Terminal {
         self.messages += 1;
         out.create_held(&packet);
         self.held.add(&packet);
-        self.flying.push_back((now + self.parts.timing.one_way, packet));
+        // Data may already have slots later in this superframe.
+        let arrival = now + self.parts.timing.one_way;
+        let at = self.flying.partition_point(|(other, _)| *other <= arrival);
+        self.flying.insert(at, (arrival, packet));
     }
 
     /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
@@ -309,6 +377,9 @@ impl Terminal {
     }
 
     fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        if self.constant.is_none() && self.ask_logon.is_none() {
+            return out.drop(packet, LOGGED_OFF);
+        }
         self.forget_begun(now);
         match self.parts.queue.admit(now, &mut packet, self.backlog, &mut self.parts.stream) {
             Verdict::Drop(reason) => {
@@ -321,6 +392,7 @@ impl Terminal {
                 self.held.add(&packet);
                 let left = bytes_on_air(&packet);
                 self.unsent += left;
+                self.arrived += left;
                 self.queue.push_back(Waiting { arrival: now, left, begun: false, packet });
                 self.active |= self.constant.is_some();
                 if self.queue.len() == 1 {
@@ -331,16 +403,17 @@ impl Terminal {
     }
 
     fn hear_plan(&mut self, plan: &Tbtp) {
-        let Some(run) = plan.run_of(self.parts.terminal) else { return };
-        if plan.superframe <= self.slots.superframe() {
-            self.counters.late += u64::from(run.count);
-        } else {
-            self.plans.push_back((plan.superframe, run));
+        for run in plan.runs_of(self.parts.terminal) {
+            if plan.superframe <= self.slots.superframe() {
+                self.counters.late += u64::from(run.count);
+            } else if self.constant.is_some() {
+                self.plans.push_back((plan.superframe, run));
+            }
         }
     }
 
     fn hear_logon(&mut self, response: &LogonResponse) {
-        if response.terminal == self.parts.terminal && self.constant.is_none() {
+        if self.ask_logon.is_some() {
             let from = response.superframe.max(self.slots.superframe() + 1);
             self.constant = Some((response.constant, from));
             self.ask_logon = None;
@@ -348,11 +421,15 @@ impl Terminal {
         }
     }
 
-    /// Capacity of all superframes that have begun: the constant slots' in closed form.
+    /// Constant slots of all superframes of this logon that have begun, in closed form.
+    fn constant_slots(&self, superframes: u64) -> u64 {
+        self.constant.map_or(0, |(run, from)| u64::from(run.count) * superframes.saturating_sub(from))
+    }
+
+    /// Capacity of all superframes that have begun.
     fn total_capacity(&self, now: Time) -> u64 {
         let begun = self.parts.timing.superframe(&self.parts.frame, now) + 1;
-        let constant =
-            self.constant.map_or(0, |(run, from)| u64::from(run.count) * begun.saturating_sub(from));
+        let constant = self.counters.constant + self.constant_slots(begun);
         (constant + self.counters.assigned) * self.parts.frame.unit()
     }
 }
@@ -383,19 +460,26 @@ impl Stage for Terminal {
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.advance(now, out);
         if self.ask_logon.is_some_and(|at| at <= now) {
-            if let Logon::Begins { retry, .. } = self.parts.logon {
-                self.ask_logon = Some(now + retry);
-                let body = Arc::new(LogonRequest { terminal: self.parts.terminal });
-                self.tell(now, message::LOGON_REQUEST_BYTES, body, out);
-            }
+            self.ask_logon = Some(now + self.parts.retry);
+            let body = Arc::new(LogonRequest { terminal: self.parts.terminal });
+            self.tell(now, message::LOGON_REQUEST_BYTES, body, out);
+        }
+        if self.ask == Some(now) && self.wants_to_ask() {
+            self.make_request(now, out);
         }
         while self.flying.front().is_some_and(|(arrival, _)| *arrival <= now) {
             let (arrival, mut packet) = self.flying.pop_front().expect("there is a front");
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
-            let Parts { errors, stream, .. } = &mut self.parts;
-            let meet = |errors: &mut Errors| errors.meet(arrival, &mut packet, stream);
-            let fate = errors.as_mut().map_or(Fate::Intact, meet);
+            let is_request = message::message::<Request>(&packet).is_some();
+            let Parts { errors, request_errors, stream, .. } = &mut self.parts;
+            let mut meet = |errors: &mut Option<Errors>| {
+                errors.as_mut().map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream))
+            };
+            let mut fate = meet(errors);
+            if request_errors.is_some() && fate == Fate::Intact && is_request {
+                fate = meet(request_errors);
+            }
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
@@ -428,6 +512,16 @@ impl Stage for Terminal {
         if let Some(at) = self.ask_logon {
             next = next.min(at);
         }
+        if let Some(at) = self.logoff.filter(|_| !self.active) {
+            // With the first superframe that begins then or later.
+            let superframe = self.parts.timing.superframe(&self.parts.frame, at);
+            let start = self.parts.timing.start(&self.parts.frame, superframe);
+            let superframe = superframe + u64::from(start < at);
+            next = next.min(self.parts.timing.start(&self.parts.frame, superframe).max(self.slots.end()));
+        }
+        if let Some(at) = self.ask.filter(|_| self.wants_to_ask()) {
+            next = next.min(at);
+        }
         (next != Time::MAX).then_some(next)
     }
 
@@ -436,7 +530,7 @@ impl Stage for Terminal {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        let Counters { used, queue_drops, error_drops, requests, requested, assigned, late, delay } =
+        let Counters { used, queue_drops, error_drops, requests, requested, assigned, late, delay, .. } =
             &self.counters;
         let capacity = self.total_capacity(now);
         let values = [

@@ -11,9 +11,92 @@
 //! smallest number for which the plan reaches every terminal before its superframe begins. With 250 ms one
 //! way and 94 ms superframes: a request arrives at 2.66 D and is used at 3 D; the plan arrives at 5.66 D and
 //! holds from 6 D: L = 6.
+//!
+//! With long superframes the waits for boundaries are most of L. A network may shift both ([`Schedule`]): terminals ask some
+//! time after their superframe began, the centre plans some time after its own began. *Just in time*, a plan leaves so that it
+//! arrives as its superframe begins, and a request is made so that it arrives as the plan is made.
 
 use super::frame::Frame;
 use bentpipe_core::{Span, Time};
+
+/// When requests and plans are made in the course of a superframe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Schedule {
+    /// When terminals make their requests, after the start of their superframe.
+    pub ask: Span,
+    /// When the control centre plans, after the start of its superframe.
+    pub plan: Span,
+}
+
+impl Schedule {
+    /// Plans that arrive as their superframe begins, requests that arrive as plans are made.
+    pub fn just_in_time<'a>(
+        frame: &Frame,
+        processing: Span,
+        transmission: Span,
+        timings: impl Iterator<Item = &'a Timing> + Clone,
+    ) -> Schedule {
+        // The nanosecond makes it earlier than what it has to be earlier than.
+        let before = |span: Span| {
+            let superframe = frame.superframe().as_nanos();
+            let early = (span.as_nanos() + 1) % superframe;
+            Span::from_nanos((superframe - early) % superframe)
+        };
+        let down =
+            timings.clone().map(|timing| (transmission + timing.one_way).saturating_sub(timing.offset)).max();
+        let up = timings.map(|timing| timing.one_way + timing.offset).max();
+        let down = down.unwrap_or(Span::ZERO);
+        Schedule {
+            ask: before(down + up.unwrap_or(Span::ZERO) + processing + Span::from_nanos(1)),
+            plan: before(down),
+        }
+    }
+
+    /// Superframes from the one in which a plan is made to the one for which it is made, when
+    /// sending it takes `transmission`.
+    pub fn lead<'a>(
+        &self,
+        frame: &Frame,
+        transmission: Span,
+        timings: impl Iterator<Item = &'a Timing>,
+    ) -> u64 {
+        let arrival =
+            |timing: &Timing| (self.plan + transmission + timing.one_way).saturating_sub(timing.offset);
+        timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
+    }
+
+    /// What sending a plan has to stay below, so that it reaches every terminal in time when it is made `lead`
+    /// superframes ahead.
+    pub fn longest_plan<'a>(
+        &self,
+        frame: &Frame,
+        lead: u64,
+        timings: impl Iterator<Item = &'a Timing>,
+    ) -> Span {
+        let left = |timing: &Timing| {
+            (frame.superframe() * lead + timing.offset).saturating_sub(self.plan + timing.one_way)
+        };
+        timings.map(left).min().unwrap_or(Span::ZERO)
+    }
+
+    /// L: superframes from a request to its assignment, for the terminal that waits longest.
+    pub fn response<'a>(
+        &self,
+        frame: &Frame,
+        processing: Span,
+        lead: u64,
+        timings: impl Iterator<Item = &'a Timing>,
+    ) -> u64 {
+        let waits = |timing: &Timing| {
+            let arrival = self.ask + timing.offset + timing.one_way + processing;
+            match arrival < self.plan {
+                true => lead,
+                false => (arrival - self.plan) / frame.superframe() + 1 + lead,
+            }
+        };
+        timings.map(waits).max().unwrap_or(1)
+    }
+}
 
 /// Delays of one terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,32 +117,6 @@ impl Timing {
         for timing in timings {
             timing.offset = farthest - timing.up;
         }
-    }
-
-    /// Superframes from the boundary at which a plan is made to the superframe for which it is made, when
-    /// sending it takes `transmission`.
-    pub fn lead<'a>(frame: &Frame, transmission: Span, timings: impl Iterator<Item = &'a Timing>) -> u64 {
-        let arrival = |timing: &Timing| (transmission + timing.one_way).saturating_sub(timing.offset);
-        timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
-    }
-
-    /// What sending a plan has to stay below, so that it reaches every terminal in time when it is made `lead`
-    /// superframes ahead.
-    pub fn longest_plan<'a>(frame: &Frame, lead: u64, timings: impl Iterator<Item = &'a Timing>) -> Span {
-        let left =
-            |timing: &Timing| (frame.superframe() * lead + timing.offset).saturating_sub(timing.one_way);
-        timings.map(left).min().unwrap_or(Span::ZERO)
-    }
-
-    /// L: superframes from a request to its assignment, for the terminal that waits longest.
-    pub fn response<'a>(
-        frame: &Frame,
-        processing: Span,
-        lead: u64,
-        timings: impl Iterator<Item = &'a Timing>,
-    ) -> u64 {
-        let arrival = |timing: &Timing| timing.offset + timing.one_way + processing;
-        timings.map(|timing| arrival(timing) / frame.superframe() + 1 + lead).max().unwrap_or(1)
     }
 
     /// When the terminal begins a superframe.
@@ -83,8 +140,29 @@ mod tests {
     fn response(one_way: u64, processing: u64) -> u64 {
         let millis = Span::from_millis(one_way);
         let timings = [Timing { up: millis, one_way: millis, offset: Span::ZERO }];
-        let lead = Timing::lead(&STUDY, Span::from_micros(30), timings.iter());
-        Timing::response(&STUDY, Span::from_millis(processing), lead, timings.iter())
+        let schedule = Schedule::default();
+        let lead = schedule.lead(&STUDY, Span::from_micros(30), timings.iter());
+        schedule.response(&STUDY, Span::from_millis(processing), lead, timings.iter())
+    }
+
+    #[test]
+    fn just_in_time_by_hand() {
+        // Superframes of 820 ms, 250 ms one way: the plan leaves 251 ms before its superframe, the request 501 ms before.
+        let skyplex = Frame { frames: 3, slot_bytes: 1504, length: Span::from_nanos(273_333_333) };
+        let timings =
+            [Timing { up: Span::from_millis(250), one_way: Span::from_millis(250), offset: Span::ZERO }];
+        let millisecond = Span::from_millis(1);
+        let schedule = Schedule::just_in_time(&skyplex, Span::ZERO, millisecond, timings.iter());
+        let end = skyplex.superframe();
+        assert_eq!(schedule.plan, end - Span::from_nanos(251_000_001));
+        assert_eq!(schedule.ask, end - Span::from_nanos(501_000_002));
+        let lead = schedule.lead(&skyplex, millisecond, timings.iter());
+        assert_eq!(lead, 1);
+        assert_eq!(schedule.response(&skyplex, Span::ZERO, lead, timings.iter()), 1);
+        // At the boundaries it takes two.
+        let plain = Schedule::default();
+        let lead = plain.lead(&skyplex, millisecond, timings.iter());
+        assert_eq!((lead, plain.response(&skyplex, Span::ZERO, lead, timings.iter())), (1, 2));
     }
 
     #[test]

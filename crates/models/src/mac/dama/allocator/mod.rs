@@ -1,7 +1,10 @@
 //! Allocators: who gets which share of the slots that are left when every terminal has its CRA. One file
 //! each.
 
+pub mod max_min;
+pub mod priority;
 pub mod proportional;
+pub mod round_robin;
 
 use bentpipe_core::kinds;
 
@@ -9,6 +12,9 @@ kinds! {
     /// How the network control centre divides the slots.
     pub enum Config: Allocation {
         "proportional" => Proportional(proportional::Config),
+        "round-robin" => RoundRobin(round_robin::Config),
+        "max-min" => MaxMin(max_min::Config),
+        "priority" => Priority(priority::Config),
     }
 }
 
@@ -24,18 +30,106 @@ pub trait Allocation {
     fn build(&self, terminals: usize) -> Box<dyn Allocator>;
 }
 
-/// What one terminal is to have in a superframe.
+/// What one terminal is to have in a superframe, above what is guaranteed to it; more than nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// The terminal.
     pub terminal: u16,
-    /// Slots, more than none.
-    pub slots: u32,
+    /// Slots by requests of rate.
+    pub rate: u32,
+    /// Slots by requests of volume.
+    pub volume: u32,
+    /// Its weight among the others.
+    pub weight: u32,
+}
+
+impl Demand {
+    /// Slots by both.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.rate.saturating_add(self.volume)
+    }
 }
 
 /// Divides the slots of one superframe.
 pub trait Allocator: Send {
     /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending terminals): none
-    /// more than demanded, and together at most `capacity`.
+    /// more than demanded, and together at most `capacity`. A terminal's rate is served before its volume.
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Demands of volume, with equal weights.
+    pub fn demands(slots: &[u32]) -> Vec<Demand> {
+        let demand =
+            |(volume, terminal): (&u32, u16)| Demand { terminal, rate: 0, volume: *volume, weight: 1 };
+        slots.iter().zip(0..).map(demand).collect()
+    }
+
+    pub fn once(config: &dyn Allocation, capacity: u32, demands: &[Demand]) -> Vec<u32> {
+        let mut grants = Vec::new();
+        config.build(demands.len()).allocate(capacity, demands, &mut grants);
+        grants
+    }
+
+    fn all() -> Vec<Config> {
+        Config::KINDS
+            .iter()
+            .map(|kind| serde_json::from_str(&format!(r#"{{"{kind}": {{}}}}"#)).unwrap())
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_demanded_nor_than_there_is_and_nothing_left_that_is_wanted(
+            capacity in 0u32..200,
+            rounds in prop::collection::vec(prop::collection::vec((0u32..10_000, 0u32..100_000, 1u32..9), 1..60), 1..30),
+        ) {
+            for config in all() {
+                let mut allocator = config.build(60);
+                for round in &rounds {
+                    let demands: Vec<_> = (0..)
+                        .zip(round)
+                        .map(|(terminal, &(rate, volume, weight))| Demand { terminal, rate, volume: volume + 1, weight })
+                        .collect();
+                    let mut grants = Vec::new();
+                    allocator.allocate(capacity, &demands, &mut grants);
+                    prop_assert_eq!(grants.len(), demands.len());
+                    prop_assert!(grants.iter().zip(&demands).all(|(grant, demand)| *grant <= demand.slots()));
+                    let total = demands.iter().map(Demand::slots).sum::<u32>();
+                    prop_assert_eq!(grants.iter().sum::<u32>(), total.min(capacity), "{}", config.kind());
+                }
+            }
+        }
+
+        #[test]
+        fn nobody_starves(
+            capacity in 1u32..40,
+            demands in prop::collection::vec((1u32..1000, 1u32..9), 1..60),
+        ) {
+            // With the same demands in every superframe, each terminal is served within as many as there are terminals and
+            // its share of the slots is a whole one: no later than after sum of weights over its own, or of demands.
+            for config in all().into_iter().filter(|config| config.kind() != "priority") {
+                let mut allocator = config.build(60);
+                let demands: Vec<_> = (0..)
+                    .zip(&demands)
+                    .map(|(terminal, &(volume, weight))| Demand { terminal, rate: 0, volume, weight })
+                    .collect();
+                let total: u32 = demands.iter().map(Demand::slots).sum();
+                let weights: u32 = demands.iter().map(|demand| demand.weight).sum();
+                let rounds = 2 + 2 * total.max(weights) / capacity.min(total);
+                let mut sums = vec![0; demands.len()];
+                for _ in 0..rounds.max(2 * demands.len() as u32) {
+                    let mut grants = Vec::new();
+                    allocator.allocate(capacity, &demands, &mut grants);
+                    sums.iter_mut().zip(grants).for_each(|(sum, grant)| *sum += grant);
+                }
+                prop_assert!(sums.iter().all(|sum| *sum > 0), "{}: {sums:?}", config.kind());
+            }
+        }
+    }
 }

@@ -36,11 +36,11 @@ impl Proportional {
 
 impl Allocator for Proportional {
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>) {
-        let total: u64 = demands.iter().map(|demand| u64::from(demand.slots)).sum();
+        let total: u64 = demands.iter().map(|demand| u64::from(demand.slots())).sum();
         if total <= u64::from(capacity) {
             for demand in demands {
                 self.owed[usize::from(demand.terminal)] = 0;
-                grants.push(demand.slots);
+                grants.push(demand.slots());
             }
             return;
         }
@@ -48,7 +48,7 @@ impl Allocator for Proportional {
         let mut left = capacity;
         self.order.clear();
         for (place, demand) in demands.iter().enumerate() {
-            let product = u64::from(capacity) * u64::from(demand.slots);
+            let product = u64::from(capacity) * u64::from(demand.slots());
             let (whole, rest) = ((product / total) as u32, product % total);
             let owed = &mut self.owed[usize::from(demand.terminal)];
             *owed += fraction(rest, total);
@@ -80,18 +80,8 @@ fn fraction(part: u64, whole: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{demands, once};
     use super::*;
-    use proptest::prelude::*;
-
-    fn demands(slots: &[u32]) -> Vec<Demand> {
-        slots.iter().zip(0..).map(|(slots, terminal)| Demand { terminal, slots: *slots }).collect()
-    }
-
-    fn once(capacity: u32, slots: &[u32]) -> Vec<u32> {
-        let mut grants = Vec::new();
-        Proportional::new(slots.len()).allocate(capacity, &demands(slots), &mut grants);
-        grants
-    }
 
     #[test]
     fn table() {
@@ -108,7 +98,7 @@ mod tests {
             (0, &[5, 5], &[0, 0]),
             (3, &[1_000_000_000, 4_000_000_000], &[1, 2]),
         ] {
-            assert_eq!(once(capacity, slots), expected, "{capacity} for {slots:?}");
+            assert_eq!(once(&Config {}, capacity, &demands(slots)), expected, "{capacity} for {slots:?}");
         }
     }
 
@@ -126,23 +116,5 @@ mod tests {
             sums[0].abs_diff(1960) <= 2 && sums[1].abs_diff(20) <= 1 && sums[2].abs_diff(20) <= 1,
             "{sums:?}"
         );
-    }
-
-    proptest! {
-        #[test]
-        fn never_more_than_demanded_nor_than_there_is(
-            capacity in 0u32..200,
-            rounds in prop::collection::vec(prop::collection::vec(1u32..100_000, 1..60), 1..30),
-        ) {
-            let mut allocator = Proportional::new(60);
-            for slots in rounds {
-                let mut grants = Vec::new();
-                allocator.allocate(capacity, &demands(&slots), &mut grants);
-                prop_assert_eq!(grants.len(), slots.len());
-                prop_assert!(grants.iter().zip(&slots).all(|(grant, slots)| grant <= slots));
-                let total = slots.iter().sum::<u32>();
-                prop_assert_eq!(grants.iter().sum::<u32>(), total.min(capacity));
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }
 //! ```
 
-use super::{Account, Category, Requester};
+use super::{Account, Ask, Category, Need, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {}
 
 impl Category for Config {
-    fn requester(&self, _response: u64) -> Box<dyn Requester> {
+    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
         Box::new(Silent)
     }
 
-    fn account(&self) -> Box<dyn Account> {
+    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Nothing)
     }
 }
@@ -30,23 +30,27 @@ impl Category for Config {
 pub(super) struct Silent;
 
 impl Requester for Silent {
-    fn request(&mut self, _superframe: u64, _queue: u64) -> Option<u32> {
-        None
+    fn request(&mut self, _superframe: u64, _need: &Need) -> Ask {
+        Ask::NOTHING
     }
 
     fn rests(&self) -> bool {
         true
     }
+
+    fn reset(&mut self) {}
 }
 
 pub(super) struct Nothing;
 
 impl Account for Nothing {
-    fn request(&mut self, _superframe: u64, _slots: u32) {}
+    fn request(&mut self, _superframe: u64, _made: u64, _ask: Ask) {}
 
-    fn demand(&mut self, _superframe: u64) -> u32 {
-        0
+    fn demand(&mut self, _superframe: u64) -> Wanted {
+        Wanted::default()
     }
 
-    fn grant(&mut self, _slots: u32) {}
+    fn grant(&mut self, _superframe: u64, _slots: u32) {}
+
+    fn reset(&mut self) {}
 }

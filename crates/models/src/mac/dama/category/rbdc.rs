@@ -1,9 +1,9 @@
 //! Rate-based dynamic capacity (RBDC): a request names a rate and replaces the one before.
 //!
-//! `req[n] = (1 - gamma) req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009), Q in slots: the
-//! queue that could be emptied in one superframe by that many slots. The recursion runs on real numbers; the
-//! message carries the value rounded to the nearest slot, half up. (Rounding up, the request would never come
-//! back to zero, since 0.6 req stays positive; fed back, a rounded request of one slot would stay at one.)
+//! The rate comes from an [estimator](super::super::estimator), by default the study's
+//! `req[n] = (1 - gamma) req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009). The message carries it rounded to
+//! the nearest slot, half up. (Rounding up, the request would never come back to zero, since 0.6 req stays positive; fed
+//! back, a rounded request of one slot would stay at one.)
 //!
 //! A terminal sends its request in every superframe until it has asked for zero. The assignment holds until
 //! the next request takes effect, and no longer than the time-out, which is there for requests that get lost
@@ -16,40 +16,57 @@
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Category, Requester};
-use bentpipe_core::{Count, Fraction, Problems};
+use super::{Account, Ask, Category, Link, Load, Need, Requester, Terms, Wanted};
+use crate::mac::dama::estimator::{self, Estimator};
+use bentpipe_core::{Count, Fraction, Problems, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rate requests by the study's recursion.
+/// Rate requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight of the present queue in the request; greater than zero.
+    /// Weight of the newest measurement in the request, of the present queue with the study's estimator; greater than zero.
     #[schemars(extend("changeable" = true))]
     pub gamma: Fraction,
     /// Superframes for which an assignment holds without a new request.
     #[schemars(extend("changeable" = true))]
     pub timeout: Count<1, 1_000_000>,
+    /// How the terminal knows the rate that it needs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub estimator: estimator::Config,
+    /// Most that a terminal asks for (RBDC_max); the whole return link when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<RateOrZero>,
+}
+
+fn is_default(estimator: &estimator::Config) -> bool {
+    *estimator == estimator::Config::default()
 }
 
 impl Default for Config {
     fn default() -> Config {
         // The study's weight; the standard's default time-out.
-        Config { gamma: Fraction::thousandths(400), timeout: Count::new(2) }
+        Config {
+            gamma: estimator::default_gamma(),
+            timeout: Count::new(2),
+            estimator: estimator::Config::default(),
+            max: None,
+        }
     }
 }
 
 impl Category for Config {
-    fn requester(&self, _response: u64) -> Box<dyn Requester> {
-        Box::new(Rate::new(self))
+    fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
+        Box::new(Rate::new(self, terms))
     }
 
-    fn account(&self) -> Box<dyn Account> {
+    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Valid::new(self))
     }
 
-    fn check(&self, problems: &mut Problems) {
+    fn check(&self, link: &Link, problems: &mut Problems) {
+        link.check_maximum(self.max, problems);
         if self.gamma.value() == 0.0 {
             problems.add(
                 "gamma",
@@ -60,45 +77,65 @@ impl Category for Config {
 }
 
 pub(super) struct Rate {
+    config: estimator::Config,
+    terms: Terms,
+    estimator: Box<dyn Estimator>,
     gamma: f64,
-    /// req[n-1], before rounding.
-    request: f64,
-    /// n-1.
+    max: u32,
+    /// The superframe of the last request.
     superframe: u64,
     sent: u32,
 }
 
 impl Rate {
-    pub(super) fn new(config: &Config) -> Rate {
-        Rate { gamma: config.gamma.value(), request: 0.0, superframe: 0, sent: 0 }
-    }
-}
-
-impl Requester for Rate {
-    fn request(&mut self, superframe: u64, queue: u64) -> Option<u32> {
-        // The superframes slept through had Q = 0. A remainder this small no longer matters to any request.
-        for _ in self.superframe + 1..superframe {
-            self.request *= 1.0 - self.gamma;
-            if self.request < 1e-9 {
-                break;
-            }
+    pub(super) fn new(config: &Config, terms: &Terms) -> Rate {
+        Rate {
+            config: config.estimator.clone(),
+            terms: *terms,
+            estimator: config.estimator.build(terms.response, terms.unit),
+            gamma: config.gamma.value(),
+            max: terms.link.maximum(config.max),
+            superframe: 0,
+            sent: 0,
         }
+    }
+
+    pub(super) fn ask(&mut self, superframe: u64, load: &Load) -> Option<u32> {
+        let slept = superframe.saturating_sub(self.superframe + 1);
         self.superframe = superframe;
-        self.request = (1.0 - self.gamma) * self.request + self.gamma * queue as f64;
-        let slots = (self.request + 0.5) as u32;
+        let slots = ((self.estimator.estimate(slept, load, self.gamma) + 0.5) as u32).min(self.max);
         let released = slots == 0 && self.sent == 0;
         self.sent = slots;
         (!released).then_some(slots)
     }
 
+    pub(super) fn rests(&self) -> bool {
+        self.sent == 0
+    }
+
+    pub(super) fn set(&mut self, config: &Config) {
+        self.gamma = config.gamma.value();
+    }
+}
+
+impl Requester for Rate {
+    fn request(&mut self, superframe: u64, need: &Need) -> Ask {
+        Ask { rate: self.ask(superframe, &need.all), ..Ask::NOTHING }
+    }
+
     fn change(&mut self, config: &super::Config) {
         if let super::Config::Rbdc(config) = config {
-            self.gamma = config.gamma.value();
+            self.set(config);
         }
     }
 
     fn rests(&self) -> bool {
-        self.sent == 0
+        Rate::rests(self)
+    }
+
+    fn reset(&mut self) {
+        self.estimator = self.config.build(self.terms.response, self.terms.unit);
+        self.sent = 0;
     }
 }
 
@@ -112,41 +149,64 @@ impl Valid {
     pub(super) fn new(config: &Config) -> Valid {
         Valid { timeout: config.timeout.value(), slots: 0, until: 0 }
     }
-}
 
-impl Account for Valid {
-    fn request(&mut self, superframe: u64, slots: u32) {
-        self.slots = slots;
-        self.until = superframe + self.timeout;
-    }
-
-    fn demand(&mut self, superframe: u64) -> u32 {
+    pub(super) fn slots(&mut self, superframe: u64) -> u32 {
         if superframe >= self.until {
             self.slots = 0;
         }
         self.slots
     }
 
-    fn change(&mut self, config: &super::Config) {
-        if let super::Config::Rbdc(config) = config {
-            self.timeout = config.timeout.value();
+    pub(super) fn set(&mut self, config: &Config) {
+        self.timeout = config.timeout.value();
+    }
+}
+
+impl Account for Valid {
+    fn request(&mut self, superframe: u64, _made: u64, ask: Ask) {
+        if let Some(slots) = ask.rate {
+            self.slots = slots;
+            self.until = superframe + self.timeout;
         }
     }
 
-    fn grant(&mut self, _slots: u32) {}
+    fn demand(&mut self, superframe: u64) -> Wanted {
+        Wanted { rate: self.slots(superframe), volume: 0 }
+    }
+
+    fn change(&mut self, config: &super::Config) {
+        if let super::Config::Rbdc(config) = config {
+            self.set(config);
+        }
+    }
+
+    fn grant(&mut self, _superframe: u64, _slots: u32) {}
+
+    fn reset(&mut self) {
+        self.slots = 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn rate(config: &Config) -> Rate {
+        let link = Link { rate: "2048 kbit/s".parse().unwrap(), slots: 32, longest: 32 };
+        Rate::new(config, &Terms { link, response: 11, unit: 752 })
+    }
+
+    fn asked(rate: &mut Rate, superframe: u64, queue: u64) -> Option<u32> {
+        rate.ask(superframe, &Load { queue, arrived: 0 })
+    }
+
     #[test]
     fn equation_13_by_hand() {
-        let mut rate = Rate::new(&Config::default());
+        let mut rate = rate(&Config::default());
         // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064; 0.6096384;
         // 0.36578304.
         let queue = [10, 10, 10, 0, 0, 0, 0, 0, 0, 0];
-        let requests: Vec<_> = (5..).zip(queue).map(|(n, queue)| rate.request(n, queue)).collect();
+        let requests: Vec<_> = (5..).zip(queue).map(|(n, queue)| asked(&mut rate, n, queue)).collect();
         let expected = [4, 6, 8, 5, 3, 2, 1, 1, 0].map(Some);
         assert_eq!(requests[..9], expected);
         assert_eq!(requests[9], None, "the release is sent once");
@@ -155,33 +215,40 @@ mod tests {
 
     #[test]
     fn superframes_slept_through_count() {
-        let (mut awake, mut asleep) = (Rate::new(&Config::default()), Rate::new(&Config::default()));
+        let (mut awake, mut asleep) = (rate(&Config::default()), rate(&Config::default()));
         for rate in [&mut awake, &mut asleep] {
-            assert_eq!(rate.request(1, 1), None);
+            assert_eq!(asked(rate, 1, 1), None);
         }
         for n in 2..5 {
-            assert_eq!(awake.request(n, 0), None);
+            assert_eq!(asked(&mut awake, n, 0), None);
         }
-        assert_eq!(awake.request(5, 3), Some(1));
-        assert_eq!(asleep.request(5, 3), Some(1));
-        assert_eq!(awake.request, asleep.request);
-        // 0.4 x 0.6^4 + 1.2.
-        assert!((awake.request - 1.25184).abs() < 1e-12);
+        // 0.4 x 0.6^4 + 1.2 = 1.25184.
+        assert_eq!(asked(&mut awake, 5, 3), Some(1));
+        assert_eq!(asked(&mut asleep, 5, 3), Some(1));
+        assert_eq!(asked(&mut asleep, 6, 100), asked(&mut awake, 6, 100));
+    }
+
+    #[test]
+    fn no_more_than_the_maximum() {
+        let config = Config { max: Some("256 kbit/s".parse().unwrap()), ..Config::default() };
+        assert_eq!(asked(&mut rate(&config), 1, 100), Some(4));
     }
 
     #[test]
     fn an_assignment_is_replaced_and_runs_out() {
         let mut account = Valid::new(&Config { timeout: Count::new(3), ..Config::default() });
-        account.request(10, 5);
-        assert_eq!(account.demand(10), 5);
-        account.request(11, 2);
-        assert_eq!([11, 12, 13, 14, 15].map(|n| account.demand(n)), [2, 2, 2, 0, 0]);
+        let ask = |slots| Ask { rate: Some(slots), ..Ask::NOTHING };
+        account.request(10, 4, ask(5));
+        assert_eq!(account.slots(10), 5);
+        account.request(11, 5, ask(2));
+        assert_eq!([11, 12, 13, 14, 15].map(|n| account.slots(n)), [2, 2, 2, 0, 0]);
     }
 
     #[test]
     fn no_weight_is_refused() {
         let mut problems = Problems::default();
-        Config { gamma: Fraction::thousandths(0), ..Config::default() }.check(&mut problems);
+        let link = Link { rate: "2048 kbit/s".parse().unwrap(), slots: 32, longest: 32 };
+        Config { gamma: Fraction::thousandths(0), ..Config::default() }.check(&link, &mut problems);
         assert_eq!(problems.into_vec().len(), 1);
     }
 }

@@ -18,7 +18,8 @@
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Category, Requester};
+use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
+use bentpipe_core::{Count, Problems, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -26,15 +27,27 @@ use std::collections::VecDeque;
 /// Volume requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Config {}
+pub struct Config {
+    /// Most that a superframe serves of it (VBDC_max); the whole return link when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<RateOrZero>,
+    /// Superframes after which the controller forgets what has not been served since the last request; never when not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Count<1, 1_000_000>>,
+}
 
 impl Category for Config {
-    fn requester(&self, response: u64) -> Box<dyn Requester> {
-        Box::new(Volume::new(response))
+    fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
+        Box::new(Volume::new(terms.response))
     }
 
-    fn account(&self) -> Box<dyn Account> {
-        Box::new(Pending::default())
+    fn account(&self, terms: &Terms) -> Box<dyn Account> {
+        Box::new(Pending::new(self, terms))
+    }
+
+    fn check(&self, link: &Link, problems: &mut Problems) {
+        link.check_maximum(self.max, problems);
     }
 }
 
@@ -49,10 +62,9 @@ impl Volume {
     pub(super) fn new(response: u64) -> Volume {
         Volume { response, asked: VecDeque::new(), sum: 0 }
     }
-}
 
-impl Requester for Volume {
-    fn request(&mut self, superframe: u64, queue: u64) -> Option<u32> {
+    /// What waits and has not been asked for in the last L superframes, by volume or, with `otherwise` slots, by rate.
+    pub(super) fn ask(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
         while let Some(&(asked, slots)) = self.asked.front() {
             if asked + self.response >= superframe {
                 break;
@@ -60,35 +72,79 @@ impl Requester for Volume {
             self.asked.pop_front();
             self.sum -= u64::from(slots);
         }
-        let slots = u32::try_from(queue.saturating_sub(self.sum)).unwrap_or(u32::MAX);
-        if slots == 0 {
-            return None;
+        let known = self.sum + u64::from(otherwise);
+        let slots = u32::try_from(queue.saturating_sub(known)).unwrap_or(u32::MAX);
+        let noted = slots.saturating_add(otherwise);
+        if noted > 0 {
+            self.asked.push_back((superframe, noted));
+            self.sum += u64::from(noted);
         }
-        self.asked.push_back((superframe, slots));
-        self.sum += u64::from(slots);
-        Some(slots)
+        (slots > 0).then_some(slots)
+    }
+}
+
+impl Requester for Volume {
+    fn request(&mut self, superframe: u64, need: &Need) -> Ask {
+        Ask { volume: self.ask(superframe, need.all.queue, 0), ..Ask::NOTHING }
     }
 
     fn rests(&self) -> bool {
         true
     }
+
+    fn reset(&mut self) {
+        *self = Volume::new(self.response);
+    }
 }
 
 /// Volume that was asked for and not yet assigned.
-#[derive(Default)]
-pub(super) struct Pending(u64);
+pub(super) struct Pending {
+    slots: u64,
+    max: u32,
+    timeout: Option<u64>,
+    until: u64,
+}
+
+impl Pending {
+    pub(super) fn new(config: &Config, terms: &Terms) -> Pending {
+        let timeout = config.timeout.map(|timeout| timeout.value());
+        Pending { slots: 0, max: terms.link.maximum(config.max), timeout, until: 0 }
+    }
+
+    pub(super) fn add(&mut self, superframe: u64, slots: u32) {
+        self.slots += u64::from(slots);
+        self.until = superframe + self.timeout.unwrap_or(0);
+    }
+
+    pub(super) fn volume(&mut self, superframe: u64) -> u32 {
+        if self.timeout.is_some() && superframe >= self.until {
+            self.slots = 0;
+        }
+        u32::try_from(self.slots).unwrap_or(u32::MAX).min(self.max)
+    }
+
+    pub(super) fn serve(&mut self, slots: u32) {
+        self.slots -= u64::from(slots);
+    }
+}
 
 impl Account for Pending {
-    fn request(&mut self, _superframe: u64, slots: u32) {
-        self.0 += u64::from(slots);
+    fn request(&mut self, superframe: u64, _made: u64, ask: Ask) {
+        if let Some(slots) = ask.volume {
+            self.add(superframe, slots);
+        }
     }
 
-    fn demand(&mut self, _superframe: u64) -> u32 {
-        u32::try_from(self.0).unwrap_or(u32::MAX)
+    fn demand(&mut self, superframe: u64) -> Wanted {
+        Wanted { rate: 0, volume: self.volume(superframe) }
     }
 
-    fn grant(&mut self, slots: u32) {
-        self.0 -= u64::from(slots);
+    fn grant(&mut self, _superframe: u64, slots: u32) {
+        self.serve(slots);
+    }
+
+    fn reset(&mut self) {
+        self.slots = 0;
     }
 }
 
@@ -96,26 +152,50 @@ impl Account for Pending {
 mod tests {
     use super::*;
 
+    fn pending(timeout: Option<u64>) -> Pending {
+        Pending { slots: 0, max: 20, timeout, until: 0 }
+    }
+
     #[test]
     fn equation_14_by_hand() {
         let mut volume = Volume::new(3);
         let queue = [5, 5, 7, 9, 9, 4, 2, 0];
         let requests: Vec<_> =
-            (0..).zip(queue).map(|(n, queue)| volume.request(n, queue).unwrap_or(0)).collect();
+            (0..).zip(queue).map(|(n, queue)| volume.ask(n, queue, 0).unwrap_or(0)).collect();
         // n=3: 9 - (5+0+2) = 2; n=4: 9 - (0+2+2) = 5, the 5 of n=0 forgotten; n=5: 4 - (2+2+5) < 0;
         // n=6: 2 - (2+5+0) < 0.
         assert_eq!(requests, [5, 0, 2, 2, 5, 0, 0, 0]);
     }
 
     #[test]
+    fn what_is_asked_for_by_rate_is_not_asked_for_by_volume() {
+        let mut volume = Volume::new(2);
+        // Queue and rate: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; 20 - (4 + 6 + 0) = 10, the first forgotten.
+        let asked = [(10, 4), (10, 4), (20, 1), (20, 0)];
+        let asked: Vec<_> = (0..).zip(asked).map(|(n, (queue, rate))| volume.ask(n, queue, rate)).collect();
+        assert_eq!(asked, [Some(6), None, Some(5), Some(10)]);
+    }
+
+    #[test]
     fn what_is_not_served_stays() {
-        let mut account = Pending::default();
-        account.request(1, 10);
-        account.request(2, 5);
-        assert_eq!(account.demand(2), 15);
-        account.grant(11);
-        assert_eq!(account.demand(3), 4);
-        account.grant(4);
-        assert_eq!(account.demand(4), 0);
+        let mut account = pending(None);
+        account.add(1, 10);
+        account.add(2, 5);
+        assert_eq!(account.volume(2), 15);
+        account.serve(11);
+        assert_eq!(account.volume(3), 4);
+        account.serve(4);
+        assert_eq!(account.volume(4), 0);
+        account.add(5, 50);
+        assert_eq!(account.volume(5), 20, "no more than the maximum in a superframe");
+    }
+
+    #[test]
+    fn a_timeout_forgets_what_is_not_asked_for_again() {
+        let mut account = pending(Some(3));
+        account.add(10, 7);
+        assert_eq!([10, 12, 13].map(|n| account.volume(n)), [7, 7, 0]);
+        account.add(14, 2);
+        assert_eq!(account.volume(16), 2);
     }
 }

@@ -1,0 +1,121 @@
+//! Weighted max-min fairness (Bertsekas, Gallager: Data Networks, section 6.5.2): no terminal gets more than it demands, and
+//! nobody's share grows at the cost of one that has less for its weight. The shares are min(demand, level x weight) with the
+//! level at which they fill the capacity.
+//!
+//! A share is rarely a whole number of slots: every terminal gets the whole slots of its share, and those that are left go, one
+//! each, to those with the largest remainder, where the remainder includes what earlier superframes left unpaid.
+//!
+//! A terminal's weight is the `weight` of its entry in `terminals`.
+
+use super::{Allocation, Allocator, Demand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fair shares by weight.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Allocation for Config {
+    fn build(&self, terminals: usize) -> Box<dyn Allocator> {
+        Box::new(MaxMin { owed: vec![0; terminals], order: Vec::new() })
+    }
+}
+
+struct MaxMin {
+    /// Slots owed to each terminal by earlier superframes (negative: paid ahead), in parts of a slot.
+    owed: Vec<i64>,
+    order: Vec<u32>,
+}
+
+/// One slot in these parts.
+const ONE: i64 = 1 << 32;
+
+impl Allocator for MaxMin {
+    fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>) {
+        let total: u64 = demands.iter().map(|demand| u64::from(demand.slots())).sum();
+        if total <= u64::from(capacity) {
+            for demand in demands {
+                self.owed[usize::from(demand.terminal)] = 0;
+                grants.push(demand.slots());
+            }
+            return;
+        }
+        // The level fills those first that want least for their weight.
+        self.order.clear();
+        self.order.extend(0..demands.len() as u32);
+        let of = |place: u32| &demands[place as usize];
+        let by_weight = |a: &u32, b: &u32| {
+            let (a, b) = (of(*a), of(*b));
+            (u64::from(a.slots()) * u64::from(b.weight)).cmp(&(u64::from(b.slots()) * u64::from(a.weight)))
+        };
+        self.order.sort_by(by_weight);
+        let mut weights: u64 = demands.iter().map(|demand| u64::from(demand.weight)).sum();
+        let mut left = u64::from(capacity);
+        let mut full = 0;
+        for place in &self.order {
+            let demand = of(*place);
+            if u64::from(demand.slots()) * weights > left * u64::from(demand.weight) {
+                break;
+            }
+            left -= u64::from(demand.slots());
+            weights -= u64::from(demand.weight);
+            full += 1;
+        }
+        let begin = grants.len();
+        grants.extend(demands.iter().map(Demand::slots));
+        let short = &mut self.order[full..];
+        let mut whole = 0;
+        for place in short.iter() {
+            let demand = of(*place);
+            let product = left * u64::from(demand.weight);
+            grants[begin + *place as usize] = (product / weights) as u32;
+            whole += product / weights;
+            let owed = &mut self.owed[usize::from(demand.terminal)];
+            *owed += (((product % weights) << 32) / weights) as i64;
+        }
+        short.sort_unstable_by_key(|place| {
+            (std::cmp::Reverse(self.owed[usize::from(of(*place).terminal)]), *place)
+        });
+        for place in &short[..(left - whole) as usize] {
+            let demand = of(*place);
+            grants[begin + *place as usize] += 1;
+            self.owed[usize::from(demand.terminal)] -= ONE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{demands, once};
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        // The small ones in full, the rest shared.
+        assert_eq!(once(&Config {}, 31, &demands(&[5, 100, 3, 40])), [5, 12, 3, 11]);
+        let weighted = |list: &[(u32, u32)]| -> Vec<Demand> {
+            let demand = |(terminal, &(volume, weight)): (u16, &(u32, u32))| Demand {
+                terminal,
+                rate: 0,
+                volume,
+                weight,
+            };
+            (0..).zip(list).map(demand).collect()
+        };
+        // Level 31 / (1 + 2 + 4) x weights, but the last wants only 10 of its 17.7: 21 over 1 + 2.
+        assert_eq!(once(&Config {}, 31, &weighted(&[(100, 1), (100, 2), (10, 4)])), [7, 14, 10]);
+    }
+
+    #[test]
+    fn shares_are_exact_over_time() {
+        let mut allocator = Config {}.build(3);
+        let mut sums = [0u32; 3];
+        for _ in 0..300 {
+            let mut grants = Vec::new();
+            allocator.allocate(10, &demands(&[20, 20, 20]), &mut grants);
+            sums.iter_mut().zip(grants).for_each(|(sum, grant)| *sum += grant);
+        }
+        assert!(sums.iter().all(|sum| sum.abs_diff(1000) <= 1), "{sums:?}");
+    }
+}

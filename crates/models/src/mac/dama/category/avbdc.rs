@@ -1,0 +1,186 @@
+//! Absolute volume (AVBDC): a request names all that waits and replaces what is pending.
+//!
+//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures the queue at the start of
+//! superframe n, when the slots of superframe n and later have not carried anything yet; so the controller takes from it
+//! what it has assigned, or will by then have assigned, in superframes n and later:
+//! `pending = max(req[n] - sum of grants for superframes >= n, 0)`. Nothing is counted twice, however many requests are on
+//! their way, and every request mends what a lost one has left behind. (EN 301 790, section 6.6.1.2.4: AVBDC is for use when the
+//! terminal senses that a VBDC request might be lost. The standard leaves the controller's arithmetic to its maker.)
+//!
+//! What the constant slots (CRA) carry meanwhile is asked for all the same; the next request says so, so that at most the
+//! constant slots of L superframes are assigned for nothing.
+//!
+//! ```toml
+//! dama = { scheme = "avbdc", cra = "64 kbit/s" }
+//! ```
+
+use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
+use bentpipe_core::{Problems, RateOrZero};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Absolute volume requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Most that a superframe serves of it; the whole return link when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<RateOrZero>,
+}
+
+impl Category for Config {
+    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
+        Box::new(Absolute::default())
+    }
+
+    fn account(&self, terms: &Terms) -> Box<dyn Account> {
+        Box::new(Pending::new(terms.link.maximum(self.max)))
+    }
+
+    fn check(&self, link: &Link, problems: &mut Problems) {
+        link.check_maximum(self.max, problems);
+    }
+}
+
+/// The terminal's half.
+#[derive(Default)]
+pub(super) struct Absolute {
+    sent: u32,
+}
+
+impl Absolute {
+    /// The request when `queue` slots' worth waits.
+    pub(super) fn ask(&mut self, queue: u64) -> Option<u32> {
+        let slots = u32::try_from(queue).unwrap_or(u32::MAX);
+        let released = slots == 0 && self.sent == 0;
+        self.sent = slots;
+        (!released).then_some(slots)
+    }
+
+    pub(super) fn rests(&self) -> bool {
+        self.sent == 0
+    }
+}
+
+impl Requester for Absolute {
+    fn request(&mut self, _superframe: u64, need: &Need) -> Ask {
+        Ask { absolute: self.ask(need.all.queue), ..Ask::NOTHING }
+    }
+
+    fn rests(&self) -> bool {
+        Absolute::rests(self)
+    }
+
+    fn reset(&mut self) {
+        *self = Absolute::default();
+    }
+}
+
+/// The controller's half.
+pub(super) struct Pending {
+    max: u32,
+    slots: u64,
+    /// Grants by superframe, as far back as a request may still refer to them.
+    granted: VecDeque<(u64, u32)>,
+    /// The superframe in which the last request was made: an older one that comes later says nothing new.
+    made: u64,
+}
+
+impl Pending {
+    pub(super) fn new(max: u32) -> Pending {
+        Pending { max, slots: 0, granted: VecDeque::new(), made: 0 }
+    }
+
+    pub(super) fn replace(&mut self, made: u64, slots: u32) {
+        if made < self.made {
+            return;
+        }
+        self.made = made;
+        while self.granted.front().is_some_and(|(superframe, _)| *superframe < made) {
+            self.granted.pop_front();
+        }
+        let granted: u64 = self.granted.iter().map(|(_, slots)| u64::from(*slots)).sum();
+        self.slots = u64::from(slots).saturating_sub(granted);
+    }
+
+    pub(super) fn volume(&self) -> u32 {
+        u32::try_from(self.slots).unwrap_or(u32::MAX).min(self.max)
+    }
+
+    pub(super) fn serve(&mut self, superframe: u64, slots: u32) {
+        self.slots = self.slots.saturating_sub(u64::from(slots));
+        if slots > 0 {
+            self.granted.push_back((superframe, slots));
+        }
+    }
+}
+
+impl Account for Pending {
+    fn request(&mut self, _superframe: u64, made: u64, ask: Ask) {
+        if let Some(slots) = ask.absolute {
+            self.replace(made, slots);
+        }
+    }
+
+    fn demand(&mut self, _superframe: u64) -> Wanted {
+        Wanted { rate: 0, volume: self.volume() }
+    }
+
+    fn grant(&mut self, superframe: u64, slots: u32) {
+        self.serve(superframe, slots);
+    }
+
+    fn reset(&mut self) {
+        *self = Pending::new(self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn absolute(slots: u32) -> Ask {
+        Ask { absolute: Some(slots), ..Ask::NOTHING }
+    }
+
+    #[test]
+    fn what_was_granted_since_the_queue_was_measured_is_not_granted_again() {
+        let mut account = Pending::new(u32::MAX);
+        // Ten slots wait at the start of superframe 1; six and four are granted for superframes 7 and 8.
+        account.request(7, 1, absolute(10));
+        assert_eq!(account.demand(7).volume, 10);
+        account.grant(7, 6);
+        assert_eq!(account.demand(8).volume, 4);
+        account.grant(8, 4);
+        assert_eq!(account.demand(9).volume, 0);
+        // At the start of superframe 2 ten still wait, and two more: of the twelve, ten are granted.
+        account.request(9, 2, absolute(12));
+        assert_eq!(account.demand(9).volume, 2);
+        account.grant(9, 2);
+        // In superframe 8 the six of superframe 7 are gone: 12 - 6 wait, all of it granted.
+        account.request(15, 8, absolute(6));
+        assert_eq!(account.demand(15).volume, 0);
+        // A request that was overtaken says nothing.
+        account.request(15, 5, absolute(12));
+        assert_eq!(account.demand(15).volume, 0);
+        // Superframes 8 and 9 were granted but their plans were lost: it still waits in superframe 10, and is granted again.
+        account.request(17, 10, absolute(6));
+        assert_eq!(account.demand(17).volume, 6);
+    }
+
+    #[test]
+    fn all_that_waits_is_asked_for_until_nothing_does() {
+        let mut requester = Absolute::default();
+        let ask = |requester: &mut Absolute, queue| {
+            requester
+                .request(0, &Need { all: super::super::Load { queue, arrived: 0 }, by_class: None })
+                .absolute
+        };
+        assert_eq!(
+            [5, 7, 3, 0, 0].map(|queue| ask(&mut requester, queue)),
+            [Some(5), Some(7), Some(3), Some(0), None]
+        );
+        assert!(Requester::rests(&requester));
+    }
+}

@@ -1,0 +1,47 @@
+//! Free capacity assignment (FCA): slots that are left when every request has been served, which nobody has asked for.
+//!
+//! The controller hands them out slot by slot in turn to all logged-on terminals of the category, and begins the next
+//! superframe where it stopped. A terminal does not know beforehand what it will get (EN 301 790, section 6.6.1.2: "bonus
+//! capacity"). As long as there are spare slots there is a burst time plan in each superframe, and terminals that have
+//! spare slots wake for it, with data or not.
+//!
+//! ```toml
+//! dama = { scheme = "fca", cra = "64 kbit/s" }
+//! ```
+
+use super::{Account, Ask, Category, Requester, Terms, Wanted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Spare slots only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Category for Config {
+    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
+        Box::new(super::cra::Silent)
+    }
+
+    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
+        Box::new(Spare)
+    }
+}
+
+struct Spare;
+
+impl Account for Spare {
+    fn request(&mut self, _superframe: u64, _made: u64, _ask: Ask) {}
+
+    fn demand(&mut self, _superframe: u64) -> Wanted {
+        Wanted::default()
+    }
+
+    fn grant(&mut self, _superframe: u64, _slots: u32) {}
+
+    fn takes_spare(&self) -> bool {
+        true
+    }
+
+    fn reset(&mut self) {}
+}

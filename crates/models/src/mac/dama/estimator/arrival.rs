@@ -1,0 +1,58 @@
+//! The rate at which data arrive, with what it takes to empty the queue within one response time:
+//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, A the slots' worth of data that arrived in the last
+//! superframe, Q the queue in slots, L the superframes from request to assignment; no less than one slot while anything waits.
+//!
+//! The arrivals alone would leave what gathers before the first assignment waiting for ever; the share of the queue that one
+//! superframe of the response has to carry drains it. The form is ours; measuring the input rate is what EN 301 790 has
+//! in mind for RBDC (section 6.6.1.2.2), without saying how.
+
+use super::{decayed, least, Arrivals, Estimation, Estimator};
+use crate::mac::dama::category::Load;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The arrival rate, smoothed, and a share of the queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Estimation for Config {
+    fn build(&self, response: u64, unit: u64) -> Box<dyn Estimator> {
+        Box::new(Measured { response: response as f64, unit, arrivals: Arrivals::default(), rate: 0.0 })
+    }
+}
+
+struct Measured {
+    response: f64,
+    unit: u64,
+    arrivals: Arrivals,
+    /// a[n-1].
+    rate: f64,
+}
+
+impl Estimator for Measured {
+    fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
+        self.rate = decayed(self.rate, slept, gamma);
+        self.rate = (1.0 - gamma) * self.rate + gamma * self.arrivals.measure(load, self.unit);
+        (self.rate + load.queue as f64 / self.response).max(least(load))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_rate_is_found_and_the_queue_drained() {
+        let mut measured = Config {}.build(10, 1000);
+        let mut rates = Vec::new();
+        for n in 1..=40 {
+            rates.push(measured.estimate(0, &Load { queue: 20, arrived: n * 3000 }, 0.5));
+        }
+        // 3 x 0.5 + 2, 3 x 0.75 + 2, ...
+        assert_eq!(rates[..2], [3.5, 4.25]);
+        assert!((rates[39] - 5.0).abs() < 1e-9);
+        // After four superframes asleep: 3 x 0.5^4, and 3 x 0.5^5 by this one.
+        assert!((measured.estimate(4, &Load { queue: 0, arrived: 120_000 }, 0.5) - 3.0 / 32.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,94 @@
+//! The arrival rate that will be when the assignment takes effect, by linear trend (Holt 1957): level and trend
+//! `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 - trend) t[n-1]`, and the request
+//! `r[n] = max(a[n] + L t[n], 0) + Q / L` with the letters of [`super::arrival`]; no
+//! less than one slot while anything waits.
+//!
+//! It asks early for more while traffic grows, such as in slow start, and for too much when the growth ends.
+
+use super::{least, Arrivals, Estimation, Estimator};
+use crate::mac::dama::category::Load;
+use bentpipe_core::Fraction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The arrival rate, extrapolated, and a share of the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Weight of the newest difference in the trend.
+    pub trend: Fraction,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { trend: Fraction::thousandths(200) }
+    }
+}
+
+impl Estimation for Config {
+    fn build(&self, response: u64, unit: u64) -> Box<dyn Estimator> {
+        Box::new(Extrapolated {
+            response: response as f64,
+            unit,
+            weight: self.trend.value(),
+            arrivals: Arrivals::default(),
+            level: 0.0,
+            trend: 0.0,
+        })
+    }
+}
+
+struct Extrapolated {
+    response: f64,
+    unit: u64,
+    weight: f64,
+    arrivals: Arrivals,
+    level: f64,
+    trend: f64,
+}
+
+impl Extrapolated {
+    fn measure(&mut self, arrived: f64, gamma: f64) {
+        let level = gamma * arrived + (1.0 - gamma) * (self.level + self.trend);
+        self.trend = self.weight * (level - self.level) + (1.0 - self.weight) * self.trend;
+        self.level = level;
+    }
+}
+
+impl Estimator for Extrapolated {
+    fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
+        for _ in 0..slept {
+            self.measure(0.0, gamma);
+            if self.level.abs() < 1e-9 && self.trend.abs() < 1e-9 {
+                break;
+            }
+        }
+        let arrived = self.arrivals.measure(load, self.unit);
+        self.measure(arrived, gamma);
+        let rate = (self.level + self.response * self.trend).max(0.0) + load.queue as f64 / self.response;
+        rate.max(least(load))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_steadily_is_foreseen() {
+        let mut predictive = Config::default().build(10, 1000);
+        let (mut arrived, mut estimate) = (0, 0.0);
+        for n in 1..=300 {
+            arrived += n * 100;
+            estimate = predictive.estimate(0, &Load { queue: 0, arrived }, 0.4);
+        }
+        // In superframe 300 arrive 30 slots' worth, 0.1 more in each: 31 ten superframes later. Holt's method follows a
+        // straight line without error once it has settled.
+        assert!((estimate - 31.0).abs() < 1e-3, "{estimate}");
+        let mut least = f64::MAX;
+        for _ in 0..60 {
+            least = least.min(predictive.estimate(0, &Load { queue: 0, arrived }, 0.4));
+        }
+        assert!(least == 0.0, "a falling trend asks for nothing, never for less");
+    }
+}
