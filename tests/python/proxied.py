@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -233,3 +234,9 @@ def sent(end: socket.socket, data: bytes) -> threading.Thread:
     thread = threading.Thread(target=send)
     thread.start()
     return thread
+
+
+def reset(end: socket.socket) -> None:
+    """Closes an end as an error would: with RST."""
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()

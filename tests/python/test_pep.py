@@ -7,14 +7,13 @@ import errno
 import random
 import signal
 import socket
-import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from networks import needs, networks, until
-from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, received, sent
+from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, received, reset, sent
 
 pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
 
@@ -87,11 +86,6 @@ def test_the_client_is_told_what_it_would_be_told_without_a_proxy(lab: Lab) -> N
     lab.start()
     assert outcomes() == without
     assert outcome(lab, SERVER, 1005, timeout_s=2) == "silence"
-
-
-def reset(end: socket.socket) -> None:
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    end.close()
 
 
 @pytest.mark.parametrize("who", ["client", "server"])

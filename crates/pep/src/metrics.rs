@@ -21,6 +21,11 @@ impl Count {
         self.0.fetch_sub(1, Relaxed);
     }
 
+    /// So many now.
+    pub fn set(&self, number: u64) {
+        self.0.store(number, Relaxed);
+    }
+
     /// So many more.
     pub fn add(&self, number: u64) {
         self.0.fetch_add(number, Relaxed);
@@ -46,7 +51,8 @@ macro_rules! counts {
 
 counts! {
     connections "gauge" "" "Connections whose two ends are there.";
-    connecting "gauge" "" "Connections whose server has not answered or whose client has not finished its handshake.";
+    handshakes "gauge" "" "Connections whose server has not answered or whose client has not finished its handshake.";
+    pipes "gauge" "" "Pipes, of two descriptors each.";
     accepted "counter" "" "Connections of which both ends came to be there.";
     closed "counter" "" "Connections that both ends closed.";
     reset "counter" "" "Connections that one end reset or lost.";

@@ -61,6 +61,11 @@ impl Pipes {
         }
     }
 
+    /// How many there are, borrowed ones included.
+    pub fn made(&self) -> usize {
+        self.made
+    }
+
     /// Takes an empty pipe back.
     pub fn give_back(&mut self, pipe: Pipe) {
         self.free.push(pipe);

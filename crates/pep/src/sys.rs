@@ -3,7 +3,7 @@
 
 use nix::errno::Errno;
 use nix::unistd::ForkResult;
-use socket2::Socket;
+use socket2::{SockAddr, Socket};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
@@ -39,13 +39,17 @@ pub fn saved_syn(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     Ok(length as usize)
 }
 
-/// The next connection of a listening socket, not blocking.
-pub fn accept(listener: &Socket) -> io::Result<Socket> {
+/// The next connection of a listening socket, not blocking, and the address of its other end, which is known also when
+/// that has reset it already.
+pub fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no address is asked for, and the descriptor is new and nobody else's.
+    // SAFETY: the kernel writes an address of at most the length that `try_init` says and has room for, and the
+    // descriptor is new and nobody else's.
     unsafe {
-        let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags);
-        Errno::result(fd).map(|fd| Socket::from_raw_fd(fd)).map_err(io::Error::from)
+        SockAddr::try_init(|address, length| {
+            let fd = libc::accept4(listener.as_raw_fd(), address.cast(), length, flags);
+            Errno::result(fd).map(|fd| Socket::from_raw_fd(fd)).map_err(io::Error::from)
+        })
     }
 }
 

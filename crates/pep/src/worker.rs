@@ -22,9 +22,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Handshakes under way at once; the kernel completes further ones at once, as only it can tell by SYN cookies which
-/// clients are real.
-const HANDSHAKES: usize = 4096;
+/// Connections at once whose server has not answered. Further SYNs the kernel answers at once: only it can tell by SYN
+/// cookies which clients are real.
+const CONNECTING: usize = 4096;
+/// Connections at once whose server has accepted and whose client has not finished its handshake. Fewer, as each is one
+/// that a server keeps for perhaps nobody.
+const RELEASED: usize = 512;
 /// Seconds that a client has to finish its handshake after the server has accepted.
 const FINISH: u32 = 20;
 /// Events that one call to the kernel returns.
@@ -70,8 +73,9 @@ pub struct Worker {
     epoll: Epoll,
     connections: Slab<Connection>,
     flows: HashMap<Flow, usize>,
-    /// Those that are not open.
-    handshakes: usize,
+    /// How many are in these phases.
+    connecting: usize,
+    released: usize,
     /// Those with more to carry than one visit may.
     queue: VecDeque<usize>,
     /// Ended in this round; their places are given again only after it, as events may still name them.
@@ -99,7 +103,8 @@ impl Worker {
             epoll,
             connections: Slab::new(),
             flows: HashMap::new(),
-            handshakes: 0,
+            connecting: 0,
+            released: 0,
             queue: VecDeque::new(),
             ended: Vec::new(),
             buffer: vec![0; BUFFER],
@@ -182,7 +187,7 @@ impl Worker {
         if let Some(&slot) = self.flows.get(&flow) {
             return self.repeated(slot, packet);
         }
-        if self.handshakes >= HANDSHAKES {
+        if self.connecting >= CONNECTING || self.released >= RELEASED {
             self.tools.counts.unheld.up();
             return self.release(&packet, flow.server.ip());
         }
@@ -277,12 +282,9 @@ impl Worker {
 
     /// Takes clients that have finished their handshake.
     fn accept(&mut self, which: usize) {
-        while let Ok(client) = sys::accept(&self.tools.listeners[which]) {
-            let address = |address: io::Result<socket2::SockAddr>| address.ok()?.as_socket();
-            let (Some(peer), Some(local)) = (address(client.peer_addr()), address(client.local_addr()))
-            else {
-                continue;
-            };
+        while let Ok((client, peer)) = sys::accept(&self.tools.listeners[which]) {
+            let local = client.local_addr().ok().and_then(|address| address.as_socket());
+            let (Some(peer), Some(local)) = (peer.as_socket(), local) else { continue };
             let flow = Flow { client: without_scope(peer), server: without_scope(local) };
             match self.flows.get(&flow).copied() {
                 Some(slot) => self.accepted(slot, client),
@@ -342,8 +344,8 @@ impl Worker {
             queued: false,
         });
         self.flows.insert(flow, slot);
-        self.handshakes += 1;
-        self.tools.counts.connecting.up();
+        self.connecting += 1;
+        self.tools.counts.handshakes.up();
         let connection = &self.connections[slot];
         let watched = [(&connection.client, CLIENT), (&connection.server, SERVER)]
             .into_iter()
@@ -410,6 +412,8 @@ impl Worker {
             Phase::Connecting(Some(syn)) => {
                 let server = connection.flow.server.ip();
                 connection.phase = Phase::Released(syn.clone());
+                self.connecting -= 1;
+                self.released += 1;
                 self.release(&syn, server);
             }
             _ => self.open(slot),
@@ -418,11 +422,10 @@ impl Worker {
 
     /// The server has not accepted.
     fn failed(&mut self, slot: usize, error: &io::Error) {
-        let phase = std::mem::replace(&mut self.connections[slot].phase, Phase::Connecting(None));
-        match phase {
+        match &self.connections[slot].phase {
             Phase::Connecting(Some(syn)) | Phase::Released(syn) => {
-                if let Some(segment) = packet::read(&syn) {
-                    self.refuse(&syn, &segment, error);
+                if let Some(segment) = packet::read(syn) {
+                    self.refuse(syn, &segment, error);
                 }
             }
             // Its handshake is over: a reset is all that it can be told.
@@ -434,10 +437,12 @@ impl Worker {
     /// Both ends are there.
     fn open(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
-        connection.phase = Phase::Open;
+        match std::mem::replace(&mut connection.phase, Phase::Open) {
+            Phase::Released(_) => self.released -= 1,
+            _ => self.connecting -= 1,
+        }
         connection.active = self.second;
-        self.handshakes -= 1;
-        self.tools.counts.connecting.down();
+        self.tools.counts.handshakes.down();
         self.tools.counts.connections.up();
         self.tools.counts.accepted.up();
         self.visit(slot);
@@ -451,6 +456,7 @@ impl Worker {
         let (pipes, buffer) = (&mut self.tools.pipes, &mut self.buffer);
         let up = connection.up.visit(client, server, pipes, buffer);
         let down = up.and_then(|up| Ok((up, connection.down.visit(server, client, pipes, buffer)?)));
+        self.tools.counts.pipes.set(pipes.made() as u64);
         let carried = (connection.up.bytes - before.0, connection.down.bytes - before.1);
         self.tools.counts.bytes_up.add(carried.0);
         self.tools.counts.bytes_down.add(carried.1);
@@ -500,11 +506,13 @@ impl Worker {
                 }),
             );
         }
-        if matches!(connection.phase, Phase::Open) {
-            self.tools.counts.connections.down();
-        } else {
-            self.handshakes -= 1;
-            self.tools.counts.connecting.down();
+        match connection.phase {
+            Phase::Open => self.tools.counts.connections.down(),
+            Phase::Released(_) => self.released -= 1,
+            Phase::Connecting(_) => self.connecting -= 1,
+        }
+        if !matches!(connection.phase, Phase::Open) {
+            self.tools.counts.handshakes.down();
         }
         up.end(&mut self.tools.pipes);
         down.end(&mut self.tools.pipes);
