@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import random
 import signal
 import socket
+import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from networks import needs, networks, until
-from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, received, reset, sent
+from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, Place, received, reset, sent
 
 pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
 
@@ -164,6 +166,13 @@ def test_its_rules_are_its_own_and_go_with_it_also_when_killed(lab: Lab) -> None
     assert lab.command("--remove").stdout == "nothing was left\n"
 
     lab.start()
+    os.kill(lab.worker_process, signal.SIGKILL)
+    assert lab.process is not None
+    assert lab.process.wait(30) == 1
+    lab.process = None
+    assert lab.picture() == before
+
+    lab.start()
     lab.kill()
     lab.start()
     near, far = lab.pair()
@@ -218,6 +227,72 @@ def test_a_silent_connection_is_reset_after_the_idle_timeout(lab: Lab) -> None:
         with pytest.raises(ConnectionResetError):
             end.recv(1)
     assert lab.metric("idle_total") == 1
+
+
+def test_an_end_that_is_gone_without_a_word_is_noticed(lab: Lab) -> None:
+    lab.start("--keepalive", 1)
+    near, _far = lab.pair()
+    lab.server("ip", "link", "set", "wire", "down")
+    with pytest.raises(ConnectionResetError):
+        near.recv(1)
+
+
+def test_path_mtu_discovery_reaches_the_proxy(lab: Lab) -> None:
+    behind = Place()
+    lab.places.append(behind)
+    lab.server(
+        "ip", "link", "add", "narrow", "type", "veth", "peer", "name", "wire", "netns", str(behind.pid)
+    )
+    for place, name, address in ((lab.server, "narrow", "10.77.3.1/24"), (behind, "wire", "10.77.3.2/24")):
+        place("ip", "addr", "add", address, "dev", name)
+        place("ip", "link", "set", name, "up")
+    # Only the router knows; the far end offers segments of 1460 bytes.
+    lab.server("ip", "link", "set", "narrow", "mtu", "1300")
+    lab.server("sysctl", "-qw", "net.ipv4.ip_forward=1")
+    behind("ip", "route", "add", "default", "via", "10.77.3.1")
+    lab.proxy("ip", "route", "add", "10.77.3.0/24", "via", SERVER)
+    lab.start()
+    listener = behind.socket()
+    listener.bind(("10.77.3.2", 8080))
+    listener.listen()
+    near = lab.connect(address="10.77.3.2")
+    data = bytes(300_000)
+    sending = sent(near, data)
+    assert received(lab.accept(listener)) == data
+    sending.join()
+    assert "mtu 1300" in lab.proxy("ip", "route", "get", "10.77.3.2", "from", CLIENT, "iif", "near")
+
+
+@pytest.mark.parametrize("accept", ["late", "early"])
+def test_fast_open_carries_data_in_the_syn(lab: Lab, accept: str) -> None:
+    for place in lab.places:
+        place("sysctl", "-qw", "net.ipv4.tcp_fastopen=3")
+    lab.start("--fast-open", "--accept", accept)
+    listener = lab.listen()
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 16)
+
+    def in_syn(end: socket.socket) -> bool:
+        # tcpi_options, TCPI_OPT_SYN_DATA.
+        return bool(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)[5] & 32)
+
+    # Which connections carry data in the SYN: the first ones have no cookie.
+    seen = []
+    for _ in range(3):
+        near = lab.client.socket()
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            # Python's own time limit would make it non-blocking, which sends no data here.
+            near.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", 10, 0))
+        near.sendto(b"in the SYN", socket.MSG_FASTOPEN, (SERVER, 8080))
+        far = lab.accept(listener)
+        assert far.recv(100) == b"in the SYN"
+        far.sendall(b"answer")
+        assert near.recv(100) == b"answer"
+        seen.append((in_syn(near), in_syn(far)))
+        near.close()
+        far.close()
+    assert seen[0] == (False, False)
+    # Late accept promises nothing before the server has answered: only the client's half has it.
+    assert seen[2] == (True, accept == "early")
 
 
 def test_it_gives_its_privileges_up(lab: Lab) -> None:

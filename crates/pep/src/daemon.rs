@@ -111,8 +111,9 @@ impl Daemon {
                 json!({"text": format!("{} cannot be had here; only capabilities were dropped", config.user)}),
             );
         }
-        // Who is to remove the rules is gone: then so are we. After the change of user, which would undo it.
-        prctl::set_pdeathsig(Signal::SIGTERM).doing("asking to be told of the parent's end")?;
+        // With who is to remove the rules we are gone, at once, so that a new start finds everything free. After the
+        // change of user, which would undo it.
+        prctl::set_pdeathsig(Signal::SIGKILL).doing("asking to end with the parent")?;
         Ok(daemon)
     }
 

@@ -13,8 +13,7 @@ use std::time::Duration;
 const BACKLOG: i32 = 65_535;
 /// Connections whose first data may come with the SYN.
 const FAST_OPEN_QUEUE: i32 = 1024;
-/// How often an end that is silent is asked, and how many times, before it is taken for gone.
-const PROBE_EVERY: Duration = Duration::from_secs(30);
+/// How many times an end that is silent is asked before it is taken for gone.
 const PROBES: u32 = 5;
 
 /// What every connection's socket is told.
@@ -40,7 +39,7 @@ impl Settings {
         let keepalive = (config.keepalive > 0).then(|| {
             TcpKeepalive::new()
                 .with_time(Duration::from_secs(config.keepalive.into()))
-                .with_interval(PROBE_EVERY)
+                .with_interval(Duration::from_secs((config.keepalive / 5).clamp(1, 60).into()))
                 .with_retries(PROBES)
         });
         Settings {

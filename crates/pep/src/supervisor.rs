@@ -48,10 +48,11 @@ pub fn run(config: &Config) -> Result<(), Error> {
     let before =
         signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).doing("blocking signals")?;
     let (mut ours, theirs) = UnixStream::pair().doing("making a socket")?;
+    let own = nix::unistd::getpid();
     let child = match sys::fork().doing("starting the proxy's process")? {
         ForkResult::Child => {
             drop(ours);
-            sys::exit(serve(config, &congestion, descriptors, theirs));
+            sys::exit(serve(config, &congestion, descriptors, own, theirs));
         }
         ForkResult::Parent { child } => child,
     };
@@ -84,8 +85,18 @@ pub fn remove() -> Result<bool, Error> {
 }
 
 /// The child's life: its exit code.
-fn serve(config: &Config, congestion: &Congestion, descriptors: u64, mut parent: UnixStream) -> i32 {
+fn serve(
+    config: &Config,
+    congestion: &Congestion,
+    descriptors: u64,
+    supervisor: Pid,
+    mut parent: UnixStream,
+) -> i32 {
     let prepared = Daemon::new(config, congestion, descriptors);
+    // It may have ended before it was seen to.
+    if nix::unistd::getppid() != supervisor {
+        return 1;
+    }
     let said = match &prepared {
         Ok(daemon) => json!({"ports": daemon.ports}),
         Err(error) => json!({"error": error.to_string()}),

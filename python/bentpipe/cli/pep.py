@@ -85,7 +85,10 @@ def pep(
     keepalive: Annotated[
         int,
         typer.Option(
-            min=0, max=32_767, metavar="SECONDS", help="Ask a silent end whether it is there; 0: never."
+            min=0,
+            max=32_767,
+            metavar="SECONDS",
+            help="Ask a silent end whether it is there, five times; 0: never.",
         ),
     ] = 300,
     connect_timeout: Annotated[

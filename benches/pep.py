@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""`bentpipe pep` in numbers: client, proxy and server in namespaces of one machine, beside what the kernel alone does.
+
+    benches/pep.py [--only WORD] [--short]
+
+Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
+of $CARGO_TARGET_DIR), nft, ip, ss, curl and iperf3. A case that cannot be run says why. Exit status 1 when a target is
+missed that does not depend on the machine.
+
+    throughput     one connection (iperf3), in turns without and with the proxy; target: half of the kernel's
+    short          connections of a byte there and back; target: 5000 a second
+    hold           10 000 connections at once: bytes of the proxy's process and of the kernel for each
+    leak           100 000 connections; target: no descriptor is left
+    satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+from networks import Bentpipe, until  # noqa: E402 - the path has to come first
+from proxied import SERVER, Lab  # noqa: E402
+
+LOAD = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/examples/bench_load"
+METRICS = ("--metrics", "127.0.0.1:9377")
+PORT, PORTS = 8000, 8
+
+
+class MissedError(Exception):
+    """A target that does not depend on the machine's speed."""
+
+
+@contextmanager
+def laboratory(*server: str) -> Iterator[Lab]:
+    """A lab with a server that runs."""
+    lab = Lab()
+    lab.client("sysctl", "-qw", "net.ipv4.ip_local_port_range=1024 65535")
+    process = subprocess.Popen([*lab.server.inside, *server], stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: lab.server("ss", "-tlnH"))
+        yield lab
+    finally:
+        process.kill()
+        process.wait()
+        lab.close()
+
+
+def serving() -> tuple[str, ...]:
+    """The command of a server of many short connections."""
+    if not LOAD.exists():
+        raise FileNotFoundError(f"no {LOAD}: cargo build --profile dist -p bentpipe-pep --example bench_load")
+    return (str(LOAD), "serve", str(PORT), str(PORTS))
+
+
+def show(name: str, what: str, figures: str) -> None:
+    """Print a line of the table."""
+    print(f"{name:<12}{what:<34}{figures}", flush=True)
+
+
+def throughput(short: bool) -> None:
+    """One connection, in turns without and with the proxy."""
+    if shutil.which("iperf3") is None:
+        raise FileNotFoundError("no iperf3")
+    kernel, proxy = [], []
+
+    def gbps(lab: Lab) -> float:
+        text = lab.client("iperf3", "-c", SERVER, "-t", "1" if short else "3", "-O", "0.5", "-J")
+        return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
+
+    with laboratory("iperf3", "-s") as lab:
+        for _ in range(3 if short else 5):
+            kernel.append(gbps(lab))
+            lab.start()
+            proxy.append(gbps(lab))
+            lab.stop()
+    ratio = statistics.median(proxy) / statistics.median(kernel)
+    show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s")
+    show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio:.2f} of it (target: 0.5)")
+
+
+def spread(numbers: list[float]) -> str:
+    """Median, and from least to most."""
+    return f"{statistics.median(numbers):.1f} ({min(numbers):.1f} to {max(numbers):.1f})"
+
+
+def load(lab: Lab, count: int, threads: int = 32) -> dict[str, Any]:
+    """Short connections, and how they went."""
+    words = (str(LOAD), "short", SERVER, str(PORT), str(PORTS), str(count), str(threads))
+    result: dict[str, Any] = json.loads(lab.client(*words))
+    if result["failed"]:
+        raise MissedError(f"{result['failed']} of {count} connections failed")
+    return result
+
+
+def short_connections(short: bool) -> None:
+    """How many a second."""
+    count = 5_000 if short else 20_000
+    with laboratory(*serving()) as lab:
+        for accept in (None, "late", "early"):
+            if accept:
+                lab.start("--accept", accept)
+            done = [load(lab, count) for _ in range(3)]
+            if accept:
+                lab.stop()
+            rate = statistics.median(one["per_second"] for one in done)
+            times = (statistics.median(one[name] for one in done) / 1000 for name in ("p50_us", "p99_us"))
+            what = f"through the proxy, {accept} accept" if accept else "the kernel forwards"
+            target = " (target: 5000)" if accept else ""
+            show(
+                "" if accept else "short",
+                what,
+                "{:.0f} a second{}; p50 {:.1f} ms, p99 {:.1f} ms".format(rate, target, *times),
+            )
+
+
+#: The kernel's objects of which each connection has some.
+OBJECTS = re.compile(r"^(TCP|sock_inode_cache|eventpoll_\w+|ep_head|filp|tcp_bind\w*|request_sock_TCP) ")
+
+
+def kernel_bytes() -> int:
+    """What sockets and what belongs to them take in the kernel: its objects, and the pages of their data."""
+    total = 0
+    for line in Path("/proc/slabinfo").read_text().splitlines():
+        if OBJECTS.match(line):
+            fields = line.split()
+            total += int(fields[1]) * int(fields[3])
+    return total
+
+
+def resident(pid: int) -> int:
+    """Bytes of a process that are in memory."""
+    [line] = [
+        line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
+    ]
+    return int(line.split()[1]) * 1024
+
+
+def hold(short: bool) -> None:
+    """What a connection takes."""
+    count = 1_000 if short else 10_000
+
+    @contextmanager
+    def held(lab: Lab) -> Iterator[None]:
+        words = [*lab.client.inside, str(LOAD), "hold", SERVER, str(PORT), str(PORTS), str(count)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout and process.stdin
+            if b"held" not in process.stdout.readline():
+                raise MissedError("not all connections could be held")
+            yield
+            process.stdin.close()
+
+    with laboratory(*serving()) as lab:
+        before = kernel_bytes()
+        with held(lab):
+            end_to_end = kernel_bytes() - before
+        lab.start(*METRICS)
+        time.sleep(0.5)
+        base, before = resident(lab.worker_process), kernel_bytes()
+        with held(lab):
+            own, kernel = resident(lab.worker_process) - base, kernel_bytes() - before - end_to_end
+            there = int(lab.metric("connections"))
+            descriptors = lab.descriptors()
+        if there != count:
+            raise MissedError(f"{there} of {count} connections go through the proxy")
+        lab.stop()
+    show(
+        "hold",
+        f"{count} connections",
+        f"{own / count:.0f} bytes each in the process, {kernel / count:.0f} in the kernel",
+    )
+    show("", "", f"{descriptors} descriptors; the process without any: {base / 1e6:.0f} MB")
+
+
+def leak(short: bool) -> None:
+    """Whether anything is left of connections."""
+    count = 10_000 if short else 100_000
+    with laboratory(*serving()) as lab:
+        lab.start(*METRICS)
+        load(lab, 1000)
+        until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
+        descriptors, memory = lab.descriptors(), resident(lab.worker_process)
+        done = load(lab, count)
+        until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
+        left, more = lab.descriptors() - descriptors, resident(lab.worker_process) - memory
+        if lab.metric("accepted_total") != count + 1000:
+            raise MissedError("not all connections went through the proxy")
+        lab.stop()
+    show(
+        "leak",
+        f"{count} connections",
+        f"{left} descriptors left, {more / 1024:+.0f} KiB; {done['per_second']:.0f} a second",
+    )
+    if left:
+        raise MissedError(f"{left} descriptors are left")
+
+
+def satellite(short: bool) -> None:
+    """One upload over an emulated link, end to end and split by a proxy at the satellite terminal.
+
+    The client stands behind the host of the emulated network: it has that host's address, and the host only forwards.
+    """
+    if shutil.which("iperf3") is None:
+        raise FileNotFoundError("no iperf3")
+    from bentpipe import _native
+
+    ours = {variant["name"] for variant in json.loads(_native.variants())}
+    kernel = set(Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split())
+    wanted = [name for name in ("cubic", "bbr", "hybla", "vegas", "westwood") if name in ours | kernel]
+    cases: list[str | None] = [None, *wanted]
+    rows = [(case, goodput(case, 10 if short else 40)) for case in cases]
+    base = rows[0][1]
+    for case, mbps in rows:
+        what = "end to end, cubic" if case is None else f"split, {case} over the satellite"
+        show("satellite" if case is None else "", what, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
+
+
+def goodput(congestion: str | None, seconds: int) -> float:
+    """Mbit/s that arrive at the server; the proxy's congestion control, or None for no proxy."""
+    with tempfile.TemporaryDirectory() as folder:
+        bentpipe = Bentpipe(Path(folder))
+        error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
+        bentpipe("up", "geo", "--name", "sky", "--set", error)
+        lab = Lab()
+        try:
+            [network] = json.loads(bentpipe("ps", "--json"))
+            hosts = network["hosts"]
+            address, server = hosts["user"]["ipv4"], hosts["server"]["ipv4"]
+            inside = ["nsenter", f"--net={hosts['user']['namespace']}"]
+
+            def terminal(*words: str) -> str:
+                return subprocess.run([*inside, *words], check=True, capture_output=True, text=True).stdout
+
+            # The address moves from the terminal to the client behind it.
+            interface = json.loads(terminal("ip", "-j", "-4", "addr", "show", "to", address))[0]["ifname"]
+            terminal("ip", "addr", "flush", "dev", interface, "scope", "global")
+            terminal("ip", "route", "replace", "default", "dev", interface)
+            terminal(
+                "ip",
+                "link",
+                "add",
+                "lan",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "lan",
+                "netns",
+                str(lab.client.pid),
+            )
+            terminal("ip", "addr", "add", "10.78.0.1/32", "dev", "lan")
+            terminal("ip", "link", "set", "lan", "up")
+            terminal("ip", "route", "add", f"{address}/32", "dev", "lan")
+            terminal("sysctl", "-qw", "net.ipv4.ip_forward=1")
+            lab.client("ip", "route", "flush", "dev", "wire")
+            lab.client("ip", "addr", "add", f"{address}/32", "dev", "lan")
+            lab.client("ip", "link", "set", "lan", "up")
+            lab.client("ip", "route", "add", "10.78.0.1/32", "dev", "lan")
+            lab.client("ip", "route", "replace", "default", "via", "10.78.0.1", "src", address)
+            if congestion:
+                lab.proxy.inside = inside
+                lab.start("--server-congestion", congestion)
+            listener = bentpipe.begin(
+                "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
+            )
+            until(lambda: "5201" in bentpipe("exec", "sky", "server", "--", "ss", "-tlnH"))
+            words = ("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
+            text = lab.client(*words)
+            listener.wait(60)
+            if congestion:
+                lab.stop()
+            return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e6
+        finally:
+            lab.close()
+            bentpipe("down", "--all")
+
+
+CASES: dict[str, Callable[[bool], None]] = {
+    "throughput": throughput,
+    "short": short_connections,
+    "hold": hold,
+    "leak": leak,
+    "satellite": satellite,
+}
+
+
+def main() -> int:
+    """Run the cases."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=CASES, action="append", help="this case; repeatable")
+    parser.add_argument("--short", action="store_true", help="smaller counts and times, to see that it works")
+    arguments = parser.parse_args()
+    missed = 0
+    for name in arguments.only or CASES:
+        try:
+            CASES[name](arguments.short)
+        except FileNotFoundError as error:
+            show(name, "skipped", str(error))
+        except MissedError as error:
+            missed = 1
+            show(name, "MISSED", str(error))
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
