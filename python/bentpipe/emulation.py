@@ -32,6 +32,7 @@ def emulate(
     run: int = 0,
     command: Sequence[str] = (),
     allow_commands: bool = False,
+    in_memory: bool = False,
 ) -> Run:
     """Emulate a scenario in real time and return its results.
 
@@ -41,17 +42,22 @@ def emulate(
     the run was. Flows whose app is a ``command`` run programs of this machine, as this user: only with
     ``allow_commands``.
 
+    With ``in_memory`` there are no hosts: models stand behind ports in memory in their place, on the real clock and
+    with the engine of an emulation. That needs no privilege and nothing of the machine; traces of flows are not
+    written, nor captures.
+
     Without root this starts a process of its own, since a user namespace is needed, and ``progress`` is not told.
     Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for
     commands that were not allowed, which it shows, and ``OSError`` with a remedy for what this machine does not give.
     """
-    if os.geteuid() != 0 and not command:
+    if os.geteuid() != 0 and not command and not in_memory:
         return _in_a_process(scenario, seed, overrides, out, run, allow_commands)
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
     options = {
         "command": list(command),
         "allow_commands": allow_commands,
+        "in_memory": in_memory,
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]

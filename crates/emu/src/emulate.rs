@@ -68,10 +68,10 @@ fn listed(planned: &[Planned]) -> String {
 const MTU: u32 = 1500;
 
 /// Longest time between two reports of progress.
-const PROGRESS: Duration = Duration::from_millis(100);
+pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
 
 /// Time for the threads to see that they are to begin.
-const LEAD: Span = Span::from_millis(10);
+pub(crate) const LEAD: Span = Span::from_millis(10);
 
 /// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run. `progress`
 /// is told the fraction done about ten times a second and stops the run by breaking.
@@ -217,7 +217,7 @@ fn settings(
 }
 
 /// Seconds of processor time that this process has used.
-fn processor_time() -> f64 {
+pub(crate) fn processor_time() -> f64 {
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF);
     usage.map_or(f64::NAN, |usage| {
         let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;

@@ -50,6 +50,37 @@ pub fn instantiate_emulated(
     build(scenario, seed, run, recorder, Some(hosts))
 }
 
+/// The ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`] has made with
+/// `hosts`: a network of nothing but gates under the same numbers and, behind each, the ends at that host. Says which stage
+/// is the end of a flow at a node; packets for it are put in there, and what it sends leaves by the node's gate.
+///
+/// # Panics
+/// When [`Scenario::check_simulated`] has something to say, or an end has no host.
+pub fn instantiate_ends(
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+    hosts: &[Host],
+) -> (Network, BTreeMap<(FlowId, NodeId), StageId>) {
+    let mut builder = Builder::new(Streams::new(seed, run), Recorder::default(), &scenario.record);
+    let gates: Vec<StageId> = (0..hosts.len() as u32)
+        .map(|number| builder.stage(&format!("{}.host", hosts[number as usize].name), Gate::new(number)))
+        .collect();
+    let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
+    let mut stages = BTreeMap::new();
+    let flows = scenario.flow.iter().enumerate();
+    for (index, flow) in flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel) {
+        let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
+        for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
+            let nodes = (hosts[own].node, hosts[peer].node);
+            let stage = add_end(&mut builder, id, flow, end, nodes);
+            builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
+            stages.insert((id, nodes.0), stage);
+        }
+    }
+    (builder.finish(), stages)
+}
+
 fn build(
     scenario: &Scenario,
     seed: u64,
@@ -152,50 +183,63 @@ fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config, label:
 
 fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
-    for (end, name, node, peer) in
-        [(End::Source, "source", from, to), (End::Destination, "destination", to, from)]
-    {
-        let stage_name = format!("{}.{name}", flow.name);
-        let site = Site {
-            flow: id,
-            name: flow.name.clone(),
-            node,
-            peer,
-            end,
-            start: Time::ZERO + flow.start,
-            dscp: flow.dscp.value() as u8,
-            capture: None,
-        };
-        let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));
-        let transactions = (end == End::Source && flow.app.has_transactions())
-            .then(|| builder.probe(&hosting::TRACE, &flow.name))
-            .flatten();
-        let stream = builder.stream(&stage_name);
-        let stage = match &flow.transport {
-            transport::Config::Tcp(config) => {
-                let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
-                let congestion = Box::new(move || {
-                    bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked")
-                });
-                let connections = (0..flow.app.connections().traced()).map(|number| {
-                    let (sender, receiver) = flow.traced_as(end, number);
-                    tcp::endpoint::Probes {
-                        sender: builder.probe(&tcp::endpoint::TRACE, &sender),
-                        delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
-                    }
-                });
-                let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
-                builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, traces))
-            }
-            transport::Config::Udp(_) => {
-                let arrivals = match end {
-                    End::Source => None,
-                    End::Destination => builder.probe(&udp::TRACE, &flow.name),
-                };
-                let probes = udp::Probes { arrivals, transactions };
-                builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probes))
-            }
-        };
+    for (end, node, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
+        let stage = add_end(builder, id, flow, end, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
+    }
+}
+
+/// One end of a flow, at the first of two nodes; its in port and its out port have the number 0.
+fn add_end(
+    builder: &mut Builder<'_>,
+    id: FlowId,
+    flow: &Flow,
+    end: End,
+    (node, peer): (NodeId, NodeId),
+) -> StageId {
+    let name = match end {
+        End::Source => "source",
+        End::Destination => "destination",
+    };
+    let stage_name = format!("{}.{name}", flow.name);
+    let site = Site {
+        flow: id,
+        name: flow.name.clone(),
+        node,
+        peer,
+        end,
+        start: Time::ZERO + flow.start,
+        dscp: flow.dscp.value() as u8,
+        capture: None,
+    };
+    let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));
+    let transactions = (end == End::Source && flow.app.has_transactions())
+        .then(|| builder.probe(&hosting::TRACE, &flow.name))
+        .flatten();
+    let stream = builder.stream(&stage_name);
+    match &flow.transport {
+        transport::Config::Tcp(config) => {
+            let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
+            let congestion = Box::new(move || {
+                bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked")
+            });
+            let connections = (0..flow.app.connections().traced()).map(|number| {
+                let (sender, receiver) = flow.traced_as(end, number);
+                tcp::endpoint::Probes {
+                    sender: builder.probe(&tcp::endpoint::TRACE, &sender),
+                    delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
+                }
+            });
+            let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
+            builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, traces))
+        }
+        transport::Config::Udp(_) => {
+            let arrivals = match end {
+                End::Source => None,
+                End::Destination => builder.probe(&udp::TRACE, &flow.name),
+            };
+            let probes = udp::Probes { arrivals, transactions };
+            builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probes))
+        }
     }
 }

@@ -13,6 +13,6 @@ mod wakes;
 
 pub use builder::{Builder, Wanted};
 pub use change::changeable;
-pub use instantiate::{instantiate, instantiate_emulated, Host};
+pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, Host};
 pub use network::{Graph, Network, StageId};
 pub use wakes::Wakes;

@@ -147,9 +147,13 @@ fn emulate(
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     let options = options(options_json, None, run)?;
-    let done = with_progress(py, progress, |tell| {
-        bentpipe_emu::emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
-    })?;
+    let in_memory = serde_json::from_str(options_json).is_ok_and(|given: Value| given["in_memory"] == true);
+    if in_memory {
+        loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
+    }
+    let emulate = if in_memory { bentpipe_emu::emulate_in_memory } else { bentpipe_emu::emulate };
+    let done =
+        with_progress(py, progress, |tell| emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell))?;
     done.map_err(|error| match error {
         EmulateError::NotAllowed(_) => error::input(py, &error.to_string()),
         error => PyOSError::new_err(error.to_string()),

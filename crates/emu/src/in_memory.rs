@@ -1,0 +1,209 @@
+//! A whole run on the real clock without any privilege: engine thread, ports and clock are those of an emulation, and the
+//! hosts are models in a second thread, behind ports in memory.
+//!
+//! Packets cross the ports as bytes, like any host's: a network header, by which the engine knows where they go, and the
+//! number under which the sending host keeps the rest. There are no traces of flows.
+
+use crate::bridge::Bridge;
+use crate::clock::{Clock, Scheduling};
+use crate::emulate::{processor_time, Emulated, Error, LEAD, PROGRESS};
+use crate::error::Doing;
+use crate::fidelity::Fidelity;
+use crate::frame;
+use crate::port::memory::{pair, Peer};
+use crate::port::Port;
+use crate::wait::Wait;
+use bentpipe_core::address::{ports, Plan};
+use bentpipe_core::{Body, FlowId, NodeId, Packet, Port as Entry, Report, Time};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::{instantiate_emulated, instantiate_ends, Host, Network, StageId};
+use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+/// Bytes of a packet that are its own: IPv4 header, ports, number.
+const HEAD: usize = 28;
+/// The event of the end.
+const STOP: u64 = u64::MAX - 1;
+
+/// Emulates `scenario` as [`emulate`](crate::emulate()) does, with models for hosts.
+///
+/// # Errors
+/// The folder cannot be made or written, or no file descriptor or thread is left.
+///
+/// # Panics
+/// When [`Scenario::check_simulated`] has something to say.
+pub fn emulate_in_memory(
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Emulated, Error> {
+    let opened = Clock::start();
+    let (mut run, Writers { recorder, .. }) =
+        Run::open("emulate in memory", scenario, text, out, options, opened.unix_zero())?;
+    let ((seed, number), names) = (run.seed(), scenario.nodes());
+    let (network, hosts) = instantiate_emulated(scenario, seed, number, recorder, &names);
+    let (mut ways, mut peers) = (Vec::new(), Vec::new());
+    for host in &hosts {
+        let (port, peer) = pair().doing("making a port in memory")?;
+        ways.push((host.clone(), Box::new(port) as Box<dyn Port>));
+        peers.push(peer);
+    }
+    let clock = Clock::start_after(LEAD);
+    let end = Time::ZERO + scenario.duration;
+    let (mut bridge, handle) =
+        Bridge::new(network, clock, Plan::default(), ways, None).doing("waiting for packets and timers")?;
+    let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
+    let stop = Arc::new(stop.doing("waiting for the end")?);
+    let (network, stages) = instantiate_ends(scenario, seed, number, &hosts);
+    let mut ends = Ends { network, stages, hosts, peers, flying: BTreeMap::new(), next: 0 };
+    let cpu = processor_time();
+    let (reached, outcome) = thread::scope(|scope| {
+        let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
+        let engine = spawn("engine").spawn_scoped(scope, || {
+            Scheduling::best();
+            bridge.run(Some(end))
+        });
+        let engine = engine.doing("starting the engine's thread")?;
+        let (ends, seen) = (&mut ends, &stop);
+        let ends = spawn("hosts").spawn_scoped(scope, move || {
+            Scheduling::best();
+            ends.run(clock, end, seen)
+        });
+        let ends = ends.doing("starting the hosts' thread")?;
+        while !(engine.is_finished() && ends.is_finished()) {
+            thread::park_timeout(PROGRESS);
+            let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
+            if run.failed() || progress(fraction).is_break() {
+                let _ = handle.post(|bridge, _| bridge.stop());
+                let _ = stop.write(1);
+            }
+        }
+        let reached = clock.now().min(end);
+        let joined = [engine.join(), ends.join()];
+        let outcomes = joined.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok::<_, Error>((reached, outcomes.into_iter().collect::<io::Result<()>>()))
+    })?;
+    outcome.doing("moving packets between hosts and engine")?;
+    let fidelity = Fidelity::of(&mut bridge, scenario, reached);
+    let network = bridge.network();
+    network.out().recorder().finish();
+    let mut report = network.report(reached);
+    add(&mut report, &ends.network.report(reached));
+    let totals = network.out().totals().clone();
+    fidelity.write(run.folder().path()).doing("writing fidelity.json")?;
+    let complete = reached == end;
+    let cost = run.close(Closing {
+        reached,
+        report: &report,
+        totals: &totals,
+        held: network.held(),
+        stages: network.names(),
+        interrupted: (!complete).then(|| interrupted_at(reached)),
+        events: network.events() + ends.network.events(),
+        wall_seconds: reached.as_secs_f64(),
+        cpu_seconds: processor_time() - cpu,
+    })?;
+    Ok(Emulated { report, totals, complete, cost, fidelity })
+}
+
+fn add(report: &mut Report, other: &Report) {
+    for (table, entity, values) in other.rows() {
+        report.row(table, entity, values);
+    }
+}
+
+/// The hosts.
+struct Ends {
+    network: Network,
+    stages: BTreeMap<(FlowId, NodeId), StageId>,
+    hosts: Vec<Host>,
+    peers: Vec<Peer>,
+    /// What has been sent and has not arrived, with what was lost, by number.
+    flying: BTreeMap<u32, Packet>,
+    next: u32,
+}
+
+impl Ends {
+    fn run(&mut self, clock: Clock, end: Time, stop: &EventFd) -> io::Result<()> {
+        let mut wait = Wait::new()?;
+        wait.watch(stop.as_fd(), STOP)?;
+        for (number, peer) in self.peers.iter().enumerate() {
+            wait.watch(peer.as_fd(), number as u64)?;
+        }
+        wait.begin(clock.now());
+        loop {
+            let now = clock.now().min(end);
+            self.network.step(now);
+            self.hand_out();
+            if now == end {
+                return Ok(());
+            }
+            let next = self.network.next_wake().map_or(end, |wake| wake.min(end));
+            let ready = wait.wait(&clock, now, Some(next))?;
+            for index in 0..ready.count {
+                match wait.ready(index) {
+                    None => {}
+                    Some(STOP) => return Ok(()),
+                    Some(number) => self.take_in(number as usize, clock, end),
+                }
+            }
+        }
+    }
+
+    /// Takes what has come to a host.
+    fn take_in(&mut self, number: usize, clock: Clock, end: Time) {
+        while let Some(bytes) = self.peers[number].receive() {
+            let now = clock.now().min(end);
+            self.network.step(now);
+            let kept = bytes.get(HEAD - 4..HEAD).and_then(|number| number.try_into().ok());
+            let packet = kept.and_then(|number| self.flying.remove(&u32::from_be_bytes(number)));
+            let headers = frame::parse(&bytes);
+            if let Some((mut packet, headers)) = packet.zip(headers) {
+                packet.ecn = headers.ecn;
+                if let Some(stage) = self.stages.get(&(packet.flow, self.hosts[number].node)) {
+                    self.network.inject(now, *stage, Entry(0), packet);
+                }
+            }
+            self.hand_out();
+        }
+    }
+
+    /// Sends what the ends have let go.
+    fn hand_out(&mut self) {
+        while let Some(leaving) = self.network.out().next_leaving() {
+            let packet = leaving.packet;
+            let bytes = bytes(&packet, self.next);
+            self.flying.insert(self.next, packet);
+            self.next = self.next.wrapping_add(1);
+            self.peers[leaving.gate as usize].send(bytes);
+        }
+    }
+}
+
+/// A packet as the engine sees it: its header, without a checksum, for nobody looks at that.
+fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
+    let plan = Plan::default();
+    let mut bytes = vec![0; HEAD.max(packet.size as usize)];
+    bytes[0] = 0x45;
+    bytes[1] = packet.dscp << 2 | packet.ecn as u8;
+    bytes[2..4].copy_from_slice(&(packet.size as u16).to_be_bytes());
+    bytes[8] = 64;
+    bytes[9] = if matches!(packet.body, Body::Segment(_)) { 6 } else { 17 };
+    bytes[12..16].copy_from_slice(&plan.ipv4(packet.source).octets());
+    bytes[16..20].copy_from_slice(&plan.ipv4(packet.destination).octets());
+    let (low, high) = ports(packet.flow);
+    let (own, other) = if packet.source <= packet.destination { (low, high) } else { (high, low) };
+    bytes[20..22].copy_from_slice(&own.to_be_bytes());
+    bytes[22..24].copy_from_slice(&other.to_be_bytes());
+    bytes[24..28].copy_from_slice(&number.to_be_bytes());
+    bytes
+}
