@@ -65,8 +65,8 @@ def emulate(
     """Run a scenario in real time with real hosts and write the run folder ``out``, without the GIL.
 
     As :func:`simulate`; the seed is the scenario's. ``options_json`` may say ``allow_commands`` and ``in_memory``
-    (models instead of hosts). Raises :class:`bentpipe.InputError` for commands that were not allowed, and ``OSError`` with a
-    remedy for what the machine does not give.
+    (models instead of hosts). Raises :class:`bentpipe.InputError` for commands that were not allowed, and ``OSError``
+    with a remedy for what the machine does not give.
     """
 
 class Network:
