@@ -12,10 +12,10 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test bench lock generate clean venv
+.PHONY: help build run test test-kernel kernel bench lock generate clean venv
 
 help: ## This list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 build: venv $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
 
@@ -34,6 +34,12 @@ test: ## Every check and every test
 	@scripts/packages
 	@$(MAKE) build
 	@scripts/test
+
+kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in virtual time
+	@$(BIN)/bentpipe kernel build
+
+test-kernel: kernel ## Tests and studies with real kernels in virtual time, also the long ones
+	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session
 	@scripts/bench

@@ -2,7 +2,7 @@
 turn them into objects."""
 
 from collections.abc import Callable
-from typing import TypedDict
+from typing import NoReturn, TypedDict
 
 class Problem(TypedDict):
     """One thing that is wrong with a scenario; what is not known is None.
@@ -68,6 +68,30 @@ def emulate(
     (models instead of hosts). Raises :class:`bentpipe.InputError` for commands that were not allowed, and ``OSError``
     with a remedy for what the machine does not give.
     """
+
+def emulate_in_guest(
+    source: str | None,
+    text: str | None,
+    overrides: list[str],
+    run: int,
+    out: str,
+    options_json: str,
+    guest_json: str,
+    progress: Callable[[float], bool] | None,
+) -> str:
+    """The same in a guest: a Linux kernel that runs as a process of this machine, in virtual time, without root.
+
+    ``guest_json`` is a JSON object with ``kernel`` (the program), ``init`` (the guest's first process and its
+    arguments, which calls :func:`live_in_guest`), ``memory_mb``, ``epoch`` (its time of day at the start in
+    nanoseconds of Unix time), ``path`` (where to look for programs) and ``about``, for the provenance.
+    """
+
+def live_in_guest() -> NoReturn:
+    """Be the first process of a guest: read a job from the console, run it, and turn the guest off."""
+
+def processor_state_bytes() -> int | None:
+    """Bytes of this processor's state beyond the general registers, as the kernel saves it (CPUID leaf 0xD); None for a
+    processor that is not x86-64."""
 
 class Network:
     """An emulated network: it lives until it is stopped or this process ends. Methods work without the GIL."""

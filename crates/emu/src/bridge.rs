@@ -10,7 +10,7 @@ use crate::pool::Pool;
 use crate::port::Port;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Body, Ecn, Packet, Span, Time};
+use bentpipe_core::{Body, Ecn, FlowId, NodeId, Packet, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -27,6 +27,15 @@ const REQUEST: u64 = u64::MAX - 1;
 
 /// What a thread asks of the one that runs the engine.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
+
+/// Is told of what passes between the engine and the hosts. It is called in the engine's thread, where it holds up everything.
+pub trait Observer: Send {
+    /// The host of `node` has got a packet of `flow`.
+    fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time);
+
+    /// The host of `node` has sent `packet`, which is one of `flow`.
+    fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
+}
 
 /// One way to a real host, and what went over it.
 struct Way {
@@ -76,6 +85,7 @@ pub struct Bridge {
     event: Arc<EventFd>,
     requests: mpsc::Receiver<Request>,
     pool: Pool,
+    observer: Option<Box<dyn Observer>>,
     inbox: Box<[u8]>,
     /// When the ports were last looked at.
     looked: Time,
@@ -139,7 +149,7 @@ impl Bridge {
         hosts: Vec<(Host, Box<dyn Port>)>,
         outlet: Option<(usize, Box<dyn Port>)>,
     ) -> io::Result<(Bridge, Handle)> {
-        let wait = Wait::new()?;
+        let wait = Wait::new(clock.timing())?;
         let event = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
         wait.watch(event.as_fd(), REQUEST)?;
         let beyond = outlet.map(|(number, port)| (hosts[number].0.clone(), port));
@@ -162,6 +172,7 @@ impl Bridge {
             event,
             requests,
             pool: Pool::default(),
+            observer: None,
             inbox: vec![0; LONGEST].into_boxed_slice(),
             looked: Time::ZERO,
             stopping: false,
@@ -171,6 +182,11 @@ impl Bridge {
             strays: 0,
         };
         Ok((bridge, handle))
+    }
+
+    /// Tells `observer` of each packet from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
     }
 
     /// Runs until `end`, or until [`stop`](Self::stop).
@@ -317,6 +333,9 @@ impl Bridge {
         };
         way.entered = way.entered.wrapping_add(1);
         self.network.inject(now, way.host.gate, gate::HOST, packet);
+        if let Some(observer) = &mut self.observer {
+            observer.sent(&mut self.network, way.host.node, headers.flow, now, &self.inbox[..size]);
+        }
         self.hand_out()
     }
 
@@ -346,7 +365,11 @@ impl Bridge {
             if !way.port.write(bytes)? {
                 way.refused += 1;
             }
-            way.lateness.add(self.clock.now().since(leaving.due));
+            let now = self.clock.now();
+            way.lateness.add(now.since(leaving.due));
+            if let Some(observer) = &mut self.observer {
+                observer.got(&mut self.network, way.host.node, packet.flow, now);
+            }
             self.pool.put(buffer);
         }
         Ok(())

@@ -4,15 +4,34 @@ use crate::sys;
 use bentpipe_core::{Span, Time};
 use nix::sys::time::TimeSpec;
 use nix::time::{clock_gettime, clock_nanosleep, ClockId, ClockNanosleepFlags};
+use std::cell::Cell;
 use std::time::Duration;
+
+/// What the machine's clock does while its processors work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Timing {
+    /// It goes on, and who sleeps is woken late.
+    #[default]
+    Real,
+    /// It stands still, and who sleeps is woken at the very moment: the machine is a guest in virtual time.
+    Virtual,
+}
 
 /// Time zero of a run on the machine's monotonic clock. All threads of a run have copies of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
+    timing: Timing,
     zero: u64,
     /// The same moment in nanoseconds of Unix time.
     unix: u64,
 }
+
+thread_local! {
+    /// When this thread was woken last, for those that say so.
+    static WOKEN: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+const SECOND: u64 = 1_000_000_000;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 #[inline]
@@ -38,19 +57,54 @@ impl Clock {
     pub fn start() -> Clock {
         let unix = clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has this clock");
         let unix = unix.tv_sec() as u64 * 1_000_000_000 + unix.tv_nsec() as u64;
-        Clock { zero: monotonic(), unix }
+        Clock { timing: Timing::Real, zero: monotonic(), unix }
     }
 
     /// A clock whose time zero is that much later than now; until then its time is zero.
     pub fn start_after(lead: Span) -> Clock {
         let now = Clock::start();
-        Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos() }
+        Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos(), ..now }
     }
 
-    /// The time of the run.
+    /// The same clock of a machine with this timing. In virtual time its time zero waits for the next whole ten seconds of
+    /// the machine's, so that it is the same moment in every run, also for what the kernel does now and then.
+    pub fn with(self, timing: Timing) -> Clock {
+        let wait = match timing {
+            Timing::Real => 0,
+            Timing::Virtual => self.zero.next_multiple_of(10 * SECOND) - self.zero,
+        };
+        Clock { timing, zero: self.zero + wait, unix: self.unix + wait }
+    }
+
+    /// Waits for time zero.
+    pub fn wait_for_zero(&self) {
+        while monotonic() < self.zero {
+            sleep_until(self.zero);
+        }
+    }
+
+    /// What it does while the processors work.
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// The time of the run. In virtual time, for a thread that says when it was [`woken`](Self::woken), it is that moment,
+    /// since none passes until it sleeps again.
     #[inline]
     pub fn now(&self) -> Time {
-        Time::from_nanos(monotonic().saturating_sub(self.zero))
+        match self.timing {
+            Timing::Real => self.at(monotonic()),
+            Timing::Virtual => self.at(WOKEN.get().unwrap_or_else(monotonic)),
+        }
+    }
+
+    /// This thread has slept; returns the time.
+    #[inline]
+    pub fn woken(&self) -> Time {
+        if self.timing == Timing::Virtual {
+            WOKEN.set(Some(monotonic()));
+        }
+        self.now()
     }
 
     /// The time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before it.
@@ -87,9 +141,13 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case; says what it got.
-    pub fn best() -> Scheduling {
+    /// Gives this thread real-time priority if the machine allows it and time goes on while others work, and exact timers
+    /// in any case; says what it got.
+    pub fn best(timing: Timing) -> Scheduling {
         sys::exact_timers();
+        if timing == Timing::Virtual {
+            return Scheduling::Ordinary;
+        }
         match sys::real_time_priority(1) {
             Ok(()) => Scheduling::RealTime,
             Err(_) => Scheduling::Ordinary,

@@ -1,6 +1,6 @@
 //! A whole run on the real clock: hosts, flows, results.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Timing};
 use crate::commands::{self, Commands, Planned};
 use crate::error::{Doing, Error as Trouble};
 use crate::fidelity::Fidelity;
@@ -69,6 +69,8 @@ const MTU: u32 = 1500;
 
 /// Longest time between two reports of progress.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
+/// Reports of progress in a run in virtual time, where each costs more than the time between them.
+const STEPS: u32 = 200;
 
 /// Time for the threads to see that they are to begin.
 pub(crate) const LEAD: Span = Span::from_millis(10);
@@ -86,6 +88,18 @@ pub fn emulate(
     options: &Options,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Emulated, Error> {
+    emulate_on(Timing::Real, scenario, text, out, options, progress)
+}
+
+/// The same on a machine with this timing.
+pub(crate) fn emulate_on(
+    timing: Timing,
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Emulated, Error> {
     let planned = commands::plan(scenario);
     if !planned.is_empty() && !options.allow_commands {
         return Err(Error::NotAllowed(planned));
@@ -93,7 +107,7 @@ pub fn emulate(
     let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)))?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
     let names: Vec<String> = names.into_iter().cloned().collect();
-    let opened = Clock::start();
+    let opened = Clock::start().with(timing);
     let (mut run, Writers { recorder, capture }) =
         Run::open("emulate", scenario, text, out, options, opened.unix_zero())?;
     let mut prepared = Prepared::new(Setup {
@@ -111,20 +125,30 @@ pub fn emulate(
         settings.apply(host)?;
     }
     let (hosts, network) = prepared.parts();
-    let traffic = Traffic::new(scenario, run.seed(), hosts, &variants, &mut |table, entity| {
+    let traffic = Traffic::new(scenario, run.seed(), hosts, &variants, timing, &mut |table, entity| {
         scenario.record.traces(table).then(|| network.out().recorder().open(table, entity))
     })?;
     let mut commands = Commands::prepare(planned, hosts, run.folder().path())?;
-    let clock = Clock::start_after(LEAD);
+    let clock = Clock::start_after(LEAD).with(timing);
     if let Some(capture) = capture {
         let shift = Span::from_nanos(clock.unix_zero() - opened.unix_zero());
         network.out().set_capture(Some(Box::new(Shifted { capture, shift })));
     }
     let end = Time::ZERO + scenario.duration;
     let live = prepared.start(clock, Some(end))?;
+    if let Some(observer) = traffic.observer() {
+        let _ = live.handle().post(move |bridge, _| bridge.observe(observer));
+    }
     commands.start(clock)?;
     let stop = AtomicBool::new(false);
+    if timing == Timing::Virtual {
+        clock.wait_for_zero();
+    }
     let mut memory = tcp_memory::Watch::begin();
+    let pause = match timing {
+        Timing::Real => PROGRESS,
+        Timing::Virtual => PROGRESS.max(Duration::from_nanos(scenario.duration.as_nanos()) / STEPS),
+    };
     let cpu = processor_time();
     let ran: Result<Ran, Trouble> = thread::scope(|scope| {
         let thread = thread::Builder::new().name("traffic".to_owned());
@@ -132,7 +156,7 @@ pub fn emulate(
             .spawn_scoped(scope, || traffic.run(clock, end, live.handle(), &|| stop.load(Ordering::Relaxed)))
             .doing("starting the traffic's thread")?;
         while !driver.is_finished() {
-            thread::park_timeout(PROGRESS);
+            thread::park_timeout(pause);
             memory.look();
             let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
             if run.failed() || progress(fraction).is_break() {

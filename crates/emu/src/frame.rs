@@ -2,7 +2,7 @@
 //! that models change in it, congestion experienced (RFC 3168).
 
 use bentpipe_core::{checksum, Ecn, FlowId};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -42,6 +42,20 @@ fn flow(words: [u64; 3]) -> FlowId {
         mixed ^= mixed >> 31;
     }
     FlowId(mixed as u32 | 1 << 31)
+}
+
+/// What [`parse`] gives the packets from `source` to `destination` of a TCP connection.
+pub fn tcp_flow(source: SocketAddrV4, destination: SocketAddrV4) -> FlowId {
+    let addresses = u64::from(u32::from(*source.ip())) << 32 | u64::from(u32::from(*destination.ip()));
+    let ports = u64::from(source.port()) << 16 | u64::from(destination.port());
+    flow([addresses, ports, TCP.into()])
+}
+
+/// Whether a packet of TCP over IPv4 has data.
+pub fn has_data(packet: &[u8]) -> bool {
+    let header = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
+    let tcp = packet.get(header + 12).map_or(0, |offset| usize::from(offset >> 4) * 4);
+    packet.len() > header + tcp
 }
 
 /// Source and destination port as one word; 0 where there are none at `offset`.

@@ -11,6 +11,7 @@ mod emulate;
 mod error;
 pub mod fidelity;
 pub mod frame;
+pub mod guest;
 mod in_memory;
 pub mod internet;
 mod lateness;
@@ -30,7 +31,7 @@ mod wait;
 
 pub use attendance::Attendance;
 pub use bridge::{Bridge, Ended, Handle};
-pub use clock::{Clock, Scheduling};
+pub use clock::{Clock, Scheduling, Timing};
 pub use commands::Planned;
 pub use emulate::{emulate, Emulated, Error as EmulateError};
 pub use error::Error;

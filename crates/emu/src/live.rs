@@ -127,6 +127,8 @@ impl Prepared {
                 continue;
             }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
+            // There are no routers to ask for, and the kernel would ask at random moments for ever. It may have no IPv6.
+            let _ = namespace.set_sysctl("net.ipv6.conf.default.router_solicitations", "0");
             let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
             let config = tun::Config {
                 name: INTERFACE.to_owned(),
@@ -184,7 +186,7 @@ impl Prepared {
         let engine = thread::Builder::new()
             .name("engine".to_owned())
             .spawn(move || {
-                let _ = tell.send(Scheduling::best());
+                let _ = tell.send(Scheduling::best(clock.timing()));
                 let outcome = bridge.run(end);
                 Engine { bridge, outcome }
             })

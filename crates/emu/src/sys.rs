@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod batch;
+pub mod confine;
 mod fence;
 pub mod socket;
 
@@ -217,6 +218,30 @@ pub fn prepare(command: &mut Command, surroundings: Surroundings) {
             surroundings.enter().map_err(|error| io::Error::from_raw_os_error(error as i32))
         })
     };
+}
+
+/// What a process has used of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Processor seconds of it and of all that it has waited for.
+    pub cpu_seconds: f64,
+}
+
+/// What the child `id` has used when it has ended; `None` while it has not, unless `wait` says to wait for that. It is not
+/// there any more then.
+pub fn reap(id: u32, wait: bool) -> io::Result<Option<Usage>> {
+    let mut status = 0;
+    let options = if wait { 0 } else { libc::WNOHANG };
+    // SAFETY: rusage is plain data for which zeros are valid; the call writes to it and to the status.
+    let (ended, usage) = unsafe {
+        let mut usage: libc::rusage = zeroed();
+        (libc::wait4(id as libc::pid_t, &mut status, options, &mut usage), usage)
+    };
+    if Errno::result(ended)? == 0 {
+        return Ok(None);
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    Ok(Some(Usage { cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime) }))
 }
 
 /// A file descriptor that a call has just made.

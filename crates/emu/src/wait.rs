@@ -5,8 +5,11 @@
 //! And it never goes without rest: Linux gives the ordinary threads of a processor 50 ms of every second in one piece
 //! (the fair server; before Linux 6.12, real-time throttling) unless a real-time thread has left them as much. So the
 //! thread leaves a sixteenth of its time, in pauses that hardly delay anything.
+//!
+//! In a guest in virtual time it is woken at the very moment and nobody else waits for a processor, so it does none of
+//! this: it sleeps until something is due.
 
-use crate::clock::{cpu_time, sleep_until, Clock};
+use crate::clock::{cpu_time, sleep_until, Clock, Timing};
 use crate::lateness::Lateness;
 use bentpipe_core::{Span, Time};
 use nix::errno::Errno;
@@ -31,8 +34,9 @@ pub struct Wait {
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer will expire.
     armed: Option<u64>,
     events: [EpollEvent; 64],
-    margin: Margin,
-    rest: Rest,
+    /// Neither is there in virtual time.
+    margin: Option<Margin>,
+    rest: Option<Rest>,
     wakeups: Lateness,
 }
 
@@ -51,7 +55,7 @@ impl Wait {
     ///
     /// # Errors
     /// No file descriptors are left.
-    pub fn new() -> io::Result<Wait> {
+    pub fn new(timing: Timing) -> io::Result<Wait> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
@@ -62,8 +66,8 @@ impl Wait {
             timer,
             armed: None,
             events: [EpollEvent::empty(); 64],
-            margin: Margin::default(),
-            rest: Rest::default(),
+            margin: (timing == Timing::Real).then(Margin::default),
+            rest: (timing == Timing::Real).then(Rest::default),
             wakeups: Lateness::default(),
         })
     }
@@ -78,7 +82,9 @@ impl Wait {
 
     /// Work begins.
     pub fn begin(&mut self, now: Time) {
-        self.rest = Rest { checked: now, used: cpu_time(), owed: 0 };
+        if let Some(rest) = &mut self.rest {
+            *rest = Rest { checked: now, used: cpu_time(), owed: 0 };
+        }
     }
 
     /// Waits until a file is ready or until shortly before `next`; then returns at once, with or without events. It is
@@ -88,14 +94,16 @@ impl Wait {
     /// None that a running program can do anything about.
     #[inline]
     pub fn wait(&mut self, clock: &Clock, now: Time, next: Option<Time>) -> io::Result<Ready> {
-        if self.rest.due(now) {
-            if let Some(pause) = self.rest.pause(now, cpu_time()) {
+        if let Some(rest) = self.rest.as_mut().filter(|rest| rest.due(now)) {
+            if let Some(pause) = rest.pause(now, cpu_time()) {
                 sleep_until(clock.monotonic_at(now) + pause);
             }
         }
-        let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO)?;
-        let now = clock.now();
-        let alarm = next.map(|next| Time::from_nanos(next.as_nanos().saturating_sub(self.margin.nanos)));
+        let spins = self.margin.is_some() || next.is_some_and(|next| next <= now);
+        let count = if spins { self.epoll.wait(&mut self.events, EpollTimeout::ZERO)? } else { 0 };
+        let now = if spins { clock.woken() } else { now };
+        let margin = self.margin.as_ref().map_or(0, |margin| margin.nanos);
+        let alarm = next.map(|next| Time::from_nanos(next.as_nanos().saturating_sub(margin)));
         if count > 0 || alarm.is_some_and(|alarm| alarm <= now) {
             return Ok(Ready { count, slept: false, now });
         }
@@ -104,10 +112,12 @@ impl Wait {
             Err(Errno::EINTR) => 0,
             other => other?,
         };
-        let now = clock.now();
+        let now = clock.woken();
         if let Some(late) = alarm.filter(|alarm| *alarm <= now).map(|alarm| now.since(alarm)) {
             self.wakeups.add(late);
-            self.margin.learn(late);
+            if let Some(margin) = &mut self.margin {
+                margin.learn(late);
+            }
         }
         Ok(Ready { count, slept: true, now })
     }

@@ -2,6 +2,7 @@
 //! describes it.
 
 mod error;
+mod guest;
 mod lists;
 mod live;
 mod machine;
@@ -173,6 +174,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate, module)?)?;
+    module.add_function(wrap_pyfunction!(guest::emulate_in_guest, module)?)?;
+    module.add_function(wrap_pyfunction!(guest::live_in_guest, module)?)?;
+    module.add_function(wrap_pyfunction!(guest::processor_state_bytes, module)?)?;
     module.add_class::<live::Network>()?;
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;

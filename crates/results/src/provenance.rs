@@ -114,6 +114,16 @@ impl Provenance {
         serde_json::from_slice(&fs::read(path.join(FILE)).ok()?).ok()
     }
 
+    /// Changes that of the finished run folder at `path`, as who started it in a place of its own knows more of it.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be written.
+    pub fn amend(path: &Path, change: impl FnOnce(&mut Provenance)) -> Result<(), ResultsError> {
+        let mut provenance = Provenance::read(path).ok_or_else(|| ResultsError::NotARun(path.to_owned()))?;
+        change(&mut provenance);
+        provenance.write(path)
+    }
+
     pub(crate) fn write(&self, root: &Path) -> Result<(), ResultsError> {
         write_json(root, FILE, self)
     }

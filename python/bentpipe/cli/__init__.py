@@ -18,6 +18,7 @@ from .doctor import doctor
 from .down import down
 from .emulate import emulate
 from .execute import execute
+from .kernel import app as kernel
 from .new import new
 from .pep import pep
 from .plot import plot
@@ -52,6 +53,9 @@ _COMMANDS = (
 for command in _COMMANDS:
     given_a_command = command in (run, execute)
     app.command(cls=CommandAfterDashes if given_a_command else None)(guarded(command))
+
+
+app.add_typer(kernel)
 
 
 def _version(wanted: bool) -> None:

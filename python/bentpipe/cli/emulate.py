@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,19 +15,33 @@ from .simulate import tell
 from .stopping import stoppable
 
 
+class Clock(StrEnum):
+    """The clocks of an emulation, as :data:`bentpipe.emulation.Clock` has them."""
+
+    real = "real"
+    kernel = "kernel"
+
+
 def emulate(
     scenario: ScenarioFile,
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
     replication: Annotated[int, typer.Option(min=0, help="Number of the run under its seed.")] = 0,
+    clock: Annotated[
+        Clock,
+        typer.Option(
+            help="In real time on this machine, or in virtual time in a Linux kernel of its own, which "
+            "`bentpipe kernel build` makes."
+        ),
+    ] = Clock.real,
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Run the programs that the scenario names.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a scenario in real time, with real TCP stacks and applications."""
+    """Run a scenario with real TCP stacks and applications, in real time or in virtual time."""
     from bentpipe import _native
     from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one
@@ -36,7 +51,8 @@ def emulate(
     from bentpipe.variation import combinations
 
     # Before there is a second thread: a process with several cannot change its user namespace.
-    _native.enter_user_namespace()
+    if clock is Clock.real:
+        _native.enter_user_namespace()
     name = load(scenario, overrides or []).name
     folder = run_folder(out, lambda: name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
@@ -50,6 +66,7 @@ def emulate(
             run=replication,
             command=command,
             allow_commands=allow_commands,
+            clock=clock.value,
         )
     variations = combinations([])
     page = None

@@ -17,7 +17,7 @@ class Bar:
         console = Console(stderr=True)
         self._stop = stop
         self._progress = Progress(
-            TextColumn(doing),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f} %"),
             TimeRemainingColumn(),
@@ -25,7 +25,7 @@ class Bar:
             disable=not console.is_terminal,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=1.0)
+        self._task = self._progress.add_task(doing, total=1.0)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -33,6 +33,11 @@ class Bar:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+    def describe(self, fraction: float, doing: str) -> bool:
+        """The same, saying what is being done."""
+        self._progress.update(self._task, completed=fraction, description=doing)
+        return not self._stop.wanted
 
     def advance(self, fraction: float) -> bool:
         """Show the fraction done; False when the user wants to stop."""

@@ -19,6 +19,8 @@ use std::os::unix::fs::OpenOptionsExt;
 /// Packets that wait in the kernel for the engine. The kernel's TCP sends a whole window at once, and what does not fit
 /// is lost silently.
 const QUEUE: u32 = 131_072;
+/// The most that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
+const LIMITED_QUEUE: u32 = 32_767;
 
 /// What an interface is to be.
 #[derive(Clone, Debug)]
@@ -68,7 +70,10 @@ impl Tun {
         let socket = control_socket(AddressFamily::Inet)?;
         sys::set_ipv4(socket.as_fd(), &config.name, config.ipv4, Plan::IPV4_PREFIX)?;
         let index = if_nametoindex(config.name.as_str())?;
-        netlink::set_queue(index, QUEUE)?;
+        netlink::set_queue(index, QUEUE).or_else(|error| match error.raw_os_error() {
+            Some(libc::ERANGE) => netlink::set_queue(index, LIMITED_QUEUE),
+            _ => Err(error),
+        })?;
         sys::bring_up(socket.as_fd(), &config.name, config.mtu)?;
         // A kernel may be built without IPv6.
         if let (Some(ipv6), Ok(socket)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {

@@ -90,6 +90,21 @@ impl Info {
         self.word(68)
     }
 
+    /// Variation of the round-trip time in microseconds.
+    pub fn variation(&self) -> u32 {
+        self.word(72)
+    }
+
+    /// Retransmission time-outs since something was last acknowledged.
+    pub fn timeouts_in_a_row(&self) -> u8 {
+        self.bytes[2]
+    }
+
+    /// Whether the sender is neither in recovery nor near it.
+    pub fn is_undisturbed(&self) -> bool {
+        self.bytes[1] == 0
+    }
+
     /// Least round-trip time of the last five minutes in microseconds; `None` before the first sample.
     pub fn min_rtt(&self) -> Option<u32> {
         Some(self.word(148)).filter(|rtt| *rtt != u32::MAX)

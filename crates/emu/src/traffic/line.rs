@@ -4,6 +4,7 @@
 //! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
 //! socket's error queue.
 
+use super::exact::Watched;
 use super::info::Info;
 use super::{Probes, Watch};
 use crate::clock::Clock;
@@ -42,6 +43,8 @@ enum Phase {
 /// A connection.
 pub struct Line {
     pub number: u16,
+    /// Before the socket, which it holds too.
+    watched: Option<Watched>,
     socket: OwnedFd,
     remote: SocketAddrV4,
     phase: Phase,
@@ -85,6 +88,7 @@ impl Line {
     ) -> Line {
         Line {
             number,
+            watched: None,
             socket,
             remote,
             phase: if accepted { Phase::Open } else { Phase::Closed },
@@ -160,6 +164,7 @@ impl Line {
             Phase::Connecting => match getsockopt(&self.socket, sockopt::SocketError)? {
                 0 => {
                     self.phase = Phase::Open;
+                    self.connected(watch)?;
                     self.tell(clock.now(), Event::Connected);
                 }
                 error => self.fail(clock.now(), &io::Error::from_raw_os_error(error)),
@@ -175,6 +180,13 @@ impl Line {
             }
             Phase::Closed | Phase::Ended => {}
         }
+        Ok(())
+    }
+
+    /// There is a connection now.
+    pub fn connected(&mut self, watch: &Watch<'_>) -> io::Result<()> {
+        let opened = self.start.is_some();
+        self.watched = watch.connected(self.number, opened, self.probes.tcp, self.socket.as_fd())?;
         Ok(())
     }
 
@@ -204,6 +216,7 @@ impl Line {
     fn end(&mut self) {
         self.last = Info::of(self.socket.as_fd()).ok();
         self.phase = Phase::Ended;
+        self.watched = None;
         self.look = Time::MAX;
     }
 

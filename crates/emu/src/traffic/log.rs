@@ -41,6 +41,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Those of a connection of an end.
+    pub fn sender(&mut self, end: (usize, u16)) -> &mut SourceCounters {
+        self.senders.entry(end).or_default()
+    }
+
     /// Those of all connections of an end.
     pub fn take(&mut self, end: usize) -> SourceCounters {
         let mut all = SourceCounters::default();
@@ -120,7 +125,7 @@ impl Reader {
                     return;
                 }
                 rows.add(seen.probe, time, &row.values());
-                let sender = statistics.senders.entry(seen.end).or_default();
+                let sender = statistics.sender(seen.end);
                 if let Some(rtt) = row.rtt {
                     sender.rtt.add(Span::from_micros(rtt.into()));
                 }

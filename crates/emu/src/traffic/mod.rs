@@ -1,5 +1,6 @@
 //! The scenario's flows over real sockets: one thread, and the applications of the simulation.
 
+mod exact;
 mod info;
 mod limits;
 mod line;
@@ -9,8 +10,8 @@ pub mod settings;
 mod tcp;
 mod udp;
 
-use crate::bridge::Handle;
-use crate::clock::Clock;
+use crate::bridge::{Handle, Observer};
+use crate::clock::{Clock, Timing};
 use crate::error::{Doing, Error};
 use crate::lateness::Lateness;
 use crate::live::LiveHost;
@@ -23,6 +24,7 @@ use bentpipe_models::app::{Connections, End, Transaction};
 use bentpipe_models::transport::flow::SourceCounters;
 use bentpipe_models::transport::hosting::{self, Hosted, Site};
 use bentpipe_models::transport::{tcp as tcp_model, udp as udp_model, Config};
+use exact::{Exact, Watched};
 use log::{Seen, Sockets, Statistics, TcpLog};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
@@ -40,6 +42,8 @@ const POLL: Span = Span::from_millis(10);
 const POLL_EACH: Span = Span::from_micros(50);
 /// Longest time in which nobody looks whether to stop.
 const LOOK: Span = Span::from_millis(50);
+/// How often in a run in virtual time somebody looks, where time costs nothing and looking does.
+const LOOKS: u64 = 200;
 /// Timers that are served before sockets get their turn.
 const TURN: usize = 1024;
 const TIMER: u64 = u64::MAX;
@@ -55,6 +59,7 @@ pub struct Watch<'a> {
     rows: &'a mut Rows,
     late: &'a mut Lateness,
     traces: Traces,
+    exact: Option<&'a Exact>,
 }
 
 impl Watch<'_> {
@@ -63,6 +68,18 @@ impl Watch<'_> {
         let events =
             EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
+    }
+
+    /// There is a connection now, which this end `opened` or not. It is watched as long as what this returns is kept.
+    fn connected(
+        &self,
+        connection: u16,
+        opened: bool,
+        probe: Option<Probe>,
+        fd: BorrowedFd<'_>,
+    ) -> io::Result<Option<Watched>> {
+        let end = (self.number as usize, connection);
+        self.exact.map(|exact| exact.watch(fd, opened, Seen { end, probe })).transpose()
     }
 
     fn datagram(&mut self, now: Time, values: [f64; 4]) {
@@ -109,6 +126,8 @@ pub struct Traffic {
     sockets: BTreeMap<Sockets, Seen>,
     /// The kernel's log of its connections, where there are any and it can be had.
     log: Option<Log>,
+    /// Where time stands still the engine's thread asks instead.
+    exact: Option<Exact>,
     notes: Vec<String>,
 }
 
@@ -128,6 +147,7 @@ impl Traffic {
         seed: (u64, u64),
         hosts: &[LiveHost],
         variants: &Variants,
+        timing: Timing,
         probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>,
     ) -> Result<Traffic, Error> {
         let streams = Streams::new(seed.0, seed.1);
@@ -135,6 +155,7 @@ impl Traffic {
             ends: Vec::new(),
             sockets: BTreeMap::new(),
             log: None,
+            exact: (timing == Timing::Virtual).then(Exact::default),
             notes: variants.notes().to_vec(),
         };
         let mut made: Vec<(usize, Planned<'_>)> = Vec::new();
@@ -178,7 +199,10 @@ impl Traffic {
             let endpoint = endpoint.expect("every end is at a host");
             traffic.ends.push(Ending { endpoint, traces, asked: SourceCounters::default() });
         }
-        if !traffic.sockets.is_empty() {
+        if !traffic.sockets.is_empty() && traffic.exact.is_some() {
+            let note = "the trace tcp is TCP_INFO after each packet that a sender got, in the same instant";
+            traffic.notes.push(note.to_owned());
+        } else if !traffic.sockets.is_empty() {
             let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
             traffic.notes.push(match log::attach(&namespaces) {
                 Ok(log) => {
@@ -196,6 +220,11 @@ impl Traffic {
     /// What is worth knowing about how the flows are run, for the provenance.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What the engine's thread is to tell of each packet between it and the hosts.
+    pub fn observer(&self) -> Option<Box<dyn Observer>> {
+        self.exact.clone().map(|exact| Box::new(exact) as Box<dyn Observer>)
     }
 
     /// Runs the flows until `end`, or until `stop` says so; it is asked every 50 ms.
@@ -221,7 +250,12 @@ impl Traffic {
             scratch: vec![0; 256 << 10],
             late: Lateness::default(),
             due: Wakes::new(self.ends.len()),
-            polls: log.is_none(),
+            polls: log.is_none() && self.exact.is_none(),
+            exact: self.exact.clone(),
+            look: match clock.timing() {
+                Timing::Real => LOOK,
+                Timing::Virtual => LOOK.max(end.since(Time::ZERO) / LOOKS),
+            },
         };
         let outcome = driver.run(&mut self.ends, end, stop);
         for Ending { endpoint, .. } in &mut self.ends {
@@ -232,7 +266,7 @@ impl Traffic {
         let lateness = driver.late.clone();
         drop(driver);
         outcome.doing("running the flows")?;
-        let statistics = log.map(TcpLog::finish);
+        let statistics = log.map(TcpLog::finish).or_else(|| self.exact.map(|exact| exact.finish()));
         if let Some(lost) = statistics.as_ref().map(|statistics| statistics.lost).filter(|lost| *lost > 0) {
             self.notes.push(format!("{lost} events of the kernel's TCP were lost on the way to the trace"));
         }
@@ -406,6 +440,8 @@ struct Driver {
     /// When to wake which end.
     due: Wakes,
     polls: bool,
+    exact: Option<Exact>,
+    look: Span,
 }
 
 impl Driver {
@@ -426,6 +462,7 @@ impl Driver {
         let mut events = [EpollEvent::empty(); 256];
         let mut next_look = Time::ZERO;
         let mut next_poll = Time::ZERO;
+        let mut armed = None;
         loop {
             let now = self.clock.now();
             if now >= next_look {
@@ -433,7 +470,7 @@ impl Driver {
                     return Ok(());
                 }
                 self.rows.flush();
-                next_look = (now + LOOK).min(end);
+                next_look = (now + self.look).min(end);
             }
             if self.polls && now >= next_poll {
                 let asked = self.poll(ends, now);
@@ -450,14 +487,20 @@ impl Driver {
                 alarm = alarm.min(next_poll);
             }
             let at = TimeSpec::from_duration(Duration::from_nanos(self.clock.monotonic_at(alarm).max(1)));
-            timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+            if armed.replace(alarm) != Some(alarm) {
+                timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+            }
             let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
                 Err(nix::errno::Errno::EINTR) => 0,
                 other => other?,
             };
+            self.clock.woken();
             for event in &events[..ready] {
                 match event.data() {
-                    TIMER => drop(nix::unistd::read(&timer, &mut [0; 8])),
+                    TIMER => {
+                        armed = None;
+                        let _ = nix::unistd::read(&timer, &mut [0; 8]);
+                    }
                     token => {
                         let (number, connection) = (token as u32 as usize, (token >> 32) as u16);
                         self.call(number, &mut ends[number], Some(connection))?;
@@ -498,6 +541,7 @@ impl Driver {
             rows: &mut self.rows,
             late: &mut self.late,
             traces,
+            exact: self.exact.as_ref(),
         }
     }
 

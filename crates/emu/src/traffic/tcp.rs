@@ -206,7 +206,9 @@ impl Endpoint {
         let number = connection_of(peer.port(), self.sockets.remote.port());
         watch.add(socket.as_fd(), number)?;
         let probes = self.probes.get(usize::from(number)).copied().unwrap_or_default();
-        self.lines.push(Line::new(number, socket, peer.into(), true, self.sockets.window(), probes));
+        let mut line = Line::new(number, socket, peer.into(), true, self.sockets.window(), probes);
+        line.connected(watch)?;
+        self.lines.push(line);
         self.call(clock.now(), number, Event::Connected, watch)?;
         Ok(true)
     }

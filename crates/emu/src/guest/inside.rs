@@ -1,0 +1,181 @@
+//! The guest's first process: makes the few file systems that a run needs, runs its job, and turns the guest off.
+//!
+//! The machine's files are the guest's, read-only; the folder of the run is the exception. What it is to do comes over
+//! the console, and when that ends, so does the guest.
+
+use super::protocol::{Job, Said, Told};
+use crate::clock::{monotonic, Timing};
+use crate::emulate::{emulate_on, Error};
+use crate::error::{Doing, Error as Trouble};
+use crate::namespace::control_socket;
+use crate::sys;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_runs::Options;
+use nix::errno::Errno;
+use nix::fcntl::{fcntl, FcntlArg, OFlag};
+use nix::mount::{mount, MsFlags};
+use nix::sys::reboot::{reboot, RebootMode};
+use nix::sys::socket::AddressFamily;
+use nix::sys::termios::{cfmakeraw, tcgetattr, tcsetattr, SetArg};
+use nix::unistd::{read, sethostname, sync};
+use std::io::{self, stdin, stdout, BufRead, Write};
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+/// How often progress is told in a run.
+const STEPS: f64 = 200.0;
+/// Where programs may write besides the folder of the run; it is gone with the guest.
+const SCRATCH: &str = "/dev/shm";
+
+/// Is the guest's first process: reads its job from the console, runs it, and turns the guest off. `load` reads a
+/// scenario as resolved.
+pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
+    let said = match job() {
+        Ok(job) => work(&job, load),
+        Err(error) => Said::Failed { bad_input: false, message: error.to_string() },
+    };
+    say(&said);
+    end()
+}
+
+/// Turns the guest off.
+fn end() -> ! {
+    sync();
+    let _ = reboot(RebootMode::RB_POWER_OFF);
+    // The first process of a kernel that goes on must not end.
+    loop {
+        thread::park();
+    }
+}
+
+/// Writes a line to the console.
+fn say(said: &Said) {
+    let mut console = stdout().lock();
+    let _ = console.write_all(said.line().as_bytes()).and_then(|()| console.flush());
+}
+
+/// Waits for the job.
+fn job() -> Result<Job, Trouble> {
+    let doing = "setting up the guest";
+    let console = stdin();
+    let mut modes = tcgetattr(console.as_fd()).doing(doing)?;
+    cfmakeraw(&mut modes);
+    tcsetattr(console.as_fd(), SetArg::TCSANOW, &modes).doing(doing)?;
+    // Whoever sleeps here lets time jump from one of the kernel's timers to the next until the job is there, so far that
+    // the kernel's own affairs come at other moments in each run. So time stands still meanwhile.
+    let flags = fcntl(console.as_fd(), FcntlArg::F_GETFL).doing(doing)?;
+    let flags = OFlag::from_bits_retain(flags);
+    fcntl(console.as_fd(), FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK)).doing(doing)?;
+    say(&Said::Ready);
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut bytes = [0; 4096];
+        match read(console.as_fd(), &mut bytes) {
+            Ok(0) => end(),
+            Ok(count) => line.extend_from_slice(&bytes[..count]),
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
+            Err(error) => return Err(error).doing(doing),
+        }
+    }
+    fcntl(console.as_fd(), FcntlArg::F_SETFL(flags)).doing(doing)?;
+    serde_json::from_slice(&line).map_err(io::Error::from).doing("reading the guest's job")
+}
+
+fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
+    let stop = Arc::new(AtomicBool::new(false));
+    let failed = |bad_input, message: String| Said::Failed { bad_input, message };
+    if let Err(error) = file_systems(&job.out).and_then(|()| listen(Arc::clone(&stop))) {
+        return failed(false, error.to_string());
+    }
+    std::env::set_var("PATH", &job.path);
+    std::env::set_var("TMPDIR", SCRATCH);
+    let scenario = match load(&job.scenario) {
+        Ok(scenario) => scenario,
+        Err(message) => return failed(true, message),
+    };
+    let options = Options {
+        seed: None,
+        run: job.run,
+        command: job.command.clone(),
+        allow_commands: job.allow_commands,
+        started: job.started.clone(),
+    };
+    let mut told = 0.0;
+    let mut progress = |fraction: f64| {
+        if fraction - told >= 1.0 / STEPS {
+            told = fraction;
+            say(&Said::Progress(fraction));
+        }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    match emulate_on(Timing::Virtual, &scenario, &job.scenario, &job.out, &options, &mut progress) {
+        Ok(_) => Said::Done,
+        Err(error) => failed(matches!(error, Error::NotAllowed(_)), error.to_string()),
+    }
+}
+
+/// What a run needs to be there, and the one folder of the machine's to which it writes.
+fn file_systems(out: &Path) -> Result<(), Trouble> {
+    let none = None::<&str>;
+    for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", SCRATCH)] {
+        if kind == "tmpfs" {
+            std::fs::create_dir_all(place).doing(format!("making {place}"))?;
+        }
+        match mount(Some(kind), place, Some(kind), MsFlags::empty(), none) {
+            // The kernel has mounted some of them itself.
+            Ok(()) | Err(Errno::EBUSY) => {}
+            Err(error) => return Err(error).doing(format!("mounting {place}")),
+        }
+    }
+    mount(Some("none"), out, Some("hostfs"), MsFlags::empty(), Some(out))
+        .doing(format!("mounting {}", out.display()))?;
+    // The limits follow from the size of memory, which here is nobody else's.
+    let limit = "2000000 2000000 2000000";
+    std::fs::write("/proc/sys/net/ipv4/tcp_mem", limit).doing("raising the limits of TCP's memory")?;
+    sethostname("guest").doing("naming the guest")?;
+    let up = || sys::bring_up_loopback(control_socket(AddressFamily::Inet)?.as_fd());
+    up().doing("bringing up the loopback interface")
+}
+
+/// Hears what the guest is told from now on.
+fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
+    let hear = move || {
+        // Before programs that never wait.
+        let _ = sys::real_time_priority(1);
+        for line in stdin().lock().lines().map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(Told::Stop) => stop.store(true, Ordering::Relaxed),
+                Ok(Told::WhatRuns) => say(&Said::Runs { programs: what_runs(), at: monotonic() }),
+                Err(_) => {}
+            }
+        }
+        // Whoever started the guest has ended.
+        end()
+    };
+    let thread = thread::Builder::new().name("console".to_owned()).spawn(hear);
+    thread.map(drop).doing("starting the thread that hears the console")
+}
+
+/// The programs that want a processor at this moment, without this one and the kernel's own threads.
+fn what_runs() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let runs = |number: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        *number != 1 && stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+    };
+    let name = |number: u32| {
+        let words = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        Some(words.trim().to_owned()).filter(|words| !words.is_empty())
+    };
+    numbers.filter(runs).filter_map(name).collect()
+}

@@ -1,0 +1,253 @@
+//! A guest as a process of this machine: started where it can write to nothing but its run's folder and has no network,
+//! told its job, and ended with whoever started it.
+
+use super::protocol::{Job, Said, Told};
+use super::watch::Watch;
+use crate::error::{Doing, Error as Trouble};
+use crate::sys::confine::Confinement;
+use crate::sys::{self, Usage};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_millis(100);
+/// How long a guest has to turn itself off.
+const OFF: Duration = Duration::from_secs(10);
+/// Lines of the console that are kept for a message.
+const KEPT: usize = 12;
+/// Where a guest's memory can be: any folder that is nobody's, covered by a file system of its own.
+const SCRATCH: [&str; 3] = ["/dev/shm", "/mnt", "/media"];
+
+/// How a guest is started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// The guest's first process and its arguments.
+    pub init: Vec<String>,
+    /// Megabytes of memory that it may use.
+    pub memory_mb: u64,
+    /// The guest's time of day when it starts, in nanoseconds of Unix time.
+    pub epoch: u64,
+}
+
+/// What a guest's run took.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    /// Seconds from its start to its end.
+    pub wall_seconds: f64,
+    /// Processor seconds.
+    pub cpu_seconds: f64,
+}
+
+/// Why a guest's run has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be started.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    /// It said why not.
+    #[error("{message}")]
+    Failed {
+        /// Whether the caller can put it right.
+        bad_input: bool,
+        /// A sentence.
+        message: String,
+    },
+    /// Its time stands still.
+    #[error(
+        "time stands still in the guest because of {}: virtual time passes while all programs wait, and this one asks \
+         again and again instead; use a program that waits (poll, epoll, sleep), or the clock `real`",
+        .0.join(" and ")
+    )]
+    Busy(Vec<String>),
+    /// It ended without a word.
+    #[error("the guest's kernel ended before its run did{}", said(.console))]
+    Ended {
+        /// The last lines of its console.
+        console: Vec<String>,
+    },
+}
+
+fn said(console: &[String]) -> String {
+    if console.is_empty() {
+        return String::new();
+    }
+    format!("; the last that it said:\n  {}", console.join("\n  "))
+}
+
+/// Runs `job` in a guest of its own. `progress` is told the fraction done about ten times a second and stops the run by
+/// breaking.
+///
+/// # Errors
+/// The machine does not give what is needed, or what the guest said.
+#[allow(clippy::disallowed_methods, reason = "how long it took is real time")]
+pub fn run(
+    start: &Start,
+    job: &Job,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Took, Error> {
+    std::fs::create_dir_all(&job.out).doing(format!("making {}", job.out.display()))?;
+    let began = Instant::now();
+    let child = spawn(start, &job.out).doing("starting the guest")?;
+    let mut guest = Guest { child, usage: None };
+    let input = guest.child.stdin.take().expect("it was asked for");
+    let output = guest.child.stdout.take().expect("it was asked for");
+    let (tell, told) = mpsc::channel();
+    let console = thread::Builder::new()
+        .name("console".to_owned())
+        .spawn(move || {
+            BufReader::new(output).split(b'\n').map_while(Result::ok).try_for_each(|line| tell.send(line))
+        })
+        .doing("starting the thread that reads the guest's console")?;
+    let outcome = converse(input, &told, job, Watch::new(guest.child.id()), progress);
+    if outcome.is_err() {
+        guest.kill();
+    }
+    let usage = guest.end();
+    let _ = console.join();
+    outcome?;
+    Ok(Took { wall_seconds: began.elapsed().as_secs_f64(), cpu_seconds: usage.cpu_seconds })
+}
+
+/// Talks with the guest until it has said how its run ended.
+fn converse(
+    mut input: ChildStdin,
+    lines: &Receiver<Vec<u8>>,
+    job: &Job,
+    mut watch: Watch,
+    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<(), Error> {
+    let mut tell = |text: String| {
+        // One that has ended is found out about below.
+        let _ = input.write_all((text + "\n").as_bytes()).and_then(|()| input.flush());
+    };
+    let mut console = VecDeque::new();
+    let (mut done, mut stopping) = (0.0, false);
+    loop {
+        match lines.recv_timeout(PROGRESS) {
+            Ok(line) => {
+                let line = String::from_utf8_lossy(&line);
+                match Said::read(&line) {
+                    Some(Said::Ready) => tell(serde_json::to_string(job).expect("it is plain data")),
+                    Some(Said::Progress(fraction)) => {
+                        done = fraction;
+                        watch.progressed();
+                    }
+                    Some(Said::Runs { programs, at }) => {
+                        if let Some(programs) = watch.answer(&programs, at) {
+                            return Err(Error::Busy(programs));
+                        }
+                    }
+                    Some(Said::Done) => return Ok(()),
+                    Some(Said::Failed { bad_input, message }) => {
+                        return Err(Error::Failed { bad_input, message })
+                    }
+                    None => {
+                        if console.len() == KEPT {
+                            console.pop_front();
+                        }
+                        console.push_back(line.trim_end().to_owned());
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::Ended { console: console.into() }),
+        }
+        if let Some(question) = watch.question() {
+            tell(serde_json::to_string(&question).expect("it is plain data"));
+        }
+        if !stopping && progress(done).is_break() {
+            stopping = true;
+            tell(serde_json::to_string(&Told::Stop).expect("it is plain data"));
+        }
+    }
+}
+
+/// Its process, which ends with this value.
+struct Guest {
+    child: Child,
+    usage: Option<Usage>,
+}
+
+impl Guest {
+    /// Waits until it has turned itself off, unless it is over already.
+    #[allow(clippy::disallowed_methods, reason = "a process of this machine is waited for")]
+    fn end(&mut self) -> Usage {
+        if let Some(usage) = self.usage {
+            return usage;
+        }
+        let began = Instant::now();
+        while began.elapsed() < OFF {
+            if let Ok(Some(usage)) = sys::reap(self.child.id(), false) {
+                self.usage = Some(usage);
+                return usage;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.kill()
+    }
+
+    fn kill(&mut self) -> Usage {
+        let _ = self.child.kill();
+        let usage = sys::reap(self.child.id(), true).ok().flatten().unwrap_or_default();
+        self.usage = Some(usage);
+        usage
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if self.usage.is_none() {
+            self.kill();
+        }
+    }
+}
+
+fn spawn(start: &Start, out: &Path) -> io::Result<Child> {
+    let init = start.init.first().ok_or_else(|| io::Error::other("no first process"))?;
+    let used = [out, &start.kernel, Path::new(init)];
+    let scratch = SCRATCH
+        .iter()
+        .map(Path::new)
+        .find(|scratch| scratch.is_dir() && !used.iter().any(|used| used.starts_with(scratch)))
+        .ok_or_else(|| io::Error::other(format!("none of {} is free", SCRATCH.join(", "))))?;
+    let mut command = Command::new(&start.kernel);
+    command
+        .args(
+            [
+                format!("mem={}M", start.memory_mb),
+                "root=/dev/root rootfstype=hostfs rootflags=/ ro".to_owned(),
+                "con=null con0=fd:0,fd:1 quiet panic=-1".to_owned(),
+                format!("uml_dir={}/ umid=guest", scratch.display()),
+                format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
+                format!("init={}", quoted(init)?),
+                "--".to_owned(),
+            ]
+            .iter()
+            .flat_map(|words| words.split(' ')),
+        )
+        .args(start.init[1..].iter().map(|word| quoted(word)).collect::<io::Result<Vec<_>>>()?)
+        .env_clear()
+        .env("TMPDIR", scratch)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    sys::confine::prepare(&mut command, Confinement::new(out, scratch)?);
+    command.spawn()
+}
+
+/// A word of a kernel's command line.
+fn quoted(word: &str) -> io::Result<String> {
+    match word.contains(['"', '\n']) {
+        true => Err(io::Error::other(format!("{word:?} cannot stand on a kernel's command line"))),
+        false if word.contains(' ') => Ok(format!("\"{word}\"")),
+        false => Ok(word.to_owned()),
+    }
+}

@@ -1,0 +1,90 @@
+//! What a guest and the process that started it say to each other: lines of JSON over the guest's console, those of the
+//! guest with a mark, as its kernel writes there too.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The mark at the beginning of what the guest's first process says.
+pub const MARK: char = '\x01';
+
+/// What the guest is to do; it is told when it is [`Said::Ready`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// The scenario as resolved.
+    pub scenario: String,
+    /// Folder of the run, which is the same path inside.
+    pub out: PathBuf,
+    /// Number of the replication.
+    pub run: u64,
+    /// Command line, for the provenance.
+    pub command: Vec<String>,
+    /// Whether programs that the scenario names may be run.
+    pub allow_commands: bool,
+    /// When the run started, for the provenance.
+    pub started: Option<String>,
+    /// Where to look for programs.
+    pub path: String,
+}
+
+/// What the guest is told while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// End the run here.
+    Stop,
+    /// Say what runs.
+    WhatRuns,
+}
+
+/// What the guest says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// It waits for its job.
+    Ready,
+    /// The fraction done.
+    Progress(f64),
+    /// These programs of the scenario do not wait for anything, at this time of the guest's clock in nanoseconds.
+    Runs {
+        /// Names of programs.
+        programs: Vec<String>,
+        /// Nanoseconds of the guest's monotonic clock.
+        at: u64,
+    },
+    /// The run is over, and the folder written.
+    Done,
+    /// The run has no results.
+    Failed {
+        /// Whether the caller can put it right.
+        bad_input: bool,
+        /// A sentence.
+        message: String,
+    },
+}
+
+impl Said {
+    /// As a line.
+    pub fn line(&self) -> String {
+        format!("{MARK}{}\n", serde_json::to_string(self).expect("it is plain data"))
+    }
+
+    /// What a line of the console says, if it is one of these.
+    pub fn read(line: &str) -> Option<Said> {
+        serde_json::from_str(line.trim().strip_prefix(MARK)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_told_from_what_a_kernel_writes() {
+        let runs = Said::Runs { programs: vec!["iperf3".to_owned()], at: 7 };
+        for said in [Said::Ready, Said::Progress(0.5), runs, Said::Done] {
+            assert_eq!(Said::read(&said.line()), Some(said));
+        }
+        assert_eq!(Said::read("Kernel panic - not syncing"), None);
+        assert_eq!(Said::read("\"ready\""), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! What a guest's kernel may touch of this machine, for it is a process like others, and root in it is anything: no file
+//! but those below one folder, no network, no other process.
+
+use super::fence;
+use crate::Namespace;
+use nix::errno::Errno;
+use nix::mount::{mount, MsFlags};
+use nix::sched::{unshare, CloneFlags};
+use nix::unistd::{getegid, geteuid};
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// From <linux/mount.h>.
+const MOUNT_ATTR_RDONLY: u64 = 1;
+
+/// What is left to a process, made ready before the fork so that nothing is allocated after it.
+pub struct Confinement {
+    writable: CString,
+    scratch: CString,
+    /// What goes to uid_map and gid_map, where a user namespace is needed.
+    user: Option<(CString, CString)>,
+}
+
+impl Confinement {
+    /// It may write below `writable`, and to `scratch`, which is empty memory then and gone with the process. Everything
+    /// else is read-only, and there is no network.
+    pub fn new(writable: &Path, scratch: &Path) -> io::Result<Confinement> {
+        let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
+        let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
+        let user = match Namespace::new() {
+            Ok(_) => None,
+            Err(_) => Some((own(geteuid().as_raw())?, own(getegid().as_raw())?)),
+        };
+        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, user })
+    }
+
+    fn enter(&self) -> nix::Result<()> {
+        let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC;
+        match &self.user {
+            None => unshare(own)?,
+            Some((user, group)) => {
+                unshare(own | CloneFlags::CLONE_NEWUSER)?;
+                write(c"/proc/self/setgroups", c"deny")?;
+                write(c"/proc/self/uid_map", user)?;
+                write(c"/proc/self/gid_map", group)?;
+            }
+        }
+        let none: Option<&CStr> = None;
+        let writable = self.writable.as_c_str();
+        mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+        mount(Some(writable), writable, none, MsFlags::MS_BIND, none)?;
+        set_read_only(c"/", true)?;
+        set_read_only(writable, false)?;
+        mount(Some(c"guest"), self.scratch.as_c_str(), Some(c"tmpfs"), MsFlags::MS_NODEV, none)?;
+        // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and touches no memory.
+        Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+        fence::enter()
+    }
+}
+
+/// Has `command` be confined after the fork, and end with the thread that starts it.
+pub fn prepare(command: &mut Command, confinement: Confinement) {
+    // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
+    // no lock is taken.
+    unsafe {
+        command
+            .pre_exec(move || confinement.enter().map_err(|error| io::Error::from_raw_os_error(error as i32)))
+    };
+}
+
+/// Makes all mounts at and below `place` read-only, or the one there writable.
+fn set_read_only(place: &CStr, wanted: bool) -> nix::Result<()> {
+    let (set, clear) = if wanted { (MOUNT_ATTR_RDONLY, 0) } else { (0, MOUNT_ATTR_RDONLY) };
+    let flags = if wanted { libc::AT_RECURSIVE } else { 0 };
+    // struct mount_attr: attr_set, attr_clr, propagation, userns_fd.
+    let attributes: [u64; 4] = [set, clear, 0, 0];
+    // SAFETY: the call reads a path and a mount_attr, which live until it returns.
+    Errno::result(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            place.as_ptr(),
+            flags,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    })
+    .map(drop)
+}
+
+fn write(file: &CStr, text: &CStr) -> nix::Result<()> {
+    // SAFETY: the calls read the path and the text, which live until they return.
+    unsafe {
+        let file = Errno::result(libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
+        let written = Errno::result(libc::write(file, text.as_ptr().cast(), text.count_bytes()));
+        libc::close(file);
+        written.map(drop)
+    }
+}

@@ -1,0 +1,197 @@
+//! The trace `tcp` where time stands still while processors work: whatever moment the kernel is asked at is the moment at
+//! which something happened. So the engine's thread asks with TCP_INFO each time it has handed a sender a packet, and when one
+//! sends after a silence, and has a row for each acknowledgment and for each time-out, without any program in the kernel.
+//!
+//! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
+//! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
+
+use super::info::Info;
+use super::log::{Seen, Statistics};
+use crate::bridge::Observer;
+use crate::frame;
+use bentpipe_core::{FlowId, Span, Time};
+use bentpipe_engine::Network;
+use std::collections::BTreeMap;
+use std::io;
+use nix::sys::socket::{getpeername, getsockname, SockaddrIn};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Silence after which a packet may be sent because of a time-out, which is no shorter than 200 ms.
+const SILENCE: Span = Span::from_millis(150);
+
+/// Place of `rtt` and of `timeouts` in a row of the trace `tcp`.
+const RTT: usize = 2;
+const TIMEOUTS: usize = 10;
+
+/// A connection, as it was when it was last asked.
+struct Asked {
+    socket: OwnedFd,
+    /// Whether it was opened from here.
+    opened: bool,
+    seen: Seen,
+    /// Whether it has sent data.
+    sends: bool,
+    asked: Time,
+    acknowledged: u64,
+    srtt: u32,
+    variation: u32,
+    /// Time-outs without progress between them, as the kernel counts, and all.
+    in_a_row: u8,
+    timeouts: u64,
+}
+
+/// Where a packet is seen: at the host with this address, and its flow.
+type Place = (Ipv4Addr, FlowId);
+
+/// The connections of a run, which the driver adds and the engine's thread asks.
+#[derive(Clone, Default)]
+pub struct Exact {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    connections: BTreeMap<Sockets, Asked>,
+    /// Which they are, by the packets to and from them.
+    places: BTreeMap<Place, Sockets>,
+    statistics: Statistics,
+}
+
+/// The socket's own address and port, and the other end's.
+type Sockets = (SocketAddrV4, SocketAddrV4);
+
+/// Has a connection asked until it is dropped.
+pub struct Watched {
+    inner: Arc<Mutex<Inner>>,
+    sockets: Sockets,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let mut inner = lock(&self.inner);
+        inner.connections.remove(&self.sockets);
+        for place in places(self.sockets) {
+            inner.places.remove(&place);
+        }
+    }
+}
+
+fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn places((local, remote): Sockets) -> [Place; 2] {
+    [(local, remote), (remote, local)]
+        .map(|(source, destination)| (*local.ip(), frame::tcp_flow(source, destination)))
+}
+
+impl Exact {
+    /// Has the connection behind `socket` asked, which was `opened` from here or not.
+    ///
+    /// # Errors
+    /// There is no file descriptor left.
+    pub fn watch(&self, socket: BorrowedFd<'_>, opened: bool, seen: Seen) -> io::Result<Watched> {
+        let socket = socket.try_clone_to_owned()?;
+        let local: SockaddrIn = getsockname(socket.as_raw_fd())?;
+        let remote: SockaddrIn = getpeername(socket.as_raw_fd())?;
+        let sockets = (local.into(), remote.into());
+        let info = Info::of(socket.as_fd())?;
+        let asked = Asked {
+            socket,
+            opened,
+            seen,
+            sends: false,
+            asked: Time::ZERO,
+            acknowledged: info.acknowledged(opened),
+            srtt: info.srtt(),
+            variation: info.variation(),
+            in_a_row: 0,
+            timeouts: 0,
+        };
+        let mut inner = lock(&self.inner);
+        inner.connections.insert(sockets, asked);
+        for place in places(sockets) {
+            inner.places.insert(place, sockets);
+        }
+        Ok(Watched { inner: Arc::clone(&self.inner), sockets })
+    }
+
+    /// What was seen of the senders.
+    pub fn finish(&self) -> Statistics {
+        std::mem::take(&mut lock(&self.inner).statistics)
+    }
+}
+
+impl Observer for Exact {
+    fn got(&mut self, network: &mut Network, host: Ipv4Addr, flow: FlowId, now: Time) {
+        lock(&self.inner).ask((host, flow), network, now, |asked| asked.sends);
+    }
+
+    fn sent(&mut self, network: &mut Network, host: Ipv4Addr, flow: FlowId, now: Time, packet: &[u8]) {
+        if frame::has_data(packet) {
+            lock(&self.inner).ask((host, flow), network, now, |asked| {
+                !std::mem::replace(&mut asked.sends, true) || now.since(asked.asked) >= SILENCE
+            });
+        }
+    }
+}
+
+impl Inner {
+    /// Asks the connection whose packet is at `place`, if it is `worth` it.
+    fn ask(
+        &mut self,
+        place: Place,
+        network: &mut Network,
+        now: Time,
+        worth: impl FnOnce(&mut Asked) -> bool,
+    ) {
+        let Inner { connections, places, statistics } = self;
+        let found = places.get(&place).and_then(|sockets| connections.get_mut(sockets));
+        let Some(asked) = found else { return };
+        if !worth(asked) {
+            return;
+        }
+        asked.asked = now;
+        let Ok(info) = Info::of(asked.socket.as_fd()) else { return };
+        let (acknowledged, in_a_row) = (info.acknowledged(asked.opened), info.timeouts_in_a_row());
+        let timed_out = u64::from(in_a_row.saturating_sub(asked.in_a_row));
+        asked.in_a_row = in_a_row;
+        // Duplicate acknowledgments change it too.
+        let before = (asked.srtt, asked.variation);
+        (asked.srtt, asked.variation) = (info.srtt(), info.variation());
+        if acknowledged <= asked.acknowledged && timed_out == 0 {
+            return;
+        }
+        let rtt = (acknowledged > asked.acknowledged).then(|| sample(before, &info)).flatten();
+        asked.acknowledged = acknowledged;
+        asked.timeouts += timed_out;
+        let sender = statistics.sender(asked.seen.end);
+        if let Some(rtt) = rtt {
+            sender.rtt.add(rtt);
+        }
+        sender.retransmissions = info.retransmissions();
+        sender.timeouts = asked.timeouts;
+        if let Some(probe) = asked.seen.probe {
+            let mut row = info.row(asked.opened);
+            row[RTT] = rtt.map_or(f64::NAN, |rtt| rtt.as_secs_f64());
+            row[TIMEOUTS] = asked.timeouts as f64;
+            network.out().record(probe, now, &row);
+        }
+    }
+}
+
+/// The round-trip time that made the smoothed one and its variation what they are now. There may have been none: the
+/// kernel takes no sample from what was sent more than once.
+fn sample((srtt, variation): (u32, u32), info: &Info) -> Option<Span> {
+    if srtt == 0 {
+        return Some(Span::from_micros(info.srtt().into()));
+    }
+    let unchanged = info.srtt() == srtt && info.variation() == variation;
+    if unchanged && !info.is_undisturbed() {
+        return None;
+    }
+    let sample = 8 * u64::from(info.srtt());
+    sample.checked_sub(7 * u64::from(srtt)).map(Span::from_micros)
+}

@@ -1,0 +1,97 @@
+//! Runs in a guest, a kernel in virtual time.
+
+use crate::{error, options, read_to_run, with_progress};
+use bentpipe_emu::guest::machine::{self, Error, Start};
+use bentpipe_emu::guest::{inside, protocol::Job};
+use bentpipe_engine::presets;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_results::Provenance;
+use bentpipe_scenario::{load as load_scenario, Source};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What the caller says of the guest.
+#[derive(Deserialize)]
+struct Guest {
+    kernel: PathBuf,
+    init: Vec<String>,
+    memory_mb: u64,
+    epoch: u64,
+    path: String,
+    /// For the provenance.
+    about: Value,
+}
+
+/// Runs a scenario in a guest and writes the run folder, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+pub fn emulate_in_guest(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    run: u64,
+    out: PathBuf,
+    options_json: &str,
+    guest_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let loaded = read_to_run(py, source, text, &overrides)?;
+    let options = options(options_json, None, run)?;
+    let guest: Guest =
+        serde_json::from_str(guest_json).map_err(|error| PyValueError::new_err(format!("guest: {error}")))?;
+    let start =
+        Start { kernel: guest.kernel, init: guest.init, memory_mb: guest.memory_mb, epoch: guest.epoch };
+    let out = std::path::absolute(out)?;
+    let job = Job {
+        scenario: loaded.to_toml(),
+        out: out.clone(),
+        run,
+        command: options.command,
+        allow_commands: options.allow_commands,
+        started: options.started,
+        path: guest.path,
+    };
+    let took = with_progress(py, progress, |tell| machine::run(&start, &job, tell))?;
+    let took = took.map_err(|failed| match failed {
+        Error::Failed { bad_input: true, message } => error::input(py, &message),
+        failed => PyOSError::new_err(failed.to_string()),
+    })?;
+    let amended = Provenance::amend(&out, |provenance| {
+        provenance.wall_seconds = Some(took.wall_seconds);
+        provenance.cpu_seconds = Some(took.cpu_seconds);
+        provenance.notes.insert("guest".to_owned(), guest.about);
+    });
+    amended.map_err(|failed| PyOSError::new_err(failed.to_string()))?;
+    Ok(std::fs::read_to_string(out.join("summary.json"))?)
+}
+
+/// Is the first process of a guest. Does not return.
+#[pyfunction]
+pub fn live_in_guest(py: Python<'_>) {
+    let load = |text: &str| -> Result<Scenario, String> {
+        let source = Source::Text { name: "scenario", text };
+        load_scenario(source, &presets::all(), &[])
+            .map(|loaded| loaded.value)
+            .map_err(|refused| refused.to_string())
+    };
+    py.detach(|| inside::live(&load))
+}
+
+/// Bytes of a processor's state beyond its general registers, as this one's kernel saves it: CPUID leaf 0xD, EBX.
+#[pyfunction]
+pub fn processor_state_bytes() -> Option<u32> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__cpuid, __cpuid_count};
+        // Before Rust 1.94 these are unsafe.
+        #[allow(unused_unsafe)]
+        // SAFETY: every x86-64 processor has CPUID, and a leaf is asked for only where the highest is no lower.
+        return unsafe { (__cpuid(0).eax >= 0xd).then(|| __cpuid_count(0xd, 0).ebx) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}

@@ -1,0 +1,96 @@
+"""``bentpipe kernel``: the kernel of the clock `kernel`, built once and kept."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .common import TROUBLE, Json, guarded
+
+app = typer.Typer(
+    name="kernel",
+    help="The kernel for `emulate --clock kernel`: a real Linux in virtual time, built once.",
+    no_args_is_help=True,
+)
+
+
+def build(
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Compilers at a time.", show_default="one per processor")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Build it from the distribution's source package.
+
+    The package is the one that is installed, or is fetched by apt-get. What is missing of the tools is installed, as
+    root. It takes some minutes; a build that was ended goes on where it was.
+    """
+    from bentpipe.kernel.build import Stopped
+    from bentpipe.kernel.build import build as build_one
+
+    from .output import print_json
+    from .progress import Bar
+    from .stopping import stoppable
+
+    with stoppable() as stop, Bar("building the kernel", stop) as bar:
+        try:
+            kernel = build_one(bar.describe, jobs)
+        except Stopped:
+            typer.echo("stopped: the next `bentpipe kernel build` goes on from here", err=True)
+            raise typer.Exit(stop.exit_code) from None
+    if json:
+        print_json(kernel.as_dict())
+    else:
+        typer.echo(f"kernel   Linux {kernel.version}, {kernel.seconds:.0f} s to build")
+        typer.echo(f"in       {kernel.folder}")
+
+
+def status(json: Json = False) -> None:
+    """Show which kernels there are, and whether one fits this machine. The exit code is 1 when none does."""
+    from bentpipe.kernel import kernels
+    from bentpipe.kernel.store import HOW, fitting, place
+
+    from .output import print_json
+
+    used = fitting()
+    if json:
+        print_json(
+            {"place": place(), "used": used and used.folder, "kernels": [k.as_dict() for k in kernels()]}
+        )
+    for kernel in [] if json else kernels():
+        state = (
+            "used"
+            if kernel == used
+            else "fits"
+            if kernel.fits
+            else "of another processor or version of bentpipe"
+        )
+        typer.echo(f"kernel   Linux {kernel.version}, {kernel.package}, {state}")
+        typer.echo(f"in       {kernel.folder}")
+        for adjustment in kernel.adjustments:
+            typer.echo(f"with     {adjustment}")
+    if used is None:
+        if not json:
+            typer.echo(f"no kernel in {place()} fits: {HOW}")
+        raise typer.Exit(TROUBLE)
+
+
+def remove(json: Json = False) -> None:
+    """Remove every kernel, and what unfinished builds left."""
+    from bentpipe.kernel import remove as remove_all
+
+    from .output import print_json
+
+    removed = remove_all()
+    if json:
+        print_json({"removed": removed})
+    elif not removed:
+        typer.echo("there was none")
+    else:
+        for folder in removed:
+            typer.echo(f"removed  {folder}")
+
+
+for command in (build, status, remove):
+    app.command()(guarded(command))

@@ -1,0 +1,193 @@
+"""Building a kernel. Every step leaves what the next one needs, so that a build that was ended goes on where it was."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from . import recipe, source, store
+from .store import Kernel
+
+#: Told the fraction done and what is being done; the build ends when it returns False.
+Progress = Callable[[float, str], bool]
+
+#: Lines that make says of files compiled and linked in a whole build, about.
+STEPS: Final = 1250
+#: The part of the time before them.
+BEFORE: Final = 0.08
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """The caller wanted the build to end."""
+
+
+def build(progress: Progress | None = None, jobs: int | None = None) -> Kernel:
+    """Build the kernel for this machine, or return it if it is there.
+
+    ``jobs`` compilers run at a time, one for each processor if not given. Raises ``OSError`` with what is missing or
+    what the compiler said, and :class:`Stopped` when ``progress`` returned False: the next call goes on from there.
+    """
+    tell = progress or (lambda _fraction, _doing: True)
+    how = recipe.here()
+    if kernel := store.fitting():
+        return kernel
+    folder = store.place()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / "lock"):
+        if kernel := store.fitting():
+            return kernel
+        began = time.monotonic()
+        _told(tell, 0.0, "looking for tools and the kernel's source")
+        source.need_tools()
+        found = source.find(folder / "package")
+        work = folder / f"unfinished-{how.hash}"
+        tree = _unpacked(found, work, tell)
+        version = _output(["make", "-s", "kernelversion"], tree).strip()
+        for edit in how.edits:
+            edit.apply(tree)
+        _configured(how, tree, tell)
+        _compiled(tree, jobs or os.cpu_count() or 1, tell)
+        done = folder / f"{version}-{how.hash}"
+        shutil.rmtree(done, ignore_errors=True)
+        done.mkdir()
+        shutil.copy2(tree / "linux", done / store.BINARY)
+        shutil.copy2(tree / ".config", done / store.CONFIGURATION)
+        kernel = store.keep(
+            done,
+            {
+                "version": version,
+                "package": found.package,
+                "configuration": how.hash,
+                "adjustments": how.adjustments,
+                "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "seconds": round(time.monotonic() - began, 1),
+            },
+        )
+        shutil.rmtree(work)
+        shutil.rmtree(folder / "package", ignore_errors=True)
+        _told(tell, 1.0, "done")
+        return kernel
+
+
+def _told(tell: Progress, fraction: float, doing: str) -> None:
+    if not tell(fraction, doing):
+        raise Stopped
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """While nobody else builds."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _unpacked(found: source.Source, work: Path, tell: Progress) -> Path:
+    """The source's folder. A mark says that all of it is there."""
+    mark = work / "unpacked"
+    if not mark.is_file() or mark.read_text(encoding="utf-8") != found.package:
+        _told(tell, 0.01, "unpacking the kernel's source")
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        # Documentation, tools and the drivers of other architectures are half of it, but the build asks for parts.
+        subprocess.run(["tar", "-xf", found.archive, "-C", work], check=True)
+        mark.write_text(found.package, encoding="utf-8")
+    return next(path for path in work.iterdir() if path.is_dir())
+
+
+def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
+    _told(tell, 0.06, "configuring")
+    made = tree / ".config.bentpipe"
+    if (
+        made.is_file()
+        and (tree / ".config").is_file()
+        and made.read_text(encoding="utf-8") == how.configuration
+    ):
+        return
+    log = tree / "configuration.log"
+    _run([*_MAKE, "defconfig"], tree, log)
+    with (tree / ".config").open("a", encoding="utf-8") as file:
+        file.write(how.configuration)
+    _run([*_MAKE, "olddefconfig"], tree, log)
+    if lines := recipe.missing(how.configuration, (tree / ".config").read_text(encoding="utf-8")):
+        raise OSError(f"this kernel does not take these lines of {recipe.FRAGMENT.name}: {', '.join(lines)}")
+    made.write_text(how.configuration, encoding="utf-8")
+
+
+_MAKE: Final = ("make", "ARCH=um")
+
+#: The same binary from the same source, whoever builds it and when.
+_SAME: Final = {
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "bentpipe",
+    "KBUILD_BUILD_HOST": "bentpipe",
+    "LC_ALL": "C",
+}
+
+
+def _environment() -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))
+    }
+    return kept | _SAME
+
+
+def _compiled(tree: Path, jobs: int, tell: Progress) -> None:
+    log = tree / "build.log"
+    step = re.compile(r"^\s+(CC|AS|AR|LD|HOSTCC|HOSTLD|GEN|LINK)\s")
+    command = [*_MAKE, f"-j{jobs}", "linux"]
+    earlier = sum(1 for path in tree.rglob("*.o"))
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command,
+            cwd=tree,
+            env=_environment(),
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            process_group=0,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        count = earlier
+        try:
+            for line in process.stdout:
+                file.write(line)
+                count += bool(step.match(line))
+                fraction = BEFORE + (1 - BEFORE) * min(count / STEPS, 0.99)
+                _told(tell, fraction, "compiling")
+        except BaseException:
+            os.killpg(process.pid, 15)
+            raise
+    if process.returncode:
+        raise OSError(f"the kernel could not be compiled; {log} says why:\n{_complaint(log)}")
+
+
+def _complaint(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    wrong = [line for line in lines if "error" in line.lower() or line.startswith("make")]
+    return "\n".join((wrong or lines)[-5:])
+
+
+def _run(command: list[str], tree: Path, log: Path) -> None:
+    with log.open("a", encoding="utf-8") as file:
+        done = subprocess.run(
+            command, cwd=tree, env=_environment(), stdout=file, stderr=subprocess.STDOUT, check=False
+        )
+    if done.returncode:
+        raise OSError(f"{' '.join(command)} failed; {log} says why:\n{_complaint(log)}")
+
+
+def _output(command: list[str], tree: Path) -> str:
+    done = subprocess.run(command, cwd=tree, env=_environment(), capture_output=True, text=True, check=True)
+    return done.stdout

@@ -1,0 +1,127 @@
+"""How the guest's kernel is configured, and what is changed in its source for this machine's processor."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bentpipe.errors import InputError
+
+FRAGMENT: Final = Path(__file__).with_name("guest.config")
+
+#: Ticks per second of the distributions' kernels, in which TCP's timers count.
+TICKS: Final = 250
+
+#: Bytes of processor state that the source has room for as it stands: AVX-512 and protection keys.
+ROOM: Final = 2696
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change to the source: in ``file`` what matches ``pattern`` becomes ``text``, because of ``reason``."""
+
+    file: str
+    pattern: str
+    text: str
+    reason: str
+
+    def apply(self, source: Path) -> None:
+        """Make it, once. Raises :class:`bentpipe.InputError` where the source has no such place."""
+        file = source / self.file
+        before = file.read_text(encoding="utf-8") if file.is_file() else ""
+        after, count = re.subn(self.pattern, self.text, before)
+        if count != 1:
+            raise InputError(
+                f"{file} is not as bentpipe knows it ({self.reason}): this version of the kernel is not supported"
+            )
+        if after != before:
+            file.write_text(after, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The configuration, and what is changed."""
+
+    configuration: str
+    edits: tuple[Edit, ...]
+
+    @property
+    def hash(self) -> str:
+        """Twelve digits that differ where recipes do."""
+        text = json.dumps([self.configuration, [asdict(edit) for edit in self.edits]])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def adjustments(self) -> list[str]:
+        """What is changed, in words."""
+        return [edit.reason for edit in self.edits]
+
+
+def recipe(state_bytes: int | None) -> Recipe:
+    """How to build for a processor whose kernel saves ``state_bytes`` of state beyond the general registers.
+
+    User-Mode Linux keeps that state of each process in a field of fixed size. Processors with AMX have four times as
+    much, and then a kernel that was built without the room ends at its first process; the field is on the kernel's
+    stack, which has to grow with it.
+
+    >>> recipe(2696).adjustments
+    ['250 ticks a second, as distributions have']
+    >>> recipe(11008).adjustments[1:]
+    ['room for 11008 bytes of processor state', 'kernel stacks of 16 pages']
+    """
+    edits = [
+        Edit(
+            "arch/um/Kconfig",
+            r"(config HZ\n\tint\n\tdefault) \d+",
+            rf"\g<1> {TICKS}",
+            f"{TICKS} ticks a second, as distributions have",
+        )
+    ]
+    if state_bytes is not None and state_bytes > ROOM:
+        size = -(-state_bytes // 64) * 64
+        edits += [
+            Edit(
+                "arch/x86/um/user-offsets.c",
+                r"DEFINE_LONGS\(HOST_FP_SIZE, \d+\)",
+                f"DEFINE_LONGS(HOST_FP_SIZE, {size})",
+                f"room for {size} bytes of processor state",
+            ),
+            Edit(
+                "arch/um/Kconfig",
+                r"(config KERNEL_STACK_ORDER\n(?:\t.*\n)*?\tdefault) \d+( if 64BIT)",
+                r"\g<1> 4\g<2>",
+                "kernel stacks of 16 pages",
+            ),
+        ]
+    return Recipe(FRAGMENT.read_text(encoding="utf-8"), tuple(edits))
+
+
+def here() -> Recipe:
+    """The recipe for this machine, whose processor is asked. Raises :class:`bentpipe.InputError` if not x86-64."""
+    from bentpipe import _native
+
+    state: Any = _native.processor_state_bytes()
+    if state is None:
+        raise InputError("User-Mode Linux, and so the clock `kernel`, needs an x86-64 processor")
+    return recipe(state)
+
+
+def missing(configuration: str, result: str) -> list[str]:
+    r"""Lines of a configuration that the kernel's own tool did not take.
+
+    >>> missing("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=y\n", "CONFIG_A=y\n# CONFIG_C is not set\n")
+    ['CONFIG_C=y']
+    """
+    lines = set(result.splitlines())
+    names = {line.partition("=")[0] for line in lines}
+    off = re.compile(r"# (CONFIG_\w+) is not set")
+    return [
+        line
+        for line in configuration.splitlines()
+        if (line.startswith("CONFIG_") and line not in lines)
+        or ((match := off.match(line)) and match[1] in names)
+    ]

@@ -1,0 +1,119 @@
+"""Where the kernel's source comes from: the distribution's package, installed already or fetched by apt-get."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+#: Where Debian's and Ubuntu's packages put it.
+INSTALLED: Final = Path("/usr/src")
+
+#: What a build needs: the program, and Debian's name of the package that has it.
+TOOLS: Final = {
+    "make": "make",
+    "gcc": "gcc",
+    "ld": "binutils",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "tar": "tar",
+    "xz": "xz-utils",
+    "bzip2": "bzip2",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """An archive of the source, and the package and version that it comes from."""
+
+    archive: Path
+    package: str
+
+
+def need_tools() -> None:
+    """Install what is missing, as root; raises ``OSError`` with what to install otherwise."""
+    missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+    if not missing:
+        return
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        _apt("install", "-y", "--no-install-recommends", *missing)
+    if still := sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None}):
+        raise OSError(f"building a kernel needs {', '.join(still)}: apt-get install {' '.join(still)}")
+
+
+def find(downloads: Path) -> Source:
+    """The source package that is installed, or else the one that apt-get has, fetched into ``downloads``. Raises
+    ``OSError`` with what to do where there is neither."""
+    if source := _installed():
+        return source
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        raise OSError(
+            f"there is no linux-source-*.tar.xz in {INSTALLED} and no apt-get to fetch one: install the "
+            "distribution's package of the kernel's source"
+        )
+    name = _newest_name()
+    if name is None and os.geteuid() == 0:
+        _apt("update")
+        name = _newest_name()
+    if name is None:
+        raise OSError("apt-get knows no package linux-source: run apt-get update as root, then this again")
+    downloads.mkdir(parents=True, exist_ok=True)
+    if not (package := _downloaded(downloads, name)):
+        _apt("download", name, folder=downloads)
+        package = _downloaded(downloads, name)
+    if package is None:
+        raise OSError(f"apt-get download {name} left nothing in {downloads}")
+    subprocess.run(["dpkg-deb", "-x", package, downloads], check=True)
+    version = _output("dpkg-deb", "-f", str(package), "Version").strip()
+    archives = sorted(downloads.glob("usr/src/linux-source-*.tar.*"))
+    if not archives:
+        raise OSError(f"the package {name} has no linux-source-*.tar.* in it")
+    return Source(archives[-1], f"{name} {version}")
+
+
+def _installed() -> Source | None:
+    archives = [path for path in INSTALLED.glob("linux-source-*.tar.*") if _numbers(path.name)]
+    for archive in sorted(archives, key=lambda path: _numbers(path.name), reverse=True):
+        name = archive.name.partition(".tar")[0]
+        done = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True, check=False
+        )
+        return Source(archive, f"{name} {done.stdout}".strip())
+    return None
+
+
+def _newest_name() -> str | None:
+    names = _output("apt-cache", "pkgnames", "linux-source-").split()
+    plain = [name for name in names if re.fullmatch(r"linux-source-\d+(\.\d+)+", name)]
+    return max(plain, key=_numbers, default=None)
+
+
+def _downloaded(folder: Path, name: str) -> Path | None:
+    return max(folder.glob(f"{name}_*.deb"), default=None)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _apt(*words: str, folder: Path | None = None) -> None:
+    done = subprocess.run(
+        ["apt-get", "-qq", *words],
+        cwd=folder,
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise OSError(f"apt-get {' '.join(words)}: {lines[-1] if lines else f'exit code {done.returncode}'}")

@@ -1,0 +1,20 @@
+"""What tests of the clock `kernel` share."""
+
+from __future__ import annotations
+
+import pytest
+from bentpipe.errors import InputError
+from bentpipe.kernel import current
+
+
+def reason_to_skip() -> str | None:
+    """Why there is no guest here; None when there is."""
+    try:
+        current()
+    except InputError as error:
+        return str(error)
+    return None
+
+
+#: Mark of tests that start a guest.
+guests = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))

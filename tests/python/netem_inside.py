@@ -1,0 +1,132 @@
+"""The first process of a guest in which one TCP connection goes over the kernel's own netem instead of our link.
+
+Arguments: congestion control, round-trip delay in ms, rate in bit/s, packets that may wait, seconds. Prints the bytes
+that were acknowledged by then, and ends the guest. Nothing of bentpipe's runs in it.
+"""
+
+import ctypes
+import os
+import selectors
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+#: From <linux/sched.h> and <linux/reboot.h>.
+NEW_NETWORK = 0x40000000
+POWER_OFF = 0x4321FEDC
+#: From <linux/tcp.h>: what is waiting to be sent at most, and where struct tcp_info says what is acknowledged.
+NOTSENT_LOWAT = 25
+BYTES_ACKED = 120
+#: netem counts the Ethernet header, which our link has none of.
+ETHERNET = 14
+#: What bentpipe sets at every host.
+SYSCTLS = {
+    "tcp_rmem": "4096 33554432 1073741824",
+    "tcp_wmem": "4096 4194304 1073741824",
+    "tcp_no_metrics_save": "1",
+    "tcp_slow_start_after_idle": "0",
+    "tcp_ecn": "0",
+    "tcp_timestamps": "0",
+}
+
+
+def run(*words: str) -> None:
+    subprocess.run(words, check=True)
+
+
+def enter(name: str) -> None:
+    with Path(f"/run/netns/{name}").open() as file:
+        assert LIBC.setns(file.fileno(), NEW_NETWORK) == 0
+
+
+def prepare(delay_ms: float, rate: int, packets: int) -> None:
+    """Hosts a and b, and between them m, which delays: a's interface has the rate and the queue, as b's has for what
+    comes back."""
+    for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
+        subprocess.run(["mount", "-t", kind, kind, place], check=False)
+    for name in "abm":
+        run("ip", "netns", "add", name)
+        run("ip", "-n", name, "link", "set", "lo", "up")
+    for host, net in (("a", 1), ("b", 2)):
+        run(
+            "ip",
+            "link",
+            "add",
+            "out",
+            "netns",
+            host,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            f"to-{host}",
+            "netns",
+            "m",
+        )
+        for name, device, last in ((host, "out", 1), ("m", f"to-{host}", 2)):
+            run("ip", "-n", name, "addr", "add", f"10.0.{net}.{last}/24", "dev", device)
+            # One packet at a time, as interfaces without offloading send them.
+            run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
+        run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
+        bottleneck = f"rate {rate} -{ETHERNET} limit {packets + 1}"
+        run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *bottleneck.split())
+        delay = f"delay {delay_ms / 2}ms limit 1000000"
+        run("tc", "-n", "m", "qdisc", "add", "dev", f"to-{host}", "root", "netem", *delay.split())
+    enter("m")
+    write("/proc/sys/net/ipv4/ip_forward", "1")
+    for host in "ab":
+        enter(host)
+        for name, value in SYSCTLS.items():
+            write(f"/proc/sys/net/ipv4/{name}", value)
+
+
+def write(file: str, text: str) -> None:
+    Path(file).write_text(text)
+
+
+def receive(listening: socket.socket) -> None:
+    accepted, _ = listening.accept()
+    while accepted.recv(1 << 18, socket.MSG_TRUNC):
+        pass
+
+
+def transfer(congestion: str, seconds: float) -> int:
+    """Send until the time is over; bytes acknowledged."""
+    enter("b")
+    listening = socket.create_server(("10.0.2.1", 5001))
+    threading.Thread(target=receive, args=(listening,), daemon=True).start()
+    enter("a")
+    with socket.socket() as sender:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        sender.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, 1 << 20)
+        data = bytes(1 << 18)
+        end = time.monotonic() + seconds
+        sender.connect(("10.0.2.1", 5001))
+        sender.setblocking(False)
+        with selectors.DefaultSelector() as selector:
+            selector.register(sender, selectors.EVENT_WRITE)
+            while (left := end - time.monotonic()) > 0:
+                for _ in selector.select(left):
+                    sender.send(data)
+        info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+        # The kernel counts the SYN too.
+        return int(struct.unpack_from("<Q", info, BYTES_ACKED)[0]) - 1
+
+
+if __name__ == "__main__":
+    try:
+        os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+        # User-Mode Linux adds a word of its own at the end of its command line.
+        variant, delay, rate, packets, seconds = sys.argv[1:6]
+        prepare(float(delay), int(rate), int(packets))
+        print("acknowledged", transfer(variant, float(seconds)), flush=True)
+    except BaseException:  # noqa: BLE001 - the guest ends before Python would say it
+        traceback.print_exc()
+    finally:
+        LIBC.reboot(POWER_OFF)

@@ -1,0 +1,95 @@
+"""The clock `kernel`: real Linux kernels in virtual time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe.kernel import current, store
+from guests import guests
+
+GEO = """
+name = "geo"
+duration = "60 s"
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "4 Mbit/s"
+delay = "250 ms"
+queue = { kind = "drop-tail", bytes = "250 kB" }
+[[flow]]
+name = "upload"
+from = "user"
+to = "server"
+app = "bulk"
+transport = { kind = "tcp", congestion = "reno" }
+"""
+
+
+@guests
+def test_a_real_kernel_runs_a_scenario_in_virtual_time(tmp_path: Path) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    run = bp.emulate(file, out=tmp_path / "guest", clock="kernel")
+    model = bp.simulate(file, out=tmp_path / "model")
+    assert run.complete and run.fidelity["verdict"] == "valid", run.fidelity["reasons"]
+    assert run.fidelity["lost"] == 0
+    # Whatever the machine does besides, nothing in the guest is late by more than the kernel's looks at its clock take.
+    assert run.fidelity["lateness"]["max_s"] < 200e-6
+    goodput, expected = (one.flows["goodput"][0] for one in (run, model))
+    assert goodput == pytest.approx(expected, rel=0.05)
+
+    note = run.provenance["notes"]["guest"]
+    kernel = current()
+    assert run.provenance["host"]["kernel"] == f"Linux {kernel.version}"
+    assert (note["kernel"], note["configuration"]) == (kernel.version, kernel.configuration)
+    assert note["adjustments"] == kernel.adjustments and "linux-source" in note["package"]
+
+    trace = run.trace("tcp")
+    acknowledged = trace["acknowledged"]
+    assert (acknowledged.diff().drop_nulls() > 0).all() and acknowledged[-1] >= 0.98 * 60 * goodput / 8 - 4e5
+    # The samples behind the smoothed round-trip time: path and queue hold at least 500 ms and at most 1000 ms.
+    rtt = trace["rtt"].drop_nans()
+    assert rtt.len() > 0.9 * trace.height
+    # Round trips, data and acknowledgment on the wire: 500 ms, 3 ms and 0.08 ms; the kernel's clock has microseconds.
+    assert rtt.min() == pytest.approx(0.50308, abs=2e-4)
+    assert rtt.max() == pytest.approx(1.0, abs=0.01)
+
+
+@guests
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    for variant in ("reno", "cubic", "hybla"):
+        folders = [tmp_path / f"{variant}{number}" for number in range(2)]
+        for folder in folders:
+            overrides = ["duration=30 s", f"flow.upload.transport.congestion={variant}"]
+            bp.emulate(file, overrides=overrides, out=folder, clock="kernel")
+        first, second = ((folder / "flows.parquet").read_bytes() for folder in folders)
+        assert first == second, variant
+
+
+def test_without_a_kernel_it_is_said_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nothing"))
+    with pytest.raises(bp.InputError, match="bentpipe kernel build") as refused:
+        bp.emulate(scenario, clock="kernel", out=tmp_path / "run")
+    assert str(tmp_path / "nothing") in str(refused.value)
+    with pytest.raises(bp.InputError, match='no clock "kernal" .did you mean "kernel"'):
+        bp.emulate(scenario, clock="kernal", out=tmp_path / "run")  # type: ignore[arg-type]
+
+
+def test_a_kernel_of_another_recipe_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = store.place() / "6.1-other"
+    folder.mkdir(parents=True)
+    (folder / store.BINARY).write_bytes(b"")
+    about = {"version": "6.1", "package": "p", "adjustments": [], "built": "2026", "seconds": 1.0}
+    store.keep(folder, about | {"configuration": "other"})
+    assert [kernel.version for kernel in store.kernels()] == ["6.1"]
+    with pytest.raises(bp.InputError, match="another processor or by another version"):
+        current()
+    assert store.remove() == [folder] and list(store.place().iterdir()) == []
