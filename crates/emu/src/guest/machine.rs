@@ -129,13 +129,17 @@ fn converse(
         let _ = input.write_all((text + "\n").as_bytes()).and_then(|()| input.flush());
     };
     let mut console = VecDeque::new();
-    let (mut done, mut stopping) = (0.0, false);
+    let (mut done, mut ready, mut stopping) = (0.0, false, false);
     loop {
         match lines.recv_timeout(PROGRESS) {
             Ok(line) => {
                 let line = String::from_utf8_lossy(&line);
                 match Said::read(&line) {
-                    Some(Said::Ready) => tell(serde_json::to_string(job).expect("it is plain data")),
+                    Some(Said::Ready) => {
+                        tell(serde_json::to_string(job).expect("it is plain data"));
+                        ready = true;
+                        watch.progressed();
+                    }
                     Some(Said::Progress(fraction)) => {
                         done = fraction;
                         watch.progressed();
@@ -160,10 +164,10 @@ fn converse(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(Error::Ended { console: console.into() }),
         }
-        if let Some(question) = watch.question() {
+        if let Some(question) = watch.question().filter(|_| ready) {
             tell(serde_json::to_string(&question).expect("it is plain data"));
         }
-        if !stopping && progress(done).is_break() {
+        if ready && !stopping && progress(done).is_break() {
             stopping = true;
             tell(serde_json::to_string(&Told::Stop).expect("it is plain data"));
         }

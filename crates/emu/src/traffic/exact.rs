@@ -9,12 +9,13 @@ use super::info::Info;
 use super::log::{Seen, Statistics};
 use crate::bridge::Observer;
 use crate::frame;
-use bentpipe_core::{FlowId, Span, Time};
+use bentpipe_core::address::Plan;
+use bentpipe_core::{FlowId, NodeId, Span, Time};
 use bentpipe_engine::Network;
+use nix::sys::socket::{getpeername, getsockname, SockaddrIn};
 use std::collections::BTreeMap;
 use std::io;
-use nix::sys::socket::{getpeername, getsockname, SockaddrIn};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,8 +43,8 @@ struct Asked {
     timeouts: u64,
 }
 
-/// Where a packet is seen: at the host with this address, and its flow.
-type Place = (Ipv4Addr, FlowId);
+/// Where a packet is seen: at the host of this node, and its flow.
+type Place = (NodeId, FlowId);
 
 /// The connections of a run, which the driver adds and the engine's thread asks.
 #[derive(Clone, Default)]
@@ -83,8 +84,10 @@ fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
 }
 
 fn places((local, remote): Sockets) -> [Place; 2] {
+    let node =
+        Plan::default().node(IpAddr::V4(*local.ip())).expect("hosts have the addresses of their nodes");
     [(local, remote), (remote, local)]
-        .map(|(source, destination)| (*local.ip(), frame::tcp_flow(source, destination)))
+        .map(|(source, destination)| (node, frame::tcp_flow(source, destination)))
 }
 
 impl Exact {
@@ -125,13 +128,13 @@ impl Exact {
 }
 
 impl Observer for Exact {
-    fn got(&mut self, network: &mut Network, host: Ipv4Addr, flow: FlowId, now: Time) {
-        lock(&self.inner).ask((host, flow), network, now, |asked| asked.sends);
+    fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time) {
+        lock(&self.inner).ask((node, flow), network, now, |asked| asked.sends);
     }
 
-    fn sent(&mut self, network: &mut Network, host: Ipv4Addr, flow: FlowId, now: Time, packet: &[u8]) {
+    fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]) {
         if frame::has_data(packet) {
-            lock(&self.inner).ask((host, flow), network, now, |asked| {
+            lock(&self.inner).ask((node, flow), network, now, |asked| {
                 !std::mem::replace(&mut asked.sends, true) || now.since(asked.asked) >= SILENCE
             });
         }
