@@ -5,7 +5,7 @@
 //! number under which the sending host keeps the rest. There are no traces of flows.
 
 use crate::bridge::Bridge;
-use crate::clock::{Clock, Scheduling};
+use crate::clock::{Clock, Scheduling, Timing};
 use crate::emulate::{processor_time, Emulated, Error, LEAD, PROGRESS};
 use crate::error::Doing;
 use crate::fidelity::Fidelity;
@@ -69,13 +69,13 @@ pub fn emulate_in_memory(
     let (reached, outcome) = thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
         let engine = spawn("engine").spawn_scoped(scope, || {
-            Scheduling::best();
+            Scheduling::best(Timing::Real);
             bridge.run(Some(end))
         });
         let engine = engine.doing("starting the engine's thread")?;
         let (ends, seen) = (&mut ends, &stop);
         let ends = spawn("hosts").spawn_scoped(scope, move || {
-            Scheduling::best();
+            Scheduling::best(Timing::Real);
             ends.run(clock, end, seen)
         });
         let ends = ends.doing("starting the hosts' thread")?;
@@ -134,7 +134,7 @@ struct Ends {
 
 impl Ends {
     fn run(&mut self, clock: Clock, end: Time, stop: &EventFd) -> io::Result<()> {
-        let mut wait = Wait::new()?;
+        let mut wait = Wait::new(Timing::Real)?;
         wait.watch(stop.as_fd(), STOP)?;
         for (number, peer) in self.peers.iter().enumerate() {
             wait.watch(peer.as_fd(), number as u64)?;
