@@ -128,8 +128,9 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
     with ThreadPoolExecutor(40) as servers, ThreadPoolExecutor(40) as clients:
         serving = [servers.submit(serve) for _ in range(CONNECTIONS)]
         asked = [clients.submit(ask, number) for number in range(CONNECTIONS)]
-        ends = [future.result() for future in (*serving, *asked)]
-    ended = {(end.number, end.side): end for end in ends if end is not None}
+        served = [end for future in serving if (end := future.result())]
+        ends = served + [future.result() for future in asked]
+    ended = {(end.number, end.side): end for end in ends}
     peaceful = [number for number in range(CONNECTIONS) if not any(dies(number, side) for side in SIDES)]
     assert len(peaceful) > CONNECTIONS / 3
     for number in peaceful:
@@ -145,7 +146,7 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
 
 def checksum(data: bytes) -> int:
     """RFC 1071."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
