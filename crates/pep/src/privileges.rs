@@ -17,14 +17,22 @@ pub fn raise_descriptors() -> u64 {
     }
 }
 
+/// Who it is.
+///
+/// # Errors
+/// There is no such user.
+pub fn user(name: &str) -> Result<User, Error> {
+    let entry = User::from_name(name).doing("looking the user up")?;
+    entry.ok_or_else(|| Error::option("--user", name, "there is no such user"))
+}
+
 /// Becomes `user`, with the capabilities that connections in a client's name need and no others; and with none to gain.
 /// Says whether it became that user: in a user namespace there may be none but root.
 ///
 /// # Errors
-/// There is no such user, or this process is not root.
-pub fn drop_to(user: &str, network_administration: bool) -> Result<bool, Error> {
-    let entry = User::from_name(user).doing("looking the user up")?;
-    let entry = entry.ok_or_else(|| Error::option("--user", user, "there is no such user"))?;
+/// There is no such user, or this process has not the capabilities.
+pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> {
+    let entry = user(name)?;
     // CAP_NET_RAW: transparent sockets and whole packets; CAP_NET_BIND_SERVICE: clients' ports below 1024.
     let mut kept: CapsHashSet = [Capability::CAP_NET_RAW, Capability::CAP_NET_BIND_SERVICE].into();
     if network_administration {
@@ -38,7 +46,7 @@ pub fn drop_to(user: &str, network_administration: bool) -> Result<bool, Error> 
     let became = match became {
         Ok(()) => true,
         Err(Errno::EINVAL | Errno::EPERM) => false,
-        Err(error) => return Err(error).doing(format!("becoming {user}")),
+        Err(error) => return Err(error).doing(format!("becoming {name}")),
     };
     let failed = |error: caps::errors::CapsError| io::Error::other(error.to_string());
     // Inheritable and ambient first, then effective before permitted, of which it is a part.

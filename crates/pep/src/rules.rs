@@ -41,8 +41,12 @@ impl Rules {
     pub fn new(config: &Config, ipv6: bool) -> Result<Rules, Error> {
         let rules = Rules { mark: config.mark, table: config.table, ipv6 };
         if nft(&format!("list table inet {TABLE}\n")).is_ok() {
-            return Err(io::Error::other("there is one already, of a proxy of which there is no record"))
-                .doing(format!("making the nftables table {TABLE}"));
+            let why = format!("there is one, of which there is no record (nft delete table inet {TABLE})");
+            return Err(io::Error::other(why)).doing(format!("making the nftables table {TABLE}"));
+        }
+        // SYNs come back through it.
+        if !ip(&["link", "show", "lo"])?.contains("LOOPBACK,UP") {
+            return Err(io::Error::other("it is down (ip link set lo up)")).doing("using the interface lo");
         }
         for version in rules.versions() {
             let taken = ip(&[version, "route", "show", "table", &rules.table.to_string()]);

@@ -23,6 +23,7 @@ use std::time::Duration;
 /// It cannot be set up, or it broke down.
 pub fn run(config: &Config) -> Result<(), Error> {
     config.check()?;
+    privileges::user(&config.user)?;
     let state = State::here()?;
     match state.find()? {
         Some(found) if found.alive => {
@@ -41,7 +42,7 @@ pub fn run(config: &Config) -> Result<(), Error> {
     }
     let descriptors = privileges::raise_descriptors();
     let (congestion, _registered) = congestion(config)?;
-    warn_of_sysctls(config);
+    warn_of_surroundings(config);
 
     let mut signals = SigSet::empty();
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().for_each(|signal| signals.add(signal));
@@ -210,8 +211,16 @@ fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_kernel::Regis
     Ok((Congestion { client, server, restricted }, registered))
 }
 
-/// Settings of the machine that a proxy needs and does not touch.
-fn warn_of_sysctls(config: &Config) {
+/// Warns of what a proxy needs and does not touch.
+fn warn_of_surroundings(config: &Config) {
+    for name in &config.interface {
+        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
+            journal::warn(
+                "interface",
+                json!({"text": format!("there is no interface {name}: nothing arrives on it")}),
+            );
+        }
+    }
     let read = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
         text.trim().parse::<u32>().ok()
