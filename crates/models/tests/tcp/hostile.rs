@@ -194,7 +194,7 @@ impl World {
             let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
             let state = &self.ends[from].connection().sender().state;
             assert!(state.sacked_out + state.lost_out <= state.packets_out);
-            assert!(state.retrans_out <= state.lost_out);
+            assert!(state.retrans_out <= state.packets_out);
             if segment.payload > 0 {
                 let until = self.position(segment.sequence) + u64::from(segment.payload);
                 assert!(until <= self.observed[from].edge, "beyond the receive window");

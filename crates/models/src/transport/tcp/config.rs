@@ -72,11 +72,38 @@ keys! {
     delayed_ack: bool,
     /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles.
     delayed_ack_timeout: Span,
-    /// How losses are found and repaired; sack in all profiles.
+    /// Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux (linux).
+    /// The delay is always `delayed_ack_timeout` when both are the same (classic).
+    delayed_ack_min: Span,
+    /// Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
+    /// retransmissions: 16 in Linux (linux), 0 for none (classic).
+    quick_acks: Count<0, 65_535>,
+    /// How losses are found and repaired: rack (linux), sack (classic).
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
+    /// Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic).
+    dsack: bool,
+    /// Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses are
+    /// found by rack: on (linux), off (classic).
+    tail_loss_probe: bool,
+    /// Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once (classic).
+    proportional_reduction: bool,
+    /// Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been spurious: on
+    /// (linux), off (classic).
+    undo: bool,
+    /// Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in use: on
+    /// (linux), off (classic).
+    frto: bool,
+    /// Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out that has
+    /// passed as in Linux (linux); otherwise the window stays (classic).
+    restart_after_idle: bool,
+    /// Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off (classic).
+    window_validation: bool,
+    /// Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section 3.7.4): off
+    /// in all profiles.
+    nagle: bool,
     /// The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
@@ -84,6 +111,8 @@ keys! {
     window_scaling: bool,
     /// Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic).
     timestamps: bool,
+    /// How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic).
+    rto_estimator: RtoEstimator,
     /// Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux).
     rto_min: Span,
     /// Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s.
@@ -94,6 +123,9 @@ keys! {
     /// Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
     /// profiles.
     rto_variance_min: Span,
+    /// Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of the
+    /// nineties (RFC 6298, section 4); 0 s for an exact one (all profiles).
+    timer_tick: Span,
     /// Retransmissions of a SYN or SYN-ACK after which the connection fails: 6.
     syn_retries: Count<0, 255>,
     /// Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15.
@@ -127,18 +159,36 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Without SACK: fast retransmit and NewReno's repair of one loss per round trip (RFC 6582).
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    Tahoe,
+    /// Fast retransmit and fast recovery of one loss; others of the same window wait for the time-out or for
+    /// duplicate acknowledgments of their own (RFC 5681, section 3.2).
+    Reno,
+    /// Fast recovery of one loss per round trip by partial acknowledgments (RFC 6582).
     Newreno,
-    /// With selective acknowledgments (RFC 2018) and the conservative recovery of RFC 6675.
-    #[default]
+    /// With selective acknowledgments (RFC 2018), the conservative recovery of RFC 6675.
     Sack,
+    /// With selective acknowledgments, by the time of sending (RACK, RFC 8985); newreno where the other end has none.
+    #[default]
+    Rack,
 }
 
 impl Recovery {
     /// Whether it needs selective acknowledgments.
     pub fn needs_sack(self) -> bool {
-        matches!(self, Recovery::Sack)
+        matches!(self, Recovery::Sack | Recovery::Rack)
     }
+}
+
+/// How the variation of the round-trip time is smoothed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoEstimator {
+    /// RFC 6298, section 2.
+    Rfc6298,
+    /// The greatest deviation of each round trip counts, at once where it rises, and a falling time hardly raises it.
+    #[default]
+    Linux,
 }
 
 impl Profile {
@@ -153,15 +203,27 @@ impl Profile {
             initial_ssthresh: None,
             delayed_ack: true,
             delayed_ack_timeout: Span::from_millis(200),
-            recovery: Recovery::Sack,
+            delayed_ack_min: Span::from_millis(40),
+            quick_acks: Count::new(16),
+            recovery: Recovery::Rack,
             sack: None,
+            dsack: true,
+            tail_loss_probe: true,
+            proportional_reduction: true,
+            undo: true,
+            frto: true,
+            restart_after_idle: true,
+            window_validation: true,
+            nagle: false,
             receive_window: None,
             window_scaling: true,
             timestamps: true,
+            rto_estimator: RtoEstimator::Linux,
             rto_min: Span::from_millis(200),
             rto_initial: Span::from_secs(1),
             rto_max: Span::from_secs(120),
             rto_variance_min: Span::from_millis(200),
+            timer_tick: Span::ZERO,
             syn_retries: Count::new(6),
             retries: Count::new(15),
             pacing: false,
@@ -171,7 +233,18 @@ impl Profile {
         };
         let classic = Config {
             initial_window: Count::new(3),
+            delayed_ack_min: linux.delayed_ack_timeout,
+            quick_acks: Count::new(0),
+            recovery: Recovery::Sack,
+            dsack: false,
+            tail_loss_probe: false,
+            proportional_reduction: false,
+            undo: false,
+            frto: false,
+            restart_after_idle: false,
+            window_validation: false,
             timestamps: false,
+            rto_estimator: RtoEstimator::Rfc6298,
             rto_min: Span::from_secs(1),
             ..linux.clone()
         };
@@ -239,6 +312,18 @@ impl Config {
                 format!("{} is out of range; allowed: below 500 ms (RFC 1122)", self.delayed_ack_timeout),
             );
         }
+        if self.delayed_ack_min > self.delayed_ack_timeout {
+            problems.add(
+                "delayed_ack_min",
+                format!(
+                    "{} is out of range; allowed: at most delayed_ack_timeout ({})",
+                    self.delayed_ack_min, self.delayed_ack_timeout
+                ),
+            );
+        }
+        if self.timer_tick > Span::from_secs(1) {
+            problems.add("timer_tick", format!("{} is out of range; allowed: 0 s to 1 s", self.timer_tick));
+        }
     }
 
     /// What no stack combines.
@@ -252,12 +337,39 @@ impl Config {
         refuse(
             self.recovery.needs_sack() && !sack,
             "recovery",
-            "sack finds losses by selective acknowledgments, but the key sack is false; allowed with it: newreno",
+            "rack and sack find losses by selective acknowledgments, but the key sack is false; allowed with it: tahoe, \
+             reno, newreno",
         );
         refuse(
             self.sack == Some(true) && !self.recovery.needs_sack(),
             "sack",
-            "newreno makes nothing of selective acknowledgments; allowed with them: recovery = \"sack\"",
+            "tahoe, reno and newreno make nothing of selective acknowledgments; allowed with them: recovery = \"sack\" \
+             or \"rack\"",
+        );
+        // What the profile alone asks for rests where it has no ground.
+        let profile = self.profile.config();
+        refuse(
+            self.dsack && !sack && !profile.dsack,
+            "dsack",
+            "duplicate selective acknowledgments are selective acknowledgments, which are off; allowed: false",
+        );
+        refuse(
+            self.frto && !sack && !profile.frto,
+            "frto",
+            "a spurious time-out is found by selective acknowledgments, which are off; allowed: false",
+        );
+        refuse(
+            self.tail_loss_probe && self.recovery != Recovery::Rack && !profile.tail_loss_probe,
+            "tail_loss_probe",
+            "what a probe's answer tells is understood by RACK only (RFC 8985, section 7); allowed: false, or true with \
+             recovery = \"rack\"",
+        );
+        refuse(
+            self.proportional_reduction
+                && self.recovery == Recovery::Tahoe
+                && !profile.proportional_reduction,
+            "proportional_reduction",
+            "tahoe begins again with one segment and reduces nothing in proportion; allowed: false",
         );
     }
 
@@ -302,6 +414,12 @@ mod tests {
         }
         assert_eq!(problems(r#"{"sack": false}"#), ["recovery"]);
         assert_eq!(problems(r#"{"recovery": "newreno", "sack": false}"#), Vec::<String>::new());
+        for key in ["dsack", "frto", "tail_loss_probe"] {
+            let json = format!(r#"{{"profile": "classic", "recovery": "reno", "{key}": true}}"#);
+            assert_eq!(problems(&json), [key]);
+        }
+        let tahoe = r#"{"profile": "classic", "recovery": "tahoe", "proportional_reduction": true}"#;
+        assert_eq!(problems(tahoe), ["proportional_reduction"]);
         assert_eq!(problems(r#"{"profile": "classic", "sack": true, "recovery": "newreno"}"#), ["sack"]);
     }
 

@@ -65,6 +65,12 @@ pub const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / TIMESTAMP_TICK) as u32
 }
 
+/// A moment as its timestamp says it.
+#[inline]
+pub const fn floor_to_tick(at: Time) -> Time {
+    Time::from_nanos(at.as_nanos() / TIMESTAMP_TICK * TIMESTAMP_TICK)
+}
+
 /// The moment at which a timestamp was sent that is now echoed; `None` when it lies in the future.
 #[inline]
 pub fn echoed(now: Time, echo: u32) -> Option<Time> {

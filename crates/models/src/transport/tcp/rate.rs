@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn newest(number: u64, sent: Time) -> Option<Newest> {
-        Some(Newest { number, sent, resent: false })
+        Some(Newest { number, sent, resent: false, end: 0 })
     }
 
     /// Acknowledges segment `number` at `now`.

@@ -6,14 +6,21 @@
 //! segments give samples (Karn's algorithm, section 3) is the sender's business; a back-off lasts until the
 //! next sample, as in Linux (`tcp_ack_update_rtt`).
 //!
+//! With `rto_estimator = "linux"` the term 4 RTTVAR is another one (Sarolahti and Kuznetsov, "Congestion Control in
+//! Linux TCP", USENIX 2002, section 3): the greatest mean deviation of the latest round trip, at least
+//! `rto_variance_min`. It rises at once and falls by a quarter per round trip; and a sample below SRTT - RTTVAR, which
+//! says that the path has become faster, raises the deviation by an eighth of the usual step only.
+//!
+//! With a coarse clock (`timer_tick`) a round trip is counted in ticks, and the time-out falls on one.
+//!
 //! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the
-//! stored value itself. Deviations from Linux' `tcp_rtt_estimator`: the variation is RFC 6298's, without the
-//! slower increase when the time falls and without the maximum over a window. The smallest time is that of
-//! the whole connection, not of the last five minutes.
+//! stored value itself. Deviation from Linux: the smallest time is that of the whole connection, not of the last
+//! five minutes.
 
+use super::config::RtoEstimator;
 use super::congestion::State;
 use super::Config;
-use bentpipe_core::Span;
+use bentpipe_core::{Span, Time};
 
 /// Time-out for data after a handshake without a sample (5.7).
 const FALLBACK: Span = Span::from_secs(3);
@@ -26,11 +33,25 @@ pub struct Estimator {
     srtt: u64,
     /// Quarters of a microsecond.
     rttvar: u64,
+    /// Of Linux' estimator.
+    greatest: Option<Greatest>,
+    tick: Span,
     rto: Span,
     backoff: u32,
     min: Span,
     max: Span,
     variance_min: Span,
+}
+
+/// Mean deviations, quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Greatest {
+    /// What the time-out is made of.
+    used: u64,
+    /// Of this round trip.
+    now: u64,
+    /// Sequence number at which it ends.
+    end: u32,
 }
 
 impl Estimator {
@@ -39,6 +60,8 @@ impl Estimator {
         Estimator {
             srtt: 0,
             rttvar: 0,
+            greatest: (config.rto_estimator == RtoEstimator::Linux).then(Greatest::default),
+            tick: config.timer_tick,
             rto: config.rto_initial,
             backoff: 0,
             min: config.rto_min,
@@ -50,22 +73,63 @@ impl Estimator {
     /// Takes one sample, ends any back-off, and writes the estimates to `state`.
     #[inline]
     pub fn sample(&mut self, rtt: Span, state: &mut State) {
-        let sample = rtt.as_micros().max(1);
-        if self.srtt == 0 {
+        let mut sample = rtt.as_micros().max(1);
+        if self.tick > Span::ZERO {
+            let tick = self.tick.as_micros().max(1);
+            sample = sample.div_ceil(tick) * tick;
+        }
+        let first = self.srtt == 0;
+        if first {
             self.srtt = sample * 8;
             self.rttvar = sample * 2;
         } else {
             let smoothed = self.srtt / 8;
-            self.rttvar = self.rttvar - self.rttvar / 4 + sample.abs_diff(smoothed);
+            let deviation = sample.abs_diff(smoothed);
+            let mean = self.rttvar / 4;
+            // Only Linux' estimator takes a falling time more lightly.
+            let falls = sample < smoothed && deviation > mean && self.greatest.is_some();
+            self.rttvar =
+                if falls { self.rttvar + (deviation - mean) / 8 } else { self.rttvar - mean + deviation };
             self.srtt = self.srtt - smoothed + sample;
         }
         self.backoff = 0;
-        let variance = Span::from_micros(self.rttvar).max(self.variance_min);
+        let variance = self.follow_greatest(first, state);
         self.rto = (Span::from_micros(self.srtt / 8) + variance).max(self.min).min(self.max);
         let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         state.srtt_us = fit(self.srtt);
         state.mdev_us = fit(self.rttvar);
         state.rtt_min_us = state.rtt_min_us.min(fit(sample));
+    }
+
+    /// The term 4 RTTVAR of the time-out.
+    #[inline]
+    fn follow_greatest(&mut self, first: bool, state: &State) -> Span {
+        let least = self.variance_min.as_micros();
+        let Some(greatest) = &mut self.greatest else { return Span::from_micros(self.rttvar.max(least)) };
+        if first {
+            let value = self.rttvar.max(least);
+            *greatest = Greatest { used: value, now: value, end: state.snd_nxt };
+        } else {
+            greatest.now = greatest.now.max(self.rttvar);
+            greatest.used = greatest.used.max(greatest.now);
+            if state.snd_una.wrapping_sub(greatest.end) as i32 > 0 {
+                greatest.used -= (greatest.used - greatest.now) / 4;
+                greatest.now = least;
+                greatest.end = state.snd_nxt;
+            }
+        }
+        Span::from_micros(greatest.used)
+    }
+
+    /// When a time-out that begins now falls.
+    #[inline]
+    pub fn deadline(&self, now: Time) -> Time {
+        let exact = now + self.rto();
+        if self.tick == Span::ZERO {
+            return exact;
+        }
+        let tick = self.tick.as_nanos();
+        Time::from_nanos(exact.as_nanos().div_ceil(tick) * tick)
     }
 
     /// The handshake gave no sample, as its SYN was sent more than once: data begins with 3 s (5.7).

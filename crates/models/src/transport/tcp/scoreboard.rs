@@ -12,9 +12,10 @@
 //!   segments.)
 //! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
 //!   `tcp_packets_in_flight`.
-//! - `NextSeg()`: rule (1) by a hint that only rises while nothing new is lost below it; rule (2) is the
-//!   sender's. Rules (3) and (4), which resend what is not yet lost to keep the acknowledgments coming, are
-//!   left out, as in Linux.
+//! - `NextSeg()`: rule (1) by a heap of what waits to be sent again; rule (2) is the sender's. Rules (3) and (4), which
+//!   resend what is not yet lost to keep the acknowledgments coming, are left out, as in Linux.
+//!
+//! RACK (RFC 8985, [`super::rack`]) asks for segments in the order of sending time: [`super::order`] keeps it.
 //!
 //! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked
 //! SACKed.
@@ -23,6 +24,8 @@
 //! and the logarithm of the number of holes. Only a time-out visits the whole queue.
 
 use super::congestion::State;
+use super::order::{Transmissions, Waiting};
+use super::rack::Border;
 use super::ranges::Ranges;
 use bentpipe_core::Time;
 use std::collections::VecDeque;
@@ -60,6 +63,12 @@ impl Sent {
     fn is(&self, marks: u8) -> bool {
         self.marks & marks != 0
     }
+
+    /// Whether its last transmission may still arrive: neither SACKed nor taken for lost.
+    #[inline]
+    fn is_in_network(&self) -> bool {
+        !self.is(SACKED) && self.marks & (LOST | RESENT) != LOST
+    }
 }
 
 /// What one acknowledgment told about the segments in the queue.
@@ -79,6 +88,10 @@ pub struct Tally {
     pub sacked_sent: Option<(Time, Time)>,
     /// Of all segments newly delivered, the one that was sent last.
     pub newest: Option<Newest>,
+    /// A segment that was sent once was delivered after one above it.
+    pub reordered: bool,
+    /// Least end of the segments newly delivered that were sent once; `None` without any.
+    pub original_end: Option<u64>,
 }
 
 /// A segment that was delivered.
@@ -90,6 +103,8 @@ pub struct Newest {
     pub sent: Time,
     /// Whether it had been sent before.
     pub resent: bool,
+    /// Its end.
+    pub end: u64,
 }
 
 impl Tally {
@@ -97,7 +112,10 @@ impl Tally {
     fn delivered(&mut self, number: u64, segment: &Sent) {
         if self.newest.is_none_or(|newest| (newest.sent, newest.number) < (segment.at, number)) {
             let resent = segment.is(EVER_RESENT);
-            self.newest = Some(Newest { number, sent: segment.at, resent });
+            self.newest = Some(Newest { number, sent: segment.at, resent, end: segment.end() });
+        }
+        if !segment.is(EVER_RESENT) {
+            self.original_end = Some(self.original_end.map_or(segment.end(), |end| end.min(segment.end())));
         }
     }
 }
@@ -126,14 +144,26 @@ pub struct Scoreboard {
     highest: [u64; DUP_THRESH as usize],
     /// Segments below this number are SACKed or have been marked lost.
     scanned: u64,
-    /// No segment below this number waits to be sent again.
-    waiting: u64,
+    /// What waits to be sent again; entries may be out of date.
+    waiting: Waiting,
+    /// The order of sending, when it is kept; entries may be out of date.
+    transmissions: Option<Transmissions>,
+    /// End of the highest segment delivered (RACK.fack).
+    forward: u64,
 }
 
 impl Scoreboard {
+    /// An empty one; `timed` to keep the order of sending, for [`Scoreboard::mark_overdue`].
+    pub fn new(timed: bool) -> Scoreboard {
+        Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
+    }
+
     /// Notes that `[start, start + length)` was sent.
     #[inline]
     pub fn push(&mut self, now: Time, start: u64, length: u32, state: &mut State) {
+        if let Some(transmissions) = &mut self.transmissions {
+            transmissions.push(now, self.first + self.sent.len() as u64);
+        }
         self.sent.push_back(Sent { start, at: now, length, marks: 0 });
         state.packets_out += 1;
     }
@@ -168,6 +198,7 @@ impl Scoreboard {
             tally.acked += 1;
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment);
+                tally.reordered |= segment.end() < self.forward && !segment.is(EVER_RESENT);
             }
             if segment.marks == 0 {
                 widen(&mut tally.acked_sent, segment.at);
@@ -189,6 +220,12 @@ impl Scoreboard {
                 widen(&mut tally.acked_sent, segment.at);
             }
         }
+        if let Some(transmissions) = &mut self.transmissions {
+            while transmissions.front().is_some_and(|(_, number)| number < self.first) {
+                transmissions.pop();
+            }
+        }
+        self.forward = self.forward.max(una);
         if !self.sacked.is_empty() {
             self.sacked.remove_below(una);
         }
@@ -196,7 +233,8 @@ impl Scoreboard {
 
     /// The receiver holds `[start, end)`, which must lie within what is out.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
-        let Scoreboard { sent, first, sacked, highest, .. } = self;
+        let Scoreboard { sent, first, sacked, highest, forward, .. } = self;
+        let before = *forward;
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
             while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
@@ -210,6 +248,8 @@ impl Scoreboard {
                     }
                     segment.marks = segment.marks & EVER_RESENT | SACKED;
                     tally.delivered(*first + index as u64, segment);
+                    tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
+                    *forward = segment.end().max(*forward);
                     state.sacked_out += 1;
                     tally.sacked += 1;
                     if !segment.is(EVER_RESENT) {
@@ -233,7 +273,7 @@ impl Scoreboard {
                 segment.marks |= LOST;
                 state.lost_out += 1;
                 state.lost = state.lost.wrapping_add(1);
-                self.waiting = self.waiting.min(number);
+                self.waiting.push(number);
             }
             number += 1;
         }
@@ -247,15 +287,48 @@ impl Scoreboard {
                 segment.marks |= LOST;
                 state.lost_out += 1;
                 state.lost = state.lost.wrapping_add(1);
-                self.waiting = self.waiting.min(self.first);
+                self.waiting.push(self.first);
             }
         }
     }
 
-    /// After a time-out: everything that is not SACKed is lost and has not been sent again (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it
-    /// has discarded what it held (RFC 2018, section 8): then nothing counts as SACKed.
-    pub fn mark_all_lost(&mut self, state: &mut State) {
+    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5). Returns
+    /// when the next one will be lost, if nothing changes.
+    #[inline]
+    pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
+        let transmissions = self.transmissions.as_mut()?;
+        while let Some((at, number)) = transmissions.front() {
+            let current = number.checked_sub(self.first).and_then(|index| self.sent.get_mut(index as usize));
+            let Some(segment) = current.filter(|segment| segment.at == at && segment.is_in_network()) else {
+                transmissions.pop();
+                continue;
+            };
+            if (at, segment.end()) >= (border.sent, border.end) {
+                return None;
+            }
+            if at + border.patience > now {
+                return Some(at + border.patience);
+            }
+            if segment.is(RESENT) {
+                segment.marks &= !RESENT;
+                state.retrans_out -= 1;
+            }
+            if !segment.is(LOST) {
+                segment.marks |= LOST;
+                state.lost_out += 1;
+            }
+            state.lost = state.lost.wrapping_add(1);
+            self.waiting.push(number);
+            transmissions.pop();
+        }
+        None
+    }
+
+    /// After a time-out: what is not SACKed is lost and has not been sent again (Linux' `tcp_timeout_mark_lost`). A
+    /// receiver that SACKed the first segment and still does not acknowledge it has discarded what it held (RFC
+    /// 2018, section 8): then nothing counts as SACKed. With `recent`, what was sent after that is not yet lost,
+    /// except the first segment (RFC 8985, section 6.3).
+    pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
             self.sacked.clear();
@@ -264,8 +337,15 @@ impl Scoreboard {
         }
         state.lost_out = 0;
         state.retrans_out = 0;
-        for segment in &mut self.sent {
+        self.waiting.clear();
+        for (index, segment) in self.sent.iter_mut().enumerate() {
             if segment.is(SACKED) && !reneged {
+                continue;
+            }
+            let spared = index > 0 && !reneged && recent.is_some_and(|recent| segment.at > recent);
+            if spared && segment.is_in_network() {
+                state.retrans_out += u32::from(segment.is(RESENT));
+                state.lost_out += u32::from(segment.is(LOST));
                 continue;
             }
             if !segment.is(LOST) || segment.is(RESENT) {
@@ -273,33 +353,64 @@ impl Scoreboard {
             }
             segment.marks = segment.marks & EVER_RESENT | LOST;
             state.lost_out += 1;
+            self.waiting.push(self.first + index as u64);
         }
         self.scanned = self.first + self.sent.len() as u64;
-        self.waiting = self.first;
+    }
+
+    /// What was taken for lost was not.
+    pub fn unmark_lost(&mut self, state: &mut State) {
+        for segment in &mut self.sent {
+            segment.marks &= !LOST;
+        }
+        self.waiting.clear();
+        state.lost_out = 0;
     }
 
     /// The first segment that is lost and has not been sent again since.
+    #[inline]
     pub fn next_lost(&mut self) -> Option<Lost> {
-        let mut number = self.waiting.max(self.first);
-        while let Some(segment) = self.sent.get((number - self.first) as usize) {
-            if segment.is(LOST) && !segment.is(RESENT) {
-                self.waiting = number;
+        while let Some(number) = self.waiting.first() {
+            let current = number.checked_sub(self.first).and_then(|index| self.sent.get(index as usize));
+            if let Some(segment) = current.filter(|segment| segment.is(LOST) && !segment.is(RESENT)) {
                 let (start, length) = (segment.start, segment.length);
                 return Some(Lost { number, start, length, first: number == self.first });
             }
-            number += 1;
+            self.waiting.pop();
         }
-        self.waiting = number;
         None
     }
 
-    /// Notes that a lost segment was sent again.
+    /// Whether nothing can wait to be sent again.
+    #[inline]
+    pub fn none_waits(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The last segment out, which a probe sends again.
+    pub fn last(&self) -> Option<Lost> {
+        let segment = self.sent.back()?;
+        let number = self.first + self.sent.len() as u64 - 1;
+        Some(Lost { number, start: segment.start, length: segment.length, first: number == self.first })
+    }
+
+    /// Notes that a segment was sent again.
     pub fn resent(&mut self, now: Time, number: u64, state: &mut State) {
         let segment = &mut self.sent[(number - self.first) as usize];
         segment.at = now;
+        if !segment.is(RESENT) {
+            state.retrans_out += 1;
+        }
         segment.marks |= RESENT | EVER_RESENT;
-        state.retrans_out += 1;
-        self.waiting = number + 1;
+        if let Some(transmissions) = &mut self.transmissions {
+            transmissions.push(now, number);
+        }
+    }
+
+    /// When the first segment was last sent.
+    #[inline]
+    pub fn first_sent_at(&self) -> Option<Time> {
+        self.sent.front().map(|first| first.at)
     }
 
     /// Whether the first segment has ever been sent again.
@@ -361,7 +472,7 @@ mod tests {
     const MSS: u32 = 100;
 
     fn filled(segments: u64) -> (Scoreboard, State) {
-        let (mut board, mut state) = (Scoreboard::default(), State::default());
+        let (mut board, mut state) = (Scoreboard::new(true), State::default());
         for number in 0..segments {
             board.push(Time::from_nanos(number), 1 + number * u64::from(MSS), MSS, &mut state);
         }
@@ -403,7 +514,7 @@ mod tests {
         let (mut board, mut state) = filled(5);
         board.sack(at(1), at(3), &mut state, &mut Tally::default());
         board.acknowledge(at(1), &mut state, &mut Tally::default());
-        board.mark_all_lost(&mut state);
+        board.mark_all_lost(None, &mut state);
         assert_eq!((state.packets_out, state.sacked_out, state.lost_out), (4, 0, 4));
     }
 
@@ -458,7 +569,7 @@ mod tests {
                     }
                     _ if number == 0 => {
                         let reneged = una < pushed && sacked[una as usize];
-                        board.mark_all_lost(&mut state);
+                        board.mark_all_lost(None, &mut state);
                         if reneged {
                             sacked = [false; 200];
                         }

@@ -23,12 +23,15 @@
 
 use super::congestion::{AckSample, Congestion, Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 use super::pacing::{pace_always, Pacing};
+use super::probe::Probe;
 use super::rate::{self, check_application_limited};
-use super::recovery::{Parts, Recovery};
+use super::recovery::{Facts, Parts, Recovery};
 use super::rtt::Estimator;
-use super::scoreboard::{in_flight, Scoreboard, Tally};
+use super::scoreboard::{in_flight, Lost, Scoreboard, Tally};
 use super::timer::Timer;
-use super::{config, Config};
+use super::undo::Dsack;
+use super::window::Usage;
+use super::Config;
 use crate::transport::flow::SourceCounters;
 use bentpipe_core::{Span, Time};
 
@@ -80,6 +83,9 @@ pub struct Sender {
     rate: rate::Estimator,
     estimator: Estimator,
     timer: Timer,
+    purpose: Purpose,
+    usage: Usage,
+    config: Config,
     segment_size: u32,
     /// First unacknowledged position.
     una: u64,
@@ -101,14 +107,28 @@ pub struct Sender {
     /// Send what the window allows, however small.
     overriding: bool,
     retries: u32,
-    /// Something was sent since the congestion window was last validated.
-    sent: bool,
-    /// Linux' `cwnd_usage_seq`: where the window ends over which `is_cwnd_limited` holds.
-    usage_end: u64,
-    initial_window: u32,
+    nagle: bool,
+    /// The last segment must be sent again as a probe, or new data beyond the window.
+    loss_probe_due: bool,
     last_rtt: Option<Span>,
     random: u64,
 }
+
+/// What the timer is for, when something is out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    /// The retransmission time-out.
+    Retransmit,
+    /// A tail loss probe.
+    Probe,
+    /// A segment that will be lost by its time (RFC 8985, section 6.2, step 5).
+    Reorder,
+}
+
+/// Shortest wait of a timer that should have expired already (a tick of Linux' clock at 1000 Hz).
+const SHORTEST: Span = Span::from_millis(1);
+/// Grace of the reordering timer, as Linux has it.
+const GRACE: Span = Span::from_millis(2);
 
 /// How things stood before an acknowledgment.
 struct Before {
@@ -161,11 +181,14 @@ impl Sender {
             has_pkts_acked: congestion.has_pkts_acked(),
             congestion,
             scoreboard: Scoreboard::default(),
-            recovery: Recovery::new(config.recovery == config::Recovery::Sack),
+            recovery: Recovery::new(config, true),
             pacing: Pacing::new(ss_ratio, ca_ratio),
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
             timer: Timer::stopped(),
+            purpose: Purpose::Retransmit,
+            usage: Usage::new(config),
+            config: config.clone(),
             segment_size: state.mss_cache,
             una: 1,
             nxt: 1,
@@ -179,9 +202,8 @@ impl Sender {
             probe_due: false,
             overriding: false,
             retries: config.retries.value() as u32,
-            sent: false,
-            usage_end: 0,
-            initial_window: state.snd_cwnd,
+            nagle: config.nagle,
+            loss_probe_due: false,
             last_rtt: None,
             random,
             state,
@@ -201,13 +223,14 @@ impl Sender {
     ) {
         self.segment_size = self.segment_size.min(segment_size);
         self.state.mss_cache = self.segment_size;
-        self.recovery = Recovery::new(sack && self.recovery.uses_sack());
+        self.recovery = Recovery::new(&self.config, sack);
+        self.scoreboard = Scoreboard::new(self.recovery.is_timed());
         self.stamp(now);
         match rtt {
             Some(rtt) => self.take_rtt(rtt),
             None => self.estimator.fall_back(),
         }
-        self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.initial_window };
+        self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
         self.pacing.follow_window(&mut self.state);
         self.congestion.init(&mut self.state);
     }
@@ -333,16 +356,13 @@ impl Sender {
         }
         let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
-        if self.recovery.is_dubious(&self.state, &tally, duplicate) {
-            delivered += self.with_parts(|recovery, parts| recovery.alert(parts, advanced, duplicate));
+        let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
+        let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
+        self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
+        if self.recovery.is_dubious(&self.state, &facts) {
+            delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &facts));
         }
-        if advanced {
-            if self.scoreboard.is_empty() {
-                self.timer.stop();
-            } else {
-                self.timer.start(now + self.estimator.rto());
-            }
-        }
+        self.restart_timer(now, advanced, &tally);
         self.state.delivered = self.state.delivered.wrapping_add(delivered);
         if ack.ece {
             self.state.delivered_ce = self.state.delivered_ce.wrapping_add(delivered);
@@ -351,7 +371,11 @@ impl Sender {
             if self.has_cong_control {
                 self.control(now, &tally, delivered, newest_rtt, &before);
             } else {
-                if advanced && !matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
+                if matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
+                    let losses = self.state.lost != before.lost;
+                    self.recovery.follow(&mut self.state, delivered, advanced, losses);
+                    self.usage.touch(now);
+                } else if advanced {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
                 }
@@ -368,14 +392,27 @@ impl Sender {
     /// The next chunk that may be sent now, lost ones first.
     #[inline]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
-        if self.state.lost_out > self.state.retrans_out {
-            if let Some(chunk) = self.next_lost(now) {
+        if std::mem::take(&mut self.loss_probe_due) {
+            if let Some(chunk) = self.loss_probe(now) {
                 return Some(chunk);
+            }
+        }
+        if !self.scoreboard.none_waits() {
+            if self.recovery.prefers_new() {
+                if let Some(chunk) = self.next_new(now) {
+                    return Some(chunk);
+                }
+                self.recovery.nothing_new(self.nxt);
+            }
+            if !self.recovery.prefers_new() {
+                if let Some(chunk) = self.next_lost(now) {
+                    return Some(chunk);
+                }
             }
         }
         let chunk = self.next_new(now);
         if chunk.is_none() {
-            self.validate();
+            self.validate(now);
         }
         chunk
     }
@@ -407,9 +444,24 @@ impl Sender {
                 self.overriding = true;
             } else {
                 self.probe_due = true;
-                self.timer.start(now + self.estimator.rto());
+                self.timer.start(self.estimator.deadline(now));
             }
             return Ok(false);
+        }
+        match self.purpose {
+            Purpose::Retransmit => {}
+            Purpose::Probe => {
+                self.loss_probe_due = !self.recovery.probe_mut().is_outstanding();
+                let from =
+                    if self.loss_probe_due { now } else { self.scoreboard.first_sent_at().unwrap_or(now) };
+                self.start_retransmission_timer(now, from);
+                return Ok(false);
+            }
+            Purpose::Reorder => {
+                self.with_parts(now, Recovery::look_again);
+                self.restart_timer(now, true, &Tally::default());
+                return Ok(false);
+            }
         }
         if self.recovery.timeouts() >= self.retries {
             return Err(TooManyRetries);
@@ -417,8 +469,8 @@ impl Sender {
         self.counters.timeouts += 1;
         self.last_rtt = None;
         self.estimator.back_off();
-        self.with_parts(|recovery, parts| recovery.enter_loss(parts));
-        self.timer.start(now + self.estimator.rto());
+        self.with_parts(now, Recovery::enter_loss);
+        self.start_retransmission_timer(now, now);
         Ok(true)
     }
 
@@ -431,20 +483,40 @@ impl Sender {
         if self.pacing.holds(now, &self.state) {
             return None;
         }
+        if lost.first && self.purpose != Purpose::Reorder {
+            self.start_retransmission_timer(now, now);
+        }
+        Some(self.send_again(now, &lost))
+    }
+
+    fn send_again(&mut self, now: Time, lost: &Lost) -> Chunk {
         self.scoreboard.resent(now, lost.number, &mut self.state);
         if self.has_cong_control {
             self.rate.resent(lost.number, &self.state);
         }
-        self.recovery.resent();
-        if lost.first {
-            self.timer.start(now + self.estimator.rto());
-        }
+        self.recovery.resent(now, &self.state);
         let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
         let payload = lost.length - u32::from(fin);
         self.pacing.sent(now, payload, &self.state);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
-        Some(Chunk { start: lost.start, payload, fin })
+        Chunk { start: lost.start, payload, fin }
+    }
+
+    /// RFC 8985, section 7.3: new data if there is some that the receiver's window allows, whatever the congestion
+    /// window says, or the last segment again.
+    fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
+        let size = u64::from(self.segment_size).min(self.end.saturating_sub(self.nxt));
+        let nxt = self.nxt;
+        if size > 0 && self.nxt + size <= self.edge {
+            let chunk = self.send_new(now, size);
+            self.recovery.probe_mut().sent(nxt, false);
+            return Some(chunk);
+        }
+        let last = self.scoreboard.last()?;
+        let chunk = self.send_again(now, &last);
+        self.recovery.probe_mut().sent(nxt, true);
+        Some(chunk)
     }
 
     #[inline]
@@ -454,9 +526,12 @@ impl Sender {
         if available == 0 && !fin_wanted {
             return None;
         }
-        let flight = in_flight(&self.state);
-        if flight >= self.state.snd_cwnd {
-            self.sent = true;
+        if self.scoreboard.is_empty() {
+            let rto = self.estimator.rto();
+            self.usage.restart(now, rto, &mut self.state, &mut *self.congestion);
+        }
+        if in_flight(&self.state) >= self.state.snd_cwnd {
+            self.usage.sent();
             return None;
         }
         let usable = self.edge.saturating_sub(self.nxt);
@@ -464,54 +539,102 @@ impl Sender {
         let cut = payload < available && payload < u64::from(self.segment_size);
         if cut && (payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding)) {
             if self.scoreboard.is_empty() && !self.timer.is_running() {
-                self.timer.start(now + self.estimator.rto());
+                self.timer.start(self.estimator.deadline(now));
             }
+            return None;
+        }
+        let small = payload < u64::from(self.segment_size) && !fin_wanted;
+        if small && self.nagle && !self.scoreboard.is_empty() {
             return None;
         }
         if self.pacing.holds(now, &self.state) {
             return None;
         }
+        Some(self.send_new(now, payload))
+    }
+
+    fn send_new(&mut self, now: Time, payload: u64) -> Chunk {
         self.overriding = false;
-        let fin = fin_wanted && payload == available;
+        let fin = self.closed && self.nxt <= self.end && self.nxt + payload == self.end;
         let length = payload as u32 + u32::from(fin);
-        if flight == 0 {
+        if in_flight(&self.state) == 0 {
             self.congestion.cwnd_event(&mut self.state, Event::TxStart);
         }
         let nothing_out = self.scoreboard.is_empty();
         if nothing_out {
-            self.timer.start(now + self.estimator.rto());
+            self.start_retransmission_timer(now, now);
         }
         if self.has_cong_control {
             self.rate.sent(now, nothing_out, &self.state);
         }
         let start = self.nxt;
         self.scoreboard.push(now, start, length, &mut self.state);
+        self.recovery.sent(&self.state);
         self.nxt += u64::from(length);
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
-        self.sent = true;
+        self.usage.left(now);
         if payload > 0 {
             self.pacing.sent(now, payload as u32, &self.state);
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
-        Some(Chunk { start, payload: payload as u32, fin })
+        Chunk { start, payload: payload as u32, fin }
     }
 
-    /// Linux' `tcp_cwnd_validate`, after sending: whether the congestion window was the limit.
+    /// After sending: whether the congestion window was the limit; and a probe follows what was sent.
     #[inline]
-    fn validate(&mut self) {
-        if !std::mem::take(&mut self.sent) {
+    fn validate(&mut self, now: Time) {
+        if self.usage.take_fresh() && self.recovery.may_probe(&self.state) {
+            self.start_probe_timer(now, self.scoreboard.first_sent_at().unwrap_or(now));
+        }
+        let idle = self.nxt >= self.end;
+        let rto = self.estimator.rto();
+        self.usage.validate(now, (self.una, self.nxt), idle, rto, &mut self.state, self.has_cong_control);
+    }
+
+    /// After an acknowledgment, as Linux sets its one timer: for a segment whose time is running, or anew for what is
+    /// acknowledged.
+    #[inline]
+    fn restart_timer(&mut self, now: Time, advanced: bool, tally: &Tally) {
+        if self.scoreboard.is_empty() {
+            if advanced {
+                self.timer.stop();
+                self.purpose = Purpose::Retransmit;
+            }
             return;
         }
-        let limited = in_flight(&self.state) >= self.state.snd_cwnd;
-        let state = &mut self.state;
-        let new_window = self.una >= self.usage_end;
-        if new_window || limited || (state.is_cwnd_limited == 0 && state.packets_out > state.max_packets_out)
-        {
-            state.is_cwnd_limited = u32::from(limited);
-            state.max_packets_out = state.packets_out;
-            self.usage_end = self.nxt;
+        if let Some(overdue) = self.recovery.overdue() {
+            self.timer.start((overdue + GRACE).min(self.estimator.deadline(now)));
+            self.purpose = Purpose::Reorder;
+            return;
         }
+        // Also for what was sent before the first segment was sent again, but not later, or a time-out would be put
+        // off for as long as SACKs come.
+        let first = self.scoreboard.first_sent_at().unwrap_or(now);
+        let earlier = tally.sacked_sent.is_some_and(|(sent, _)| sent < first);
+        if !advanced && !earlier && self.purpose != Purpose::Reorder {
+            return;
+        }
+        if self.recovery.may_probe(&self.state) {
+            self.start_probe_timer(now, now);
+        } else {
+            let from = if self.purpose == Purpose::Retransmit { now } else { first };
+            self.start_retransmission_timer(now, from);
+        }
+    }
+
+    /// `from`: when the time of the time-out begins.
+    #[inline]
+    fn start_retransmission_timer(&mut self, now: Time, from: Time) {
+        self.timer.start(self.estimator.deadline(from).max(now + SHORTEST));
+        self.purpose = Purpose::Retransmit;
+    }
+
+    #[inline]
+    fn start_probe_timer(&mut self, now: Time, from: Time) {
+        let time_out = self.estimator.deadline(from).max(now + SHORTEST);
+        self.timer.start((now + Probe::patience(&self.state)).min(time_out));
+        self.purpose = Purpose::Probe;
     }
 
     #[inline]
@@ -596,11 +719,13 @@ impl Sender {
         }
     }
 
-    fn with_parts<T>(&mut self, work: impl FnOnce(&mut Recovery, &mut Parts) -> T) -> T {
+    #[inline]
+    fn with_parts<T>(&mut self, now: Time, work: impl FnOnce(&mut Recovery, &mut Parts) -> T) -> T {
         let mut parts = Parts {
             state: &mut self.state,
             congestion: &mut *self.congestion,
             scoreboard: &mut self.scoreboard,
+            now,
             una: self.una,
             nxt: self.nxt,
         };

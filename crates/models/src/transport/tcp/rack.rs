@@ -1,0 +1,120 @@
+//! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost when one that was sent after it has been
+//! delivered, and a reordering window has passed since it should have been.
+//!
+//! - The latest segment delivered, by time of sending, sets the round-trip time and the border (section 6.2, steps
+//!   1 and 2). A retransmission counts only when the acknowledgment cannot be that of an earlier transmission: the
+//!   echoed timestamp is not older, and the time is not below the least round-trip time.
+//! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is going on or three
+//!   segments are SACKed; otherwise a quarter of the least round-trip time, times the number of round trips in which
+//!   duplicate SACKs told that a retransmission was for nothing, at most the smoothed round-trip time. That number
+//!   falls back to one after 16 recoveries without.
+//! - Segments that are not yet lost set a timer (step 5).
+//!
+//! The scoreboard keeps transmissions in the order of time, so an acknowledgment looks at those only that it
+//! makes lost or that it finds delivered, and at one more.
+
+use super::congestion::{State, CA_RECOVERY};
+use super::header;
+use super::scoreboard::{Newest, DUP_THRESH};
+use bentpipe_core::{Span, Time};
+
+/// Recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
+const PERSISTENCE: u8 = 16;
+
+/// What the latest delivered segment says of those before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// When it was sent (RACK.xmit_ts).
+    pub sent: Time,
+    /// Its end (RACK.end_seq).
+    pub end: u64,
+    /// Time after sending at which an earlier one is lost: RACK.rtt and the reordering window.
+    pub patience: Span,
+}
+
+/// State of section 5.3.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// Time and end of the latest segment delivered.
+    latest: Option<(Time, u64)>,
+    rtt: Span,
+    reordering_seen: bool,
+    /// Reordering windows to wait.
+    multiplier: u32,
+    persistence: u8,
+    /// End of the round trip in which a duplicate SACK has been counted.
+    round_end: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            latest: None,
+            rtt: Span::ZERO,
+            reordering_seen: false,
+            multiplier: 1,
+            persistence: 0,
+            round_end: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// Takes the latest segment that an acknowledgment delivers. `echo` is its echoed timestamp.
+    #[inline]
+    pub fn update(&mut self, now: Time, newest: &Newest, echo: Option<Time>, state: &State) {
+        let rtt = now.since(newest.sent);
+        if newest.resent {
+            let older = echo.is_some_and(|echo| echo < header::floor_to_tick(newest.sent));
+            if older || rtt.as_micros() < u64::from(state.rtt_min_us) {
+                return;
+            }
+        }
+        self.rtt = rtt;
+        let latest = (newest.sent, newest.end);
+        if self.latest.is_none_or(|before| before < latest) {
+            self.latest = Some(latest);
+        }
+    }
+
+    /// A segment was delivered for the first time after one above it (step 3).
+    #[inline]
+    pub fn saw_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// A duplicate SACK has come. `una` and `nxt` as in RFC 9293.
+    pub fn saw_duplicate(&mut self, una: u64, nxt: u64) {
+        if una >= self.round_end {
+            self.round_end = nxt;
+            self.multiplier = (self.multiplier + 1).min(255);
+            self.persistence = PERSISTENCE;
+        }
+    }
+
+    /// A recovery has ended without an undo.
+    pub fn recovered(&mut self) {
+        self.persistence = self.persistence.saturating_sub(1);
+        if self.persistence == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// The border between what may be lost and what not, once something has been delivered.
+    #[inline]
+    pub fn border(&self, state: &State) -> Option<Border> {
+        let (sent, end) = self.latest?;
+        Some(Border { sent, end, patience: self.rtt + self.window(state) })
+    }
+
+    fn window(&self, state: &State) -> Span {
+        if !self.reordering_seen && (state.ca_state >= CA_RECOVERY || state.sacked_out >= DUP_THRESH) {
+            return Span::ZERO;
+        }
+        if state.rtt_min_us == u32::MAX {
+            return Span::ZERO;
+        }
+        let window = u64::from(state.rtt_min_us) * u64::from(self.multiplier) / 4;
+        Span::from_micros(window.min(u64::from(state.srtt_us / 8)))
+    }
+}
