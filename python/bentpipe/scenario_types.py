@@ -45,6 +45,7 @@ __all__ = [
     "Record",
     "Recovery",
     "Return",
+    "RtoEstimator",
     "Scenario",
     "Scheme",
     "Site",
@@ -218,19 +219,33 @@ Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 Profile: TypeAlias = 'Literal["linux", "classic", "freebsd"]'
 
 #: How losses are found and repaired.
-Recovery: TypeAlias = 'Literal["newreno", "sack"]'
+Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "rack"]'
+
+#: How the variation of the round-trip time is smoothed.
+RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
 
 
 class TcpTransport(TypedDict):
     """Transport of the kind `tcp`."""
 
+    ack_compression: NotRequired[Span]
+    """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
+    ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
     congestion: NotRequired[Literal["reno", "vegas", "vegas95"]]
     """Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic."""
     delayed_ack: NotRequired[bool]
     """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
     profiles); otherwise every segment at once."""
+    delayed_ack_min: NotRequired[Span]
+    """Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux
+    (linux). The delay is always `delayed_ack_timeout` when both are the same (classic)."""
     delayed_ack_timeout: NotRequired[Span]
     """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
+    dsack: NotRequired[bool]
+    """Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic)."""
+    frto: NotRequired[bool]
+    """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
+    use: on (linux), off (classic)."""
     initial_sequence: NotRequired[int]
     """Initial sequence number of both ends; random when not given."""
     initial_ssthresh: NotRequired[int]
@@ -239,6 +254,9 @@ class TcpTransport(TypedDict):
     """Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1
     by RFC 2001 (freebsd)."""
     kind: Literal["tcp"]
+    nagle: NotRequired[bool]
+    """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
+    3.7.4): off in all profiles."""
     pacing: NotRequired[bool]
     """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
     only those of a congestion control that asks for it, such as bbr."""
@@ -250,12 +268,23 @@ class TcpTransport(TypedDict):
     """Parameters of the congestion control, by the names that it declares."""
     profile: NotRequired[Profile]
     """The named set of values that the other keys change."""
+    proportional_reduction: NotRequired[bool]
+    """Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once
+    (classic)."""
+    quick_acks: NotRequired[int]
+    """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
+    retransmissions: 16 in Linux (linux), 0 for none (classic)."""
     receive_window: NotRequired[Size]
     """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
     recovery: NotRequired[Recovery]
-    """How losses are found and repaired; sack in all profiles."""
+    """How losses are found and repaired: rack (linux), sack (classic)."""
+    restart_after_idle: NotRequired[bool]
+    """Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out
+    that has passed as in Linux (linux); otherwise the window stays (classic)."""
     retries: NotRequired[int]
     """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
+    rto_estimator: NotRequired[RtoEstimator]
+    """How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic)."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s."""
     rto_max: NotRequired[Span]
@@ -273,11 +302,23 @@ class TcpTransport(TypedDict):
     headers), 52 with timestamps."""
     syn_retries: NotRequired[int]
     """Retransmissions of a SYN or SYN-ACK after which the connection fails: 6."""
+    tail_loss_probe: NotRequired[bool]
+    """Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses
+    are found by rack: on (linux), off (classic)."""
+    timer_tick: NotRequired[Span]
+    """Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of
+    the nineties (RFC 6298, section 4); 0 s for an exact one (all profiles)."""
     timestamps: NotRequired[bool]
     """Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic)."""
+    undo: NotRequired[bool]
+    """Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
+    spurious: on (linux), off (classic)."""
     window_scaling: NotRequired[bool]
     """Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535
     bytes."""
+    window_validation: NotRequired[bool]
+    """Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off
+    (classic)."""
 
 
 class UdpTransport(TypedDict):

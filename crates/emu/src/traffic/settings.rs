@@ -5,6 +5,7 @@ use crate::error::{Doing, Error};
 use crate::live::{LiveHost, INTERFACE};
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
+use bentpipe_models::transport::tcp::config::Recovery;
 use bentpipe_models::transport::{tcp, Config};
 use std::collections::BTreeMap;
 use std::io;
@@ -49,8 +50,6 @@ impl Settings {
             ("net.ipv4.tcp_rmem", "4096 33554432 1073741824"),
             ("net.ipv4.tcp_wmem", "4096 4194304 1073741824"),
             ("net.ipv4.tcp_no_metrics_save", "1"),
-            // The simulated sender does not restart its window after idle time.
-            ("net.ipv4.tcp_slow_start_after_idle", "0"),
             ("net.ipv4.tcp_ecn", "0"),
         ] {
             settings.sysctls.insert(name, value.to_owned());
@@ -66,7 +65,13 @@ impl Settings {
         let Config::Tcp(config) = &flow.transport else { return Ok(()) };
         for (name, value) in [
             ("net.ipv4.tcp_sack", on(config.offers_sack())),
+            ("net.ipv4.tcp_dsack", on(config.dsack)),
             ("net.ipv4.tcp_timestamps", on(config.timestamps)),
+            // 3: probes for tail losses; 2: F-RTO in any state.
+            ("net.ipv4.tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
+            ("net.ipv4.tcp_frto", if config.frto { "2" } else { "0" }.to_owned()),
+            ("net.ipv4.tcp_slow_start_after_idle", on(config.restart_after_idle)),
+            ("net.ipv4.tcp_comp_sack_delay_ns", config.ack_compression.as_nanos().to_string()),
             ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
             ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),
             ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
@@ -187,6 +192,20 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
         config.rto_min > config.rto_variance_min,
         "the time-out is at least the smoothed round-trip time plus rto_variance_min",
     );
+    let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
+    differs("recovery", config.recovery != kernels, "rack, newreno without sack");
+    differs("proportional_reduction", !config.proportional_reduction, "on");
+    differs("undo", !config.undo, "on");
+    differs(
+        "window_validation",
+        config.window_validation != config.restart_after_idle,
+        "as restart_after_idle",
+    );
+    differs("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "16");
+    let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
+    differs("delayed_ack_min", config.delayed_ack && least, "40 ms");
+    differs("rto_estimator", config.rto_estimator != model.rto_estimator, "linux");
+    differs("timer_tick", config.timer_tick != model.timer_tick, "its own, 1 to 10 ms");
     differs("rto_initial", config.rto_initial != model.rto_initial, "1 s");
     differs("initial_sequence", config.initial_sequence.is_some(), "random");
     notes

@@ -65,7 +65,7 @@ impl Sockets {
         let socket = new_socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
         let named = |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         setsockopt(&socket, sockopt::ReuseAddr, &true)?;
-        setsockopt(&socket, sockopt::TcpNoDelay, &true)?;
+        setsockopt(&socket, sockopt::TcpNoDelay, &!config.nagle)?;
         setsockopt(&socket, sockopt::Ipv4Tos, &(i32::from(self.dscp) << 2))?;
         setsockopt(&socket, sockopt::TcpCongestion, &self.congestion.as_str().into())
             .map_err(|error| named(&format!("congestion control {}", self.congestion), error.into()))?;

@@ -8,7 +8,7 @@ use bentpipe_core::{
 };
 use bentpipe_models::app::{Actions, App, End, Event};
 use bentpipe_models::transport::hosting::Site;
-use bentpipe_models::transport::tcp::config::{Config, Recovery};
+use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
 use proptest::prelude::*;
@@ -55,18 +55,47 @@ fn fate() -> impl Strategy<Value = Fate> {
 
 fn config() -> impl Strategy<Value = Config> {
     let initial = prop_oneof![Just(0u64), Just(u64::from(u32::MAX) - 3000), Just(1 << 31)];
-    (any::<[bool; 4]>(), 1u64..20, prop_oneof![Just(None), (1000u64..20_000).prop_map(Some)], initial)
-        .prop_map(|([sack, delayed_ack, timestamps, linux], initial_window, window, initial)| Config {
-            segment_size: Count::new(1000),
-            recovery: if sack { Recovery::Sack } else { Recovery::Newreno },
-            delayed_ack,
-            timestamps,
-            initial_window: Count::new(initial_window),
-            receive_window: window.map(Size::from_bytes),
-            initial_sequence: Some(Count::new(initial)),
-            rto_min: if linux { Span::from_millis(200) } else { Span::from_secs(1) },
-            ..Config::default()
-        })
+    let profile = prop_oneof![2 => Just(Profile::Linux), 1 => Just(Profile::Classic)];
+    let recovery = prop_oneof![
+        1 => Just(Recovery::Tahoe),
+        1 => Just(Recovery::Reno),
+        1 => Just(Recovery::Newreno),
+        1 => Just(Recovery::Sack),
+        3 => Just(Recovery::Rack),
+    ];
+    let window = prop_oneof![Just(None), (1000u64..20_000).prop_map(Some)];
+    let tick = prop_oneof![3 => Just(0u64), 1 => Just(500)];
+    (profile, recovery, any::<[bool; 6]>(), 1u64..20, window, initial, tick).prop_map(
+        |(
+            profile,
+            recovery,
+            [delayed_ack, timestamps, modern, pacing, nagle, idle],
+            first,
+            window,
+            initial,
+            tick,
+        )| {
+            let profile = profile.config();
+            Config {
+                segment_size: Count::new(1000),
+                recovery,
+                delayed_ack,
+                timestamps,
+                undo: modern,
+                frto: modern,
+                proportional_reduction: modern && recovery != Recovery::Tahoe,
+                pacing,
+                nagle,
+                restart_after_idle: idle,
+                window_validation: idle,
+                initial_window: Count::new(first),
+                receive_window: window.map(Size::from_bytes),
+                initial_sequence: Some(Count::new(initial)),
+                timer_tick: Span::from_millis(tick),
+                ..profile
+            }
+        },
+    )
 }
 
 /// One direction, as seen by an observer who knows all segments.
@@ -189,8 +218,14 @@ impl World {
     }
 
     fn launch(&mut self, from: usize) {
-        while let Some(sent) = self.out.next_sent() {
-            let packet = sent.packet;
+        let sent: Vec<Packet> = std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect();
+        let end = self.observed[from].end;
+        let fresh = |packet: &&Packet| match &packet.body {
+            Body::Segment(segment) => segment.payload > 0 && self.position(segment.sequence) >= end,
+            _ => false,
+        };
+        let fresh = sent.iter().filter(fresh).count();
+        for packet in sent {
             let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
             let state = &self.ends[from].connection().sender().state;
             assert!(state.sacked_out + state.lost_out <= state.packets_out);
@@ -202,7 +237,8 @@ impl World {
                 if until > observed.end {
                     observed.end = until;
                     let flight = self.ends[from].connection().sender().in_flight();
-                    assert!(flight <= state.snd_cwnd, "beyond the congestion window");
+                    // A tail loss probe is one segment, whatever the window (RFC 8985, section 7.3).
+                    assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
                 }
             }
             let mut fly = |delay: Span, packet: Packet| {

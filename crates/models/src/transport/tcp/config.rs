@@ -78,6 +78,9 @@ keys! {
     /// Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
     /// retransmissions: 16 in Linux (linux), 0 for none (classic).
     quick_acks: Count<0, 65_535>,
+    /// How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1 ms, and
+    /// a twentieth of the round-trip time (linux); 0 s for not at all (classic).
+    ack_compression: Span,
     /// How losses are found and repaired: rack (linux), sack (classic).
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them.
@@ -205,6 +208,7 @@ impl Profile {
             delayed_ack_timeout: Span::from_millis(200),
             delayed_ack_min: Span::from_millis(40),
             quick_acks: Count::new(16),
+            ack_compression: Span::from_millis(1),
             recovery: Recovery::Rack,
             sack: None,
             dsack: true,
@@ -235,6 +239,7 @@ impl Profile {
             initial_window: Count::new(3),
             delayed_ack_min: linux.delayed_ack_timeout,
             quick_acks: Count::new(0),
+            ack_compression: Span::ZERO,
             recovery: Recovery::Sack,
             dsack: false,
             tail_loss_probe: false,

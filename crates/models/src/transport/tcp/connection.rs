@@ -168,7 +168,7 @@ impl Connection {
 
     /// A timer may have expired. Returns whether it was a time-out for data.
     pub fn wake(&mut self, now: Time) -> bool {
-        self.receiver.wake(now);
+        self.receiver.wake(now, self.sender.estimator());
         match self.handshake.wake(now) {
             Ok(false) => {}
             Ok(true) => self.pending = Pending::Syn,
@@ -337,7 +337,7 @@ impl Connection {
 
     #[inline]
     fn take_data(&mut self, now: Time, start: u64, payload: u64, fin: bool) {
-        let arrival = self.receiver.take(now, start, payload, fin);
+        let arrival = self.receiver.take(now, self.sender.estimator(), start, payload, fin);
         if arrival.delivered > 0 {
             self.events.add(Event::Received(arrival.delivered));
         }
@@ -505,7 +505,7 @@ impl Connection {
         flags: SegmentFlags,
         options: Option<Box<SegmentOptions>>,
     ) -> Segment {
-        let (acknowledged, window) = self.receiver.acknowledgment();
+        let (acknowledged, window) = self.receiver.acknowledgment(now, payload > 0);
         Segment {
             sequence: self.ours.number(sequence),
             acknowledgment: self.theirs.number(acknowledged),

@@ -13,6 +13,7 @@
 pub mod config;
 pub mod congestion;
 pub mod connection;
+mod delayed_ack;
 pub mod endpoint;
 mod events;
 pub mod handshake;

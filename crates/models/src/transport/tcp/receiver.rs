@@ -4,22 +4,30 @@
 //!   hole is filled. The FIN counts as one position after the last byte, so it may come out of order too.
 //! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full
 //!   segments, counted as in Linux (more than one largest segment's bytes not acknowledged), or after a
-//!   time-out; at once for what is out of order, duplicate, or fills a hole, and for a FIN.
+//!   time-out ([`super::delayed_ack`]); at once for what is out of order, duplicate, or fills a hole, and for a FIN.
 //! - SACK blocks (RFC 2018, section 4): the first holds the segment that caused the acknowledgment, the
 //!   others the most recently changed. A duplicate acknowledgment carries no data, as senders recognise it by
-//!   that.
+//!   that. Before them, once, what has arrived twice (RFC 2883).
+//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for a
+//!   twentieth of the round-trip time and at most so long, as in Linux (1 ms).
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
 //!   not, since they may just be reordered.
 //!
 //! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
-//! back. Deviations: no duplicate SACK (RFC 2883), no automatic size of the buffer, no quick acknowledgments
-//! at the start.
+//! back. Deviation: no automatic size of the buffer.
 
+use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
-use super::timer::Timer;
+use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{SackBlocks, Span, Time};
+
+/// Acknowledgments of one hole that each go at once: what fast retransmit needs.
+const ALIKE: u32 = 3;
+
+/// Most segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
+const MOST_COMPRESSED: u32 = 44;
 
 /// What acknowledgment is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +36,8 @@ enum Due {
     Nothing,
     /// When the timer expires, or with the next segment.
     Later,
+    /// When the timer expires, without data.
+    Compressed,
     /// Now, with data or without.
     Now,
     /// Now, without data, so that the sender sees a duplicate or the holes.
@@ -65,8 +75,14 @@ pub struct Receiver {
     /// Largest payload seen, for counting full segments.
     largest: u64,
     due: Due,
-    delay: Option<Span>,
-    timer: Timer,
+    delayed: DelayedAck,
+    compression: Span,
+    /// Acknowledgments of the present hole, and those that share the next one.
+    alike: u32,
+    compressed: u32,
+    /// What has arrived twice and was not told yet.
+    twice: Option<(u64, u64)>,
+    dsack: bool,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
 }
@@ -87,8 +103,12 @@ impl Receiver {
             window: config.window(),
             largest: 1,
             due: Due::Nothing,
-            delay: config.delayed_ack.then_some(config.delayed_ack_timeout),
-            timer: Timer::stopped(),
+            delayed: DelayedAck::new(config),
+            compression: config.ack_compression,
+            alike: 0,
+            compressed: 0,
+            twice: None,
+            dsack: config.dsack,
             recent_timestamp: 0,
         }
     }
@@ -136,24 +156,31 @@ impl Receiver {
 
     /// Takes the payload and the FIN of a segment that begins at `start`.
     #[inline]
-    pub fn take(&mut self, now: Time, start: u64, payload: u64, fin: bool) -> Arrival {
+    pub fn take(&mut self, now: Time, path: &Estimator, start: u64, payload: u64, fin: bool) -> Arrival {
         if fin {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload);
+        self.delayed.arrived(now, path, self.window / self.largest);
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         if start > self.next {
-            self.hold(start, end);
+            self.hold(now, path, start, end);
             return Arrival::default();
         }
         if end <= self.next {
             self.due = Due::Alone;
+            self.twice = Some((start, end));
+            self.delayed.hurry(self.window / self.largest);
             return Arrival::default();
         }
+        if start < self.next {
+            self.twice = Some((start, self.next));
+        }
+        self.alike = 0;
         let before = self.next;
         self.next = end;
         if self.held.is_empty() {
-            self.acknowledge_in_order(now);
+            self.acknowledge_in_order(now, path);
         } else {
             while let Some(end) = self.held.take_first(self.next) {
                 self.next = self.next.max(end);
@@ -187,9 +214,10 @@ impl Receiver {
 
     /// A segment with this acknowledgment and window leaves: position to acknowledge, window in bytes.
     #[inline]
-    pub fn acknowledgment(&mut self) -> (u64, u32) {
+    pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
-        self.timer.stop();
+        self.compressed = 0;
+        self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         self.edge = self.edge.max(self.next + self.window);
         (self.next, self.window as u32)
@@ -197,12 +225,14 @@ impl Receiver {
 
     /// The SACK blocks to send, if there are any, in sequence numbers.
     #[inline]
-    pub fn sack_blocks(&self, numbering: header::Numbering) -> Option<SackBlocks> {
-        if self.recent_count == 0 || !self.sack {
+    pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
+        let twice = self.twice.take().filter(|_| self.dsack);
+        if (self.recent_count == 0 && twice.is_none()) || !self.sack {
             return None;
         }
         let mut blocks = SackBlocks::default();
-        for &(left, right) in &self.recent[..self.recent_count.min(self.most_blocks)] {
+        let recent = self.recent[..self.recent_count].iter().copied();
+        for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
             blocks.push(numbering.number(left), numbering.number(right));
         }
         Some(blocks)
@@ -217,35 +247,44 @@ impl Receiver {
     /// When to call [`Receiver::wake`].
     #[inline]
     pub fn next_wake(&self) -> Time {
-        self.timer.wake()
+        self.delayed.next_wake()
     }
 
     /// The delay of an acknowledgment may be over.
-    pub fn wake(&mut self, now: Time) {
-        if self.timer.expired(now) && self.due == Due::Later {
-            self.due = Due::Now;
+    pub fn wake(&mut self, now: Time, path: &Estimator) {
+        if !self.delayed.expired(now) {
+            return;
+        }
+        match self.due {
+            Due::Later => {
+                self.delayed.lengthen(path);
+                self.due = Due::Now;
+            }
+            Due::Compressed => self.due = Due::Alone,
+            _ => {}
         }
     }
 
     #[inline]
-    fn acknowledge_in_order(&mut self, now: Time) {
-        match self.delay {
-            Some(delay) if self.next - self.acknowledged <= self.largest => {
-                if self.due == Due::Nothing {
-                    self.due = Due::Later;
-                    self.timer.start(now + delay);
-                }
-            }
-            _ => self.due = self.due.max(Due::Now),
+    fn acknowledge_in_order(&mut self, now: Time, path: &Estimator) {
+        if self.delayed.is_quick() || self.next - self.acknowledged > self.largest {
+            self.due = self.due.max(Due::Now);
+        } else if self.due == Due::Nothing {
+            self.due = Due::Later;
+            self.delayed.start(now, path);
         }
     }
 
-    fn hold(&mut self, start: u64, end: u64) {
-        self.due = Due::Alone;
+    fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
+        self.acknowledge_hole(now, path);
         if start >= end {
             return;
         }
-        let whole = self.held.insert(start, end, |_, _, _| {});
+        let mut fresh = false;
+        let whole = self.held.insert(start, end, |_, _, _| fresh = true);
+        if !fresh {
+            self.twice = Some((start, end));
+        }
         // The block moves to the front; those that it swallowed go.
         let mut kept = 0;
         let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
@@ -258,6 +297,23 @@ impl Receiver {
         }
         self.recent = recent;
         self.recent_count = kept + 1;
+    }
+
+    /// A segment came out of order.
+    fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
+        let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
+        let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
+            self.alike += 1;
+            self.due = Due::Alone;
+            return;
+        };
+        self.compressed += 1;
+        if self.compressed > MOST_COMPRESSED || self.due > Due::Compressed {
+            self.due = Due::Alone;
+        } else if self.due < Due::Compressed {
+            self.due = Due::Compressed;
+            self.delayed.start_exactly(now + self.compression.min(srtt / 20));
+        }
     }
 
     fn forget_blocks(&mut self) {
@@ -286,16 +342,21 @@ impl Ord for Due {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::Profile;
     use super::*;
 
     fn receiver(config: Config) -> Receiver {
         let mut receiver = Receiver::new(&config);
         receiver.begin(true, Some(config.window_scale()), None);
-        receiver.acknowledgment();
+        receiver.acknowledgment(Time::ZERO, false);
         receiver
     }
 
-    fn blocks(receiver: &Receiver) -> Vec<(u32, u32)> {
+    fn path() -> Estimator {
+        Estimator::new(&Config::default())
+    }
+
+    fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
         receiver
             .sack_blocks(header::Numbering::default())
             .map_or(Vec::new(), |blocks| blocks.as_slice().to_vec())
@@ -303,22 +364,22 @@ mod tests {
 
     #[test]
     fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
-        let mut receiver = receiver(Config::default());
+        let mut receiver = receiver(Profile::Classic.config());
         let mut start = 1;
         let mut seen = Vec::new();
         for number in 0..4 {
-            assert_eq!(receiver.take(Time::ZERO, start, 1000, false).delivered, 1000);
+            assert_eq!(receiver.take(Time::ZERO, &path(), start, 1000, false).delivered, 1000);
             start += 1000;
             seen.push(receiver.must_acknowledge());
             if number % 2 == 1 {
-                receiver.acknowledgment();
+                receiver.acknowledgment(Time::ZERO, false);
             }
         }
         assert_eq!(seen, [false, true, false, true]);
-        receiver.take(Time::ZERO, start, 1000, false);
+        receiver.take(Time::ZERO, &path(), start, 1000, false);
         let later = Time::ZERO + Span::from_millis(200);
         assert_eq!(receiver.next_wake(), later);
-        receiver.wake(later);
+        receiver.wake(later, &path());
         assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
     }
 
@@ -333,9 +394,9 @@ mod tests {
             numbers
                 .iter()
                 .map(|number| {
-                    receiver.take(Time::ZERO, 5000 + (number - 1) * 500, 500, false);
-                    let blocks = blocks(&receiver);
-                    (receiver.acknowledgment().0, blocks)
+                    receiver.take(Time::ZERO, &path(), 5000 + (number - 1) * 500, 500, false);
+                    let blocks = blocks(&mut receiver);
+                    (receiver.acknowledgment(Time::ZERO, false).0, blocks)
                 })
                 .collect::<Vec<_>>()
         };
@@ -363,8 +424,11 @@ mod tests {
     #[test]
     fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
         let mut receiver = receiver(Config::default());
-        assert_eq!(receiver.take(Time::ZERO, 101, 50, true), Arrival::default());
-        assert_eq!(receiver.take(Time::ZERO, 1, 100, false), Arrival { delivered: 150, finished: true });
+        assert_eq!(receiver.take(Time::ZERO, &path(), 101, 50, true), Arrival::default());
+        assert_eq!(
+            receiver.take(Time::ZERO, &path(), 1, 100, false),
+            Arrival { delivered: 150, finished: true }
+        );
         assert_eq!(receiver.next(), 152);
     }
 
@@ -374,8 +438,8 @@ mod tests {
             Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
         let mut receiver = receiver(config);
         assert!(!receiver.is_acceptable(3002, 100));
-        receiver.take(Time::ZERO, 2001, 1500, false);
-        assert_eq!(blocks(&receiver), [(2001, 3001)]);
+        receiver.take(Time::ZERO, &path(), 2001, 1500, false);
+        assert_eq!(blocks(&mut receiver), [(2001, 3001)]);
     }
 
     #[test]

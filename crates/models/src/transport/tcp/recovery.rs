@@ -211,6 +211,7 @@ impl Recovery {
     /// Takes what an acknowledgment says of the times of segments and of a probe, whatever the state.
     #[inline]
     pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
+        self.overdue = None;
         if self.method == Method::Rack {
             if let Some(newest) = &facts.tally.newest {
                 self.rack.update(parts.now, newest, facts.echo, parts.state);
@@ -248,7 +249,6 @@ impl Recovery {
     /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open.
     /// Returns segments that it told to be delivered and that were not counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
-        self.overdue = None;
         match parts.state.ca_state {
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
@@ -371,6 +371,9 @@ impl Recovery {
         let fresh = parts.state.ca_state < CA_RECOVERY && parts.state.lost_out > 0;
         if fresh || (parts.state.ca_state == CA_LOSS && parts.state.retrans_out < resent) {
             self.enter_recovery(parts, false);
+            if !parts.congestion.has_cong_control() {
+                self.follow(parts.state, 1, false, true);
+            }
         }
     }
 

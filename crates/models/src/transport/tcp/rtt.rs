@@ -157,6 +157,12 @@ impl Estimator {
         }
     }
 
+    /// SRTT; `None` before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Option<Span> {
+        (self.srtt > 0).then(|| Span::from_micros(self.srtt / 8))
+    }
+
     /// SRTT in seconds; NaN before the first sample.
     pub fn srtt_seconds(&self) -> f64 {
         if self.srtt == 0 {

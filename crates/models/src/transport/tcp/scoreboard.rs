@@ -88,8 +88,10 @@ pub struct Tally {
     pub sacked_sent: Option<(Time, Time)>,
     /// Of all segments newly delivered, the one that was sent last.
     pub newest: Option<Newest>,
-    /// A segment that was sent once was delivered after one above it.
+    /// A segment that was sent once was delivered after one above it, by an earlier acknowledgment.
     pub reordered: bool,
+    /// End of the highest segment delivered by earlier acknowledgments, once something is delivered.
+    forward: Option<u64>,
     /// Least end of the segments newly delivered that were sent once; `None` without any.
     pub original_end: Option<u64>,
 }
@@ -198,7 +200,8 @@ impl Scoreboard {
             tally.acked += 1;
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment);
-                tally.reordered |= segment.end() < self.forward && !segment.is(EVER_RESENT);
+                let before = *tally.forward.get_or_insert(self.forward);
+                tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
             }
             if segment.marks == 0 {
                 widen(&mut tally.acked_sent, segment.at);
@@ -234,7 +237,7 @@ impl Scoreboard {
     /// The receiver holds `[start, end)`, which must lie within what is out.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
         let Scoreboard { sent, first, sacked, highest, forward, .. } = self;
-        let before = *forward;
+        let before = *tally.forward.get_or_insert(*forward);
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
             while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
@@ -387,9 +390,9 @@ impl Scoreboard {
         self.waiting.is_empty()
     }
 
-    /// The last segment out, which a probe sends again.
+    /// The last segment out, which a probe sends again; `None` when the receiver has it.
     pub fn last(&self) -> Option<Lost> {
-        let segment = self.sent.back()?;
+        let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
         let number = self.first + self.sent.len() as u64 - 1;
         Some(Lost { number, start: segment.start, length: segment.length, first: number == self.first })
     }

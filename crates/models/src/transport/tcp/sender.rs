@@ -325,7 +325,7 @@ impl Sender {
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
         let outstanding = !self.scoreboard.is_empty();
-        if !outstanding && ack.position == self.una && ack.window == self.window {
+        if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
             // What every segment of the other end's data says.
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
@@ -510,6 +510,8 @@ impl Sender {
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
+            // Its own time is the time-out's.
+            self.usage.take_fresh();
             self.recovery.probe_mut().sent(nxt, false);
             return Some(chunk);
         }

@@ -1,0 +1,141 @@
+//! How long an acknowledgment of data in order may wait (RFC 1122, section 4.2.3.2).
+//!
+//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the time
+//! between segments as Linux' does, from `delayed_ack_min` (40 ms) up:
+//!
+//! - A segment that comes within half the least delay moves the delay halfway towards the least; one that comes later
+//!   but within the delay makes it half of itself and the time that has passed. A timer that expires doubles it.
+//! - It never exceeds the round-trip time, when that is known and above the least, nor `delayed_ack_timeout`.
+//! - The first `quick_acks` acknowledgments go at once, so that slow start is not held up; again after a pause longer
+//!   than the retransmission time-out, and when the sender repeats what has already arrived.
+//! - Who answers data with data soon is interactive: his acknowledgments ride on the answers, so none is quick.
+
+use super::rtt::Estimator;
+use super::timer::Timer;
+use super::Config;
+use bentpipe_core::{Span, Time};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct DelayedAck {
+    enabled: bool,
+    least: Span,
+    most: Span,
+    quick_start: u32,
+    /// The delay as it has adapted; zero before the first data.
+    delay: Span,
+    /// Acknowledgments that go at once.
+    quick: u32,
+    /// When data last arrived.
+    last: Time,
+    interactive: bool,
+    timer: Timer,
+}
+
+impl DelayedAck {
+    pub fn new(config: &Config) -> DelayedAck {
+        DelayedAck {
+            enabled: config.delayed_ack,
+            least: config.delayed_ack_min,
+            most: config.delayed_ack_timeout,
+            quick_start: config.quick_acks.value() as u32,
+            delay: Span::ZERO,
+            quick: 0,
+            last: Time::ZERO,
+            interactive: false,
+            timer: Timer::stopped(),
+        }
+    }
+
+    /// Data has arrived. `room`: full segments that the window holds.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
+        if self.adapts() {
+            self.adapt(now, path, room);
+        }
+        self.last = now;
+    }
+
+    #[inline]
+    fn adapts(&self) -> bool {
+        self.least < self.most || self.quick_start > 0
+    }
+
+    #[inline]
+    fn adapt(&mut self, now: Time, path: &Estimator, room: u64) {
+        let since = now.since(self.last);
+        if self.delay == Span::ZERO {
+            self.hurry(room);
+            self.delay = self.least;
+        } else if since <= self.least / 2 {
+            self.delay = self.delay / 2 + self.least / 2;
+        } else if since < self.delay {
+            self.delay = (self.delay / 2 + since).min(path.rto());
+        } else if since > path.rto() {
+            self.hurry(room);
+        }
+    }
+
+    /// The next acknowledgments go at once.
+    pub fn hurry(&mut self, room: u64) {
+        self.quick = self.quick.max(self.quick_start.min((room / 2).max(2) as u32)).min(self.quick_start);
+    }
+
+    /// Whether an acknowledgment may not wait at all.
+    #[inline]
+    pub fn is_quick(&self) -> bool {
+        !self.enabled || (self.quick > 0 && !self.interactive)
+    }
+
+    /// An acknowledgment begins to wait.
+    #[inline]
+    pub fn start(&mut self, now: Time, path: &Estimator) {
+        let mut delay = self.most;
+        if self.least < self.most {
+            let bound = path.srtt().map_or(self.most, |srtt| srtt.max(self.least));
+            delay = self.delay.max(self.least).min(bound).min(self.most);
+        }
+        self.timer.start(now + delay);
+    }
+
+    /// What holes are told about waits this long.
+    pub fn start_exactly(&mut self, at: Time) {
+        self.timer.start(at);
+    }
+
+    /// Whether the wait is over.
+    #[inline]
+    pub fn expired(&mut self, now: Time) -> bool {
+        self.timer.expired(now)
+    }
+
+    /// No second segment came in time.
+    pub fn lengthen(&mut self, path: &Estimator) {
+        if self.interactive {
+            self.interactive = false;
+            self.delay = self.least;
+        } else {
+            self.delay = (self.delay * 2).min(path.rto());
+        }
+    }
+
+    /// An acknowledgment leaves, `with_data` or alone.
+    #[inline]
+    pub fn sent(&mut self, now: Time, with_data: bool) {
+        self.timer.stop();
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = self.least;
+            }
+        }
+        if with_data && self.delay > Span::ZERO && now.since(self.last) < self.delay {
+            self.interactive = true;
+        }
+    }
+
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.timer.wake()
+    }
+}
