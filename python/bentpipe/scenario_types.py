@@ -243,6 +243,9 @@ class TcpTransport(TypedDict):
     """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
     dsack: NotRequired[bool]
     """Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic)."""
+    ecn: NotRequired[bool]
+    """Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only
+    answers those who ask for it."""
     frto: NotRequired[bool]
     """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
     use: on (linux), off (classic)."""

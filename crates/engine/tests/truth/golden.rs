@@ -129,7 +129,7 @@ recovery   condition             flow   goodput      RTT      p95  util.  retr. 
                                          kbit/s       ms       ms      % packets
 "
     .to_owned();
-    for recovery in ["sack", "newreno"] {
+    for recovery in ["rack", "sack", "newreno"] {
         for (condition, error, flows) in [
             ("clean", "none", 1),
             ("packet loss 1e-3", r#"{ kind = "packet", probability = 1e-3 }"#, 1),

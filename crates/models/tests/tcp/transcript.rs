@@ -6,12 +6,13 @@
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! 0.000 listen | open | write N | close  what the application does
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
+//! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
 //! 0.000 state cwnd=2 ca=open             what is true then
 //! 0.000 event connected                  the application has been told
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK), positions counted from
+//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR), positions counted from
 //! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
 //! `win`, `ts` and the options of a SYN are compared where they are given.
 
@@ -111,9 +112,9 @@ impl Player {
             "open" => self.connection.open(),
             "write" => self.connection.send(rest.parse().map_err(|_| "no number")?),
             "close" => self.connection.close(),
-            "<" => {
+            "<" | "<CE" => {
                 let segment = self.parse(rest.trim())?;
-                self.connection.receive(self.now, &segment);
+                self.connection.receive_marked(self.now, &segment, verb == "<CE");
             }
             _ => return Err(format!("what is {verb}?")),
         }
@@ -205,6 +206,8 @@ impl Player {
             (SegmentFlags::FIN, "F"),
             (SegmentFlags::RST, "R"),
             (SegmentFlags::ACK, "."),
+            (SegmentFlags::ECE, "E"),
+            (SegmentFlags::CWR, "W"),
         ];
         let flags: String = flags
             .iter()
@@ -250,6 +253,8 @@ impl Player {
                 'F' => SegmentFlags::FIN,
                 'R' => SegmentFlags::RST,
                 '.' => SegmentFlags::ACK,
+                'E' => SegmentFlags::ECE,
+                'W' => SegmentFlags::CWR,
                 _ => return Err(format!("what is the flag {letter}?")),
             });
         }

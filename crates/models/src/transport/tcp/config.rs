@@ -104,6 +104,9 @@ keys! {
     restart_after_idle: bool,
     /// Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off (classic).
     window_validation: bool,
+    /// Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only answers
+    /// those who ask for it.
+    ecn: bool,
     /// Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section 3.7.4): off
     /// in all profiles.
     nagle: bool,
@@ -218,6 +221,7 @@ impl Profile {
             frto: true,
             restart_after_idle: true,
             window_validation: true,
+            ecn: false,
             nagle: false,
             receive_window: None,
             window_scaling: true,

@@ -10,6 +10,8 @@
 //! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a
 //!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
 //!   1337).
+//! - Explicit congestion notification (RFC 3168): agreed on by the flags of the SYNs; new data may be marked;
+//!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and says so.
 //! - A connection that fails says why: [`Failure`].
 //!
 //! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no
@@ -69,6 +71,16 @@ enum Pending {
     },
 }
 
+/// Explicit congestion notification of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ecn {
+    in_use: bool,
+    /// Acknowledgments echo congestion, until the other end says that it has reduced its window.
+    echoes: bool,
+    /// The segment that was last given out may be marked.
+    capable: bool,
+}
+
 /// See the module.
 pub struct Connection {
     phase: Phase,
@@ -80,6 +92,8 @@ pub struct Connection {
     handshake: Handshake,
     /// Timestamps are in use.
     timestamps: bool,
+    /// Explicit congestion notification is in use, and what it has to say.
+    ecn: Ecn,
     /// Window that a SYN can say.
     syn_window: u32,
     /// Everything handed over was acknowledged, and the application knows it.
@@ -101,6 +115,7 @@ impl Connection {
             pending: Pending::Nothing,
             handshake: Handshake::new(config),
             timestamps: config.timestamps,
+            ecn: Ecn::default(),
             syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
             told_all_acknowledged: true,
             close_wanted: false,
@@ -186,6 +201,26 @@ impl Connection {
         }
     }
 
+    /// A segment arrives in a packet whose congestion was `experienced` (RFC 3168, section 5).
+    #[inline]
+    pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
+        if self.ecn.in_use {
+            self.ecn.echoes &= !segment.flags.contains(SegmentFlags::CWR);
+            if experienced {
+                self.ecn.echoes = true;
+                self.receiver.hurry();
+            }
+        }
+        self.receive(now, segment);
+    }
+
+    /// Whether the segment that was last given out may be marked instead of dropped: new data only (RFC 3168, sections
+    /// 6.1.4 and 6.1.5).
+    #[inline]
+    pub fn may_be_marked(&self) -> bool {
+        self.ecn.capable
+    }
+
     /// A segment arrives.
     #[inline]
     pub fn receive(&mut self, now: Time, segment: &Segment) {
@@ -199,6 +234,7 @@ impl Connection {
     /// The next segment to send now; ask until there is none.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        self.ecn.capable = false;
         if self.pending != Pending::Nothing {
             return self.next_handshake_segment(now);
         }
@@ -253,7 +289,7 @@ impl Connection {
         };
         if old || !self.receiver.is_acceptable(start, occupies) {
             if !flags.contains(SegmentFlags::RST) {
-                self.receiver.acknowledge_now();
+                self.receiver.acknowledge_old(start, payload);
             }
             return;
         }
@@ -297,7 +333,9 @@ impl Connection {
             _ => (0, 0),
         };
         let window = segment.window;
-        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, stamps, ece: false };
+        let echo_flag = segment.flags.0 & (SegmentFlags::ECE.0 | SegmentFlags::SYN.0) == SegmentFlags::ECE.0;
+        let ece = self.ecn.in_use && echo_flag;
+        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, stamps, ece };
         let news = match &segment.options {
             None => self.sender.acknowledge(now, &ack),
             Some(options) => self.take_blocks(now, &ack, options),
@@ -416,6 +454,7 @@ impl Connection {
     fn agree(&mut self, syn: &Segment) {
         self.theirs = Numbering::new(syn.sequence);
         self.handshake.agree(syn);
+        self.ecn.in_use = self.handshake.agreement().ecn;
         let Agreement { timestamps, sack, window_scale, .. } = *self.handshake.agreement();
         self.timestamps = timestamps;
         let timestamp = syn.timestamps.filter(|_| timestamps).map(Timestamps::value);
@@ -472,11 +511,12 @@ impl Connection {
     fn syn(&mut self, now: Time) -> Segment {
         let answers = self.phase == Phase::SynReceived;
         let options = self.handshake.send(now);
+        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
         Segment {
             sequence: self.ours.number(0),
             acknowledgment: if answers { self.theirs.number(self.receiver.next()) } else { 0 },
             window: self.syn_window,
-            flags: if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN },
+            flags: flags.with(self.handshake.ecn_flags(answers)),
             timestamps: self.stamp(now, answers),
             options: Some(Box::new(options)),
             payload: 0,
@@ -485,7 +525,13 @@ impl Connection {
 
     #[inline]
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let flags = if chunk.fin { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        let mut flags = if chunk.fin { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        if self.ecn.in_use && chunk.fresh && chunk.payload > 0 {
+            self.ecn.capable = true;
+            if self.sender.take_reduced() {
+                flags = flags.with(SegmentFlags::CWR);
+            }
+        }
         self.segment(now, chunk.start, chunk.payload as u16, flags, None)
     }
 
@@ -506,6 +552,7 @@ impl Connection {
         options: Option<Box<SegmentOptions>>,
     ) -> Segment {
         let (acknowledged, window) = self.receiver.acknowledgment(now, payload > 0);
+        let flags = if self.ecn.echoes { flags.with(SegmentFlags::ECE) } else { flags };
         Segment {
             sequence: self.ours.number(sequence),
             acknowledgment: self.theirs.number(acknowledged),

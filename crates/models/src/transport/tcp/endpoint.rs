@@ -253,7 +253,9 @@ impl Endpoint {
         }
         self.lines[at].stirred = false;
         while let Some(segment) = self.lines[at].connection.next_segment(now) {
-            self.emit(now, self.lines[at].number, segment, out);
+            let line = &self.lines[at];
+            let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+            self.emit(now, line.number, ecn, segment, out);
         }
         let line = &mut self.lines[at];
         if std::mem::take(&mut line.traced) {
@@ -349,7 +351,7 @@ impl Endpoint {
     }
 
     #[inline]
-    fn emit(&mut self, now: Time, connection: u16, segment: Segment, out: &mut Outbox) {
+    fn emit(&mut self, now: Time, connection: u16, ecn: Ecn, segment: Segment, out: &mut Outbox) {
         let packet = Packet {
             birth: now,
             number: self.number,
@@ -359,7 +361,7 @@ impl Endpoint {
             destination: self.site.peer,
             connection,
             dscp: self.site.dscp,
-            ecn: Ecn::NotEct,
+            ecn,
             body: Body::Segment(segment),
         };
         self.number = self.number.wrapping_add(1);
@@ -416,7 +418,7 @@ impl Stage for Endpoint {
         }
         let line = &mut self.lines[at];
         line.traced = line.connection.sender().is_waiting();
-        line.connection.receive(now, segment);
+        line.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
         let birth = packet.birth;
         out.consume(packet);
         self.settle(now, at, Some(birth), out);

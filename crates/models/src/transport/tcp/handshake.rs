@@ -11,7 +11,7 @@
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{header, Config};
-use bentpipe_core::{Segment, SegmentOptions, Span, Time};
+use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time};
 
 /// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -23,6 +23,8 @@ pub struct Agreement {
     pub timestamps: bool,
     /// Selective acknowledgments.
     pub sack: bool,
+    /// Explicit congestion notification.
+    pub ecn: bool,
     /// Our window scale.
     pub window_scale: Option<u8>,
     /// Payload of a full segment.
@@ -53,6 +55,7 @@ impl Handshake {
             agreement: Agreement {
                 timestamps: config.timestamps,
                 sack: config.offers_sack(),
+                ecn: config.ecn,
                 window_scale: config.window_scaling.then(|| config.window_scale()),
                 segment_size: config.segment_size.value() as u32,
             },
@@ -62,6 +65,15 @@ impl Handshake {
             resent: false,
             timeouts: 0,
             retries: config.syn_retries.value() as u32,
+        }
+    }
+
+    /// Flags of our SYN or SYN-ACK that ask for, or agree to, explicit congestion notification.
+    pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
+        match (self.agreement.ecn, answers) {
+            (false, _) => SegmentFlags::default(),
+            (true, true) => SegmentFlags::ECE,
+            (true, false) => SegmentFlags::ECE.with(SegmentFlags::CWR),
         }
     }
 
@@ -103,7 +115,7 @@ impl Handshake {
         self.resent = self.sent != Time::MAX;
         self.sent = now;
         self.timer.start(now + self.estimator.rto());
-        let Agreement { timestamps, sack, window_scale, segment_size } = self.agreement;
+        let Agreement { timestamps, sack, window_scale, segment_size, .. } = self.agreement;
         let mss = segment_size + if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         SegmentOptions {
             mss: u16::try_from(mss).ok(),
@@ -119,6 +131,10 @@ impl Handshake {
         let agreement = &mut self.agreement;
         agreement.timestamps &= syn.timestamps.is_some();
         agreement.sack &= options.sack_permitted;
+        // RFC 3168, section 6.1.1: both flags ask, ECE alone answers.
+        let answers = syn.flags.contains(SegmentFlags::ACK);
+        agreement.ecn &=
+            syn.flags.contains(SegmentFlags::ECE) && syn.flags.contains(SegmentFlags::CWR) != answers;
         if options.window_scale.is_none() {
             agreement.window_scale = None;
         }
@@ -171,7 +187,13 @@ mod tests {
             });
             *handshake.agreement()
         };
-        let all = Agreement { timestamps: true, sack: true, window_scale: Some(14), segment_size: 1460 };
+        let all = Agreement {
+            timestamps: true,
+            sack: true,
+            window_scale: Some(14),
+            segment_size: 1460,
+            ecn: false,
+        };
         assert_eq!(answer(true, true, Some(3), Some(1472)), all);
         assert_eq!(
             answer(true, false, None, Some(1000)),

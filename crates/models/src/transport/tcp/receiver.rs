@@ -170,7 +170,7 @@ impl Receiver {
         if end <= self.next {
             self.due = Due::Alone;
             self.twice = Some((start, end));
-            self.delayed.hurry(self.window / self.largest);
+            self.hurry();
             return Arrival::default();
         }
         if start < self.next {
@@ -193,6 +193,20 @@ impl Receiver {
             self.due = self.due.max(Due::Now);
         }
         Arrival { delivered: self.next - before - u64::from(finished), finished }
+    }
+
+    /// The next acknowledgments go at once.
+    pub fn hurry(&mut self) {
+        self.delayed.hurry(self.window / self.largest);
+    }
+
+    /// Answers a segment of which nothing can be taken; it may be one that was sent again for nothing.
+    pub fn acknowledge_old(&mut self, start: u64, payload: u64) {
+        if payload > 0 && start + payload <= self.next {
+            self.twice = Some((start, start + payload));
+            self.hurry();
+        }
+        self.acknowledge_now();
     }
 
     /// Acknowledge at once, whatever is due.

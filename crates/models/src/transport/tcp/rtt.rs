@@ -153,8 +153,13 @@ impl Estimator {
         if self.backoff == 0 {
             self.rto
         } else {
-            (self.rto * (1 << self.backoff.min(32))).min(self.max)
+            self.backed_off()
         }
+    }
+
+    #[cold]
+    fn backed_off(&self) -> Span {
+        (self.rto * (1 << self.backoff.min(32))).min(self.max)
     }
 
     /// SRTT; `None` before the first sample.

@@ -44,6 +44,8 @@ pub struct Chunk {
     pub payload: u32,
     /// Whether the FIN follows.
     pub fin: bool,
+    /// Whether it is sent for the first time.
+    pub fresh: bool,
 }
 
 /// What an incoming segment says to the sender, in positions.
@@ -85,7 +87,7 @@ pub struct Sender {
     timer: Timer,
     purpose: Purpose,
     usage: Usage,
-    config: Config,
+    config: Box<Config>,
     segment_size: u32,
     /// First unacknowledged position.
     una: u64,
@@ -188,7 +190,7 @@ impl Sender {
             timer: Timer::stopped(),
             purpose: Purpose::Retransmit,
             usage: Usage::new(config),
-            config: config.clone(),
+            config: Box::new(config.clone()),
             segment_size: state.mss_cache,
             una: 1,
             nxt: 1,
@@ -358,7 +360,10 @@ impl Sender {
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
-        self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
+        self.recovery.note_times(now, &facts, &self.state);
+        if dsack.is_some() || self.recovery.is_probing() {
+            self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
+        }
         if self.recovery.is_dubious(&self.state, &facts) {
             delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &facts));
         }
@@ -415,6 +420,12 @@ impl Sender {
             self.validate(now);
         }
         chunk
+    }
+
+    /// Whether the window was reduced since this was last asked.
+    #[inline]
+    pub fn take_reduced(&mut self) -> bool {
+        self.recovery.take_reduced()
     }
 
     /// Whether a window probe is due; asking takes it.
@@ -500,7 +511,7 @@ impl Sender {
         self.pacing.sent(now, payload, &self.state);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
-        Chunk { start: lost.start, payload, fin }
+        Chunk { start: lost.start, payload, fin, fresh: false }
     }
 
     /// RFC 8985, section 7.3: new data if there is some that the receiver's window allows, whatever the congestion
@@ -580,7 +591,7 @@ impl Sender {
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
-        Chunk { start, payload: payload as u32, fin }
+        Chunk { start, payload: payload as u32, fin, fresh: true }
     }
 
     /// After sending: whether the congestion window was the limit; and a probe follows what was sent.

@@ -1,0 +1,271 @@
+//! Loss recovery: from what acknowledgments and time-outs tell to congestion states, reductions of the window
+//! and permission to send again. The states and their order are those of Linux' `tcp_fastretrans_alert`,
+//! `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's operations are called when Linux
+//! calls them; the algorithms are those of the RFCs:
+//!
+//! - **RACK** (RFC 8985). Recovery starts when a segment is lost by [`super::rack`]'s rule, also one that was sent
+//!   again; lost ones go before new data.
+//! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is resent at once.
+//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the
+//!   first segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by
+//!   duplicate and deflated by partial acknowledgments is not kept as such: duplicate acknowledgments count
+//!   as `sacked_out`, one segment each, so that sending while `in_flight < cwnd = ssthresh` allows exactly
+//!   what inflation allows. The retransmission timer is restarted by every partial acknowledgment (the RFC's
+//!   Slow-but-Steady variant), and a new recovery starts only above `recover` (its section 3.2, step 1; after
+//!   a time-out, section 4.1). At the end the window is min(ssthresh, flight + 1): step 3, option 1, so that
+//!   no burst leaves.
+//! - **Reno** (RFC 5681, section 3.2): the first acknowledgment of new data ends recovery, whatever it leaves
+//!   unrepaired, and three more duplicate ones may start the next.
+//! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate acknowledgment has the
+//!   effect of a time-out without the wait and the back-off.
+//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1, everything not SACKed is lost (with RACK
+//!   what was sent long enough ago, RFC 8985, section 6.3) and resent in order in slow start; acknowledgments of
+//!   what the receiver already holds shorten the repair.
+//!
+//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2) or in proportion ([`super::prr`]). A time-out
+//! may be found spurious by F-RTO (RFC 5682, section 3), any reduction by timestamps or duplicate SACKs
+//! ([`super::undo`]).
+//!
+//! In all states before recovery each duplicate acknowledgment lets one new segment go, as in Linux (limited
+//! transmit, RFC 3042, for the first two).
+
+mod reduction;
+mod states;
+
+use super::config::{Config, Recovery as Method};
+use super::congestion::{Congestion, State, CA_CWR, CA_OPEN, CA_RECOVERY};
+use super::probe::{Answer, Probe};
+use super::prr::Prr;
+use super::rack::Rack;
+use super::scoreboard::{Scoreboard, Tally};
+use super::undo::{Dsack, Undo};
+use bentpipe_core::Time;
+use reduction::{change, limit_reno_sacked};
+
+pub use reduction::current_ssthresh;
+
+/// What recovery works on; the sender lends it for a call.
+pub struct Parts<'a> {
+    /// The congestion control's view.
+    pub state: &'a mut State,
+    /// The congestion control.
+    pub congestion: &'a mut dyn Congestion,
+    /// What is out.
+    pub scoreboard: &'a mut Scoreboard,
+    /// The present moment.
+    pub now: Time,
+    /// First unacknowledged position.
+    pub una: u64,
+    /// Next position to be sent for the first time.
+    pub nxt: u64,
+}
+
+/// What an acknowledgment told.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Of the segments out.
+    pub tally: &'a Tally,
+    /// It acknowledges new data.
+    pub advanced: bool,
+    /// It is a duplicate (RFC 5681, section 2).
+    pub duplicate: bool,
+    /// It tells of data received twice.
+    pub dsack: Option<Dsack>,
+    /// When the timestamp that it echoes was sent.
+    pub echo: Option<Time>,
+    /// It echoes congestion (RFC 3168).
+    pub ece: bool,
+}
+
+/// Loss recovery of one connection.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    method: Method,
+    /// Reduces the window in proportion.
+    proportional: bool,
+    undoes: bool,
+    detects_spurious: bool,
+    probes: bool,
+    /// `nxt` when the state last changed (Linux' `high_seq`): the state ends when this is acknowledged.
+    high: u64,
+    /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is
+    /// acknowledged.
+    recover: u64,
+    /// One lost segment may be sent whatever the window says.
+    forced: bool,
+    /// The latest time-out has not been followed by an acknowledgment of new data.
+    timeouts: u32,
+    /// It is not yet known whether the latest time-out was spurious.
+    doubtful: bool,
+    prr: Prr,
+    rack: Rack,
+    undo: Undo,
+    probe: Probe,
+    /// The window was reduced, and the other end has not been told (RFC 3168, section 6.1.2).
+    reduced: bool,
+    /// When a segment will be lost by its time, if nothing is heard of it.
+    overdue: Option<Time>,
+}
+
+impl Recovery {
+    /// Without an agreement on selective acknowledgments (`sack`) NewReno takes the place of what needs them.
+    pub fn new(config: &Config, sack: bool) -> Recovery {
+        let method = if config.recovery.needs_sack() && !sack { Method::Newreno } else { config.recovery };
+        Recovery {
+            method,
+            proportional: config.proportional_reduction && method != Method::Tahoe,
+            undoes: config.undo,
+            detects_spurious: config.frto && sack,
+            probes: config.tail_loss_probe && method == Method::Rack,
+            high: 0,
+            recover: 0,
+            forced: false,
+            timeouts: 0,
+            doubtful: false,
+            prr: Prr::default(),
+            rack: Rack::default(),
+            undo: Undo::default(),
+            probe: Probe::default(),
+            reduced: false,
+            overdue: None,
+        }
+    }
+
+    /// Whether the window was reduced since this was last asked.
+    #[inline]
+    pub fn take_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.reduced)
+    }
+
+    /// Whether selective acknowledgments are in use.
+    #[inline]
+    pub fn uses_sack(&self) -> bool {
+        self.method.needs_sack()
+    }
+
+    /// Whether losses are found by time.
+    pub fn is_timed(&self) -> bool {
+        self.method == Method::Rack
+    }
+
+    /// Whether the next lost segment may be sent whatever the window says.
+    #[inline]
+    pub fn forced(&self) -> bool {
+        self.forced
+    }
+
+    /// Notes that a segment was sent for the first time.
+    #[inline]
+    pub fn sent(&mut self, state: &State) {
+        if matches!(state.ca_state, CA_CWR | CA_RECOVERY) {
+            self.prr.sent();
+        }
+    }
+
+    /// Notes that a segment was sent again.
+    #[inline]
+    pub fn resent(&mut self, now: Time, state: &State) {
+        self.forced = false;
+        self.undo.resent(now);
+        self.sent(state);
+    }
+
+    /// Time-outs since the last acknowledgment of new data.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// Whether new data must go before what is lost, to find out whether the time-out was spurious (RFC 5682,
+    /// section 3.1, step 2b); `false` for `sent` when there was none, which ends the doubt.
+    #[inline]
+    pub fn prefers_new(&self) -> bool {
+        self.doubtful && self.timeouts == 0
+    }
+
+    /// Nothing new could be sent.
+    pub fn nothing_new(&mut self, nxt: u64) {
+        if nxt <= self.high {
+            self.doubtful = false;
+        }
+    }
+
+    /// When to call [`Recovery::look_again`], if a segment waits for its time.
+    #[inline]
+    pub fn overdue(&self) -> Option<Time> {
+        self.overdue
+    }
+
+    /// Whether a probe may be scheduled.
+    #[inline]
+    pub fn may_probe(&self, state: &State) -> bool {
+        self.probes && state.packets_out > 0 && matches!(state.ca_state, CA_OPEN | CA_CWR)
+    }
+
+    /// The probe of this connection.
+    pub fn probe_mut(&mut self) -> &mut Probe {
+        &mut self.probe
+    }
+
+    /// New data was acknowledged: `acked` segments. Without SACK, the first filled the hole and the others
+    /// had each caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns how many were
+    /// delivered newly.
+    #[inline]
+    pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
+        self.timeouts = 0;
+        if self.uses_sack() || state.sacked_out == 0 {
+            return tally.acked - tally.sacked_before;
+        }
+        let delivered = tally.acked.saturating_sub(state.sacked_out).max(1);
+        state.sacked_out = state.sacked_out.saturating_sub(tally.acked.saturating_sub(1));
+        limit_reno_sacked(state);
+        delivered
+    }
+
+    /// Takes what an acknowledgment says of the times of segments, whatever the state.
+    #[inline]
+    pub fn note_times(&mut self, now: Time, facts: &Facts, state: &State) {
+        self.overdue = None;
+        if self.method == Method::Rack {
+            if let Some(newest) = &facts.tally.newest {
+                self.rack.update(now, newest, facts.echo, state);
+            }
+            if facts.tally.reordered {
+                self.rack.saw_reordering();
+            }
+        }
+    }
+
+    /// Whether a tail loss probe waits for its answer.
+    #[inline]
+    pub fn is_probing(&self) -> bool {
+        self.probe.is_outstanding()
+    }
+
+    /// Takes what an acknowledgment of `position` says of a probe and of segments that arrived twice.
+    pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
+        if let Some(dsack) = &facts.dsack {
+            let segments = (dsack.end - dsack.start).div_ceil(u64::from(parts.state.mss_cache.max(1)));
+            self.undo.explained(dsack, segments as u32);
+            self.rack.saw_duplicate(parts.una, parts.nxt);
+        }
+        if self.probe.is_outstanding() {
+            let pure = facts.duplicate && facts.tally.sacked == 0;
+            if self.probe.answered(position, facts.dsack.is_some(), pure) == Answer::Repaired {
+                self.begin_reduction(parts);
+                change(parts, CA_CWR);
+                self.end_reduction(parts);
+                self.open_or_disorder(parts);
+            }
+        }
+    }
+
+    /// Whether an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
+    #[inline]
+    pub fn is_dubious(&self, state: &State, facts: &Facts) -> bool {
+        facts.duplicate
+            || facts.tally.sacked > 0
+            || state.ca_state != CA_OPEN
+            || facts.dsack.is_some()
+            || facts.ece
+    }
+}

@@ -1,0 +1,281 @@
+//! What each state does with an acknowledgment, and how one state follows another.
+
+use super::reduction::{change, limit_reno_sacked, reduce};
+use super::{Facts, Method, Parts, Recovery};
+use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
+use crate::transport::tcp::scoreboard::{in_flight, DUP_THRESH};
+use bentpipe_core::Time;
+
+impl Recovery {
+    /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open.
+    /// Returns segments that it told to be delivered and that were not counted yet.
+    pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        match parts.state.ca_state {
+            CA_CWR if parts.una > self.high => {
+                self.end_reduction(parts);
+                change(parts, CA_OPEN);
+            }
+            CA_RECOVERY if parts.una >= self.high || (self.method == Method::Reno && facts.advanced) => {
+                self.leave_recovery(parts, facts);
+            }
+            _ => {}
+        }
+        match parts.state.ca_state {
+            CA_RECOVERY => self.in_recovery(parts, facts),
+            CA_LOSS => self.in_loss(parts, facts),
+            _ => self.before_recovery(parts, facts),
+        }
+    }
+
+    pub(super) fn before_recovery(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        let mut delivered = 0;
+        if !self.uses_sack() {
+            if facts.advanced {
+                self.reset_reno_sacks(parts.state);
+            }
+            if facts.duplicate && (parts.una > self.recover || self.method == Method::Reno) {
+                delivered += self.add_reno_sack(parts);
+            }
+        }
+        if parts.state.ca_state <= CA_DISORDER && self.undoes && self.undo.all_were_duplicates() {
+            self.take_back(parts, false);
+        }
+        self.find_losses(parts);
+        if self.is_time_to_recover(parts.state) {
+            self.enter_recovery(parts, facts.ece);
+        } else {
+            if facts.ece {
+                self.enter_cwr(parts);
+            }
+            if parts.state.ca_state != CA_CWR {
+                self.open_or_disorder(parts);
+            }
+        }
+        delivered
+    }
+
+    pub(super) fn in_recovery(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        let mut delivered = 0;
+        if !facts.advanced {
+            if !self.uses_sack() && facts.duplicate {
+                delivered += self.add_reno_sack(parts);
+            }
+        } else if self.undoes && self.undo.answers_original(facts.echo) {
+            // The hole was filled by what had been late. Wait until no retransmission is out.
+            if parts.state.retrans_out == 0 {
+                self.take_back(parts, true);
+                self.open_or_disorder(parts);
+            }
+            return delivered;
+        }
+        if self.undoes && self.undo.all_were_duplicates() {
+            self.take_back(parts, false);
+            self.open_or_disorder(parts);
+            return delivered;
+        }
+        if !self.uses_sack() && facts.advanced {
+            parts.scoreboard.mark_first_lost(parts.state);
+            self.forced = !self.proportional;
+        }
+        self.find_losses(parts);
+        delivered
+    }
+
+    pub(super) fn in_loss(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        let mut delivered = 0;
+        let recovered = parts.una >= self.high;
+        if facts.advanced && self.undoes && self.undo.was_spurious(facts.echo) {
+            return self.leave_loss_unhurt(parts, facts);
+        }
+        if self.doubtful {
+            // RFC 5682, section 3.1: something that was not sent again has arrived (3b); what was sent after the
+            // time-out has passed a hole (3a); only retransmissions so far (2b).
+            if facts.tally.original_end.is_some_and(|end| end <= self.high) {
+                return self.leave_loss_unhurt(parts, facts);
+            }
+            if parts.nxt > self.high {
+                if facts.tally.sacked > 0 || facts.duplicate {
+                    self.doubtful = false;
+                }
+            } else if facts.advanced && !recovered {
+                self.high = parts.nxt;
+                return delivered;
+            }
+        }
+        if recovered {
+            self.reset_reno_sacks(parts.state);
+            self.doubtful = false;
+            change(parts, CA_OPEN);
+            return delivered + self.before_recovery(parts, facts);
+        }
+        if !self.uses_sack() {
+            if facts.advanced {
+                self.reset_reno_sacks(parts.state);
+            } else if facts.duplicate && parts.nxt > self.high {
+                delivered += self.add_reno_sack(parts);
+            }
+        } else if self.method == Method::Rack {
+            let resent = parts.state.retrans_out;
+            self.find_losses(parts);
+            if parts.state.retrans_out < resent {
+                // A retransmission was lost.
+                self.enter_recovery(parts, false);
+            }
+        }
+        delivered
+    }
+
+    /// The time-out was for nothing.
+    pub(super) fn leave_loss_unhurt(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        self.take_back(parts, true);
+        self.doubtful = false;
+        self.timeouts = 0;
+        self.reset_reno_sacks(parts.state);
+        change(parts, CA_OPEN);
+        self.before_recovery(parts, facts)
+    }
+
+    /// Segments may have become lost by their time alone.
+    pub fn look_again(&mut self, parts: &mut Parts) {
+        let resent = parts.state.retrans_out;
+        self.find_losses(parts);
+        let fresh = parts.state.ca_state < CA_RECOVERY && parts.state.lost_out > 0;
+        if fresh || (parts.state.ca_state == CA_LOSS && parts.state.retrans_out < resent) {
+            self.enter_recovery(parts, false);
+            if !parts.congestion.has_cong_control() {
+                self.follow(parts.state, 1, false, true);
+            }
+        }
+    }
+
+    /// The retransmission timer expired (Linux' `tcp_enter_loss`). The caller backs the timer off.
+    pub fn enter_loss(&mut self, parts: &mut Parts) {
+        let fresh = parts.state.ca_state < CA_RECOVERY;
+        self.doubtful = self.detects_spurious && (fresh || self.timeouts > 0);
+        self.start_over(parts);
+        self.timeouts += 1;
+    }
+
+    /// Everything is lost; begin again with one segment.
+    pub(super) fn start_over(&mut self, parts: &mut Parts) {
+        self.reset_reno_sacks(parts.state);
+        let border = if self.method == Method::Rack { self.rack.border(parts.state) } else { None };
+        let recent =
+            border.map(|border| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(border.patience));
+        parts.scoreboard.mark_all_lost(recent, parts.state);
+        let ca_state = parts.state.ca_state;
+        // Once per window: not for time-outs of what was sent before the last reduction.
+        if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
+            reduce(parts);
+            parts.congestion.cwnd_event(parts.state, Event::Loss);
+            self.undo.begin(parts.una, 0);
+            self.reduced = true;
+        }
+        parts.state.snd_cwnd = in_flight(parts.state) + 1;
+        parts.state.snd_cwnd_cnt = 0;
+        change(parts, CA_LOSS);
+        self.high = parts.nxt;
+        self.recover = parts.nxt;
+        self.forced = false;
+        self.overdue = None;
+        self.probe.forget();
+    }
+
+    #[inline]
+    pub(super) fn find_losses(&mut self, parts: &mut Parts) {
+        match self.method {
+            Method::Rack => {
+                self.overdue = None;
+                if let Some(border) = self.rack.border(parts.state) {
+                    self.overdue = parts.scoreboard.mark_overdue(parts.now, &border, parts.state);
+                }
+            }
+            Method::Sack => parts.scoreboard.mark_lost(parts.state),
+            Method::Newreno | Method::Reno | Method::Tahoe => {}
+        }
+    }
+
+    pub(super) fn is_time_to_recover(&self, state: &State) -> bool {
+        state.lost_out > 0 || (!self.uses_sack() && state.sacked_out >= DUP_THRESH)
+    }
+
+    pub(super) fn enter_recovery(&mut self, parts: &mut Parts, ece: bool) {
+        if self.method == Method::Tahoe {
+            self.start_over(parts);
+            self.timeouts = self.timeouts.max(1);
+            return;
+        }
+        self.recover = parts.nxt;
+        self.undo.begin(parts.una, parts.state.retrans_out);
+        if matches!(parts.state.ca_state, CA_CWR) {
+            self.high = parts.nxt;
+        } else {
+            self.begin_reduction(parts);
+            if ece {
+                parts.state.prior_ssthresh = 0;
+            }
+        }
+        change(parts, CA_RECOVERY);
+        if !self.proportional && !parts.congestion.has_cong_control() {
+            parts.state.snd_cwnd = parts.state.snd_ssthresh;
+        }
+        if !self.uses_sack() {
+            parts.scoreboard.mark_first_lost(parts.state);
+            limit_reno_sacked(parts.state);
+        }
+        self.forced = !self.proportional;
+        self.doubtful = false;
+    }
+
+    pub(super) fn enter_cwr(&mut self, parts: &mut Parts) {
+        if parts.state.ca_state < CA_CWR {
+            self.undo.end();
+            self.begin_reduction(parts);
+            parts.state.prior_ssthresh = 0;
+            change(parts, CA_CWR);
+            if !self.proportional && !parts.congestion.has_cong_control() {
+                parts.state.snd_cwnd = parts.state.snd_ssthresh;
+            }
+        }
+    }
+
+    pub(super) fn leave_recovery(&mut self, parts: &mut Parts, facts: &Facts) {
+        self.reset_reno_sacks(parts.state);
+        self.forced = false;
+        if self.undoes && self.undo.was_spurious(facts.echo) {
+            self.take_back(parts, false);
+        } else {
+            self.rack.recovered();
+        }
+        change(parts, CA_OPEN);
+        self.end_reduction(parts);
+    }
+
+    pub(super) fn open_or_disorder(&mut self, parts: &mut Parts) {
+        let state = &*parts.state;
+        let resent = state.retrans_out > 0 || parts.scoreboard.first_was_resent();
+        if !resent {
+            self.undo.forget_retransmissions();
+        }
+        let disorder = state.sacked_out + state.lost_out > 0 || resent;
+        let target = if disorder { CA_DISORDER } else { CA_OPEN };
+        if state.ca_state != target {
+            change(parts, target);
+            self.high = parts.nxt;
+        }
+    }
+
+    /// Counts a duplicate acknowledgment; returns the segment that it told to be delivered.
+    pub(super) fn add_reno_sack(&self, parts: &mut Parts) -> u32 {
+        let before = parts.state.sacked_out;
+        parts.state.sacked_out += 1;
+        limit_reno_sacked(parts.state);
+        parts.state.sacked_out - before
+    }
+
+    pub(super) fn reset_reno_sacks(&self, state: &mut State) {
+        if !self.uses_sack() {
+            state.sacked_out = 0;
+        }
+    }
+}
