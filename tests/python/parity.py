@@ -96,6 +96,7 @@ _CALM: Final = (
     '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
 )
 
+
 def _change(at: str, *keys: str) -> str:
     return f'\n[[change]]\nat = "{at}"\n' + "".join(f"set.link.{key}\n" for key in keys)
 
