@@ -46,8 +46,8 @@ def enter(name: str) -> None:
 
 
 def prepare(delay_ms: float, rate: int, packets: int) -> None:
-    """Hosts a and b, and between them m, which delays: a's interface has the rate and the queue, as b's has for what
-    comes back."""
+    """Hosts a and b, whose interfaces delay what they send, and between them m, whose interfaces have rate and queue. A
+    drop in a host's own interface would be another thing: TCP is told of it at once."""
     for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
         subprocess.run(["mount", "-t", kind, kind, place], check=False)
     for name in "abm":
@@ -71,13 +71,15 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
         )
         for name, device, last in ((host, "out", 1), ("m", f"to-{host}", 2)):
             run("ip", "-n", name, "addr", "add", f"10.0.{net}.{last}/24", "dev", device)
+            # Nobody asks for the address of the other end, which would take a round trip.
+            run("ip", "-n", name, "link", "set", device, "address", "02:00:00:00:00:01", "arp", "off")
             # One packet at a time, as interfaces without offloading send them.
             run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
         run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
-        bottleneck = f"rate {rate} -{ETHERNET} limit {packets + 1}"
-        run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *bottleneck.split())
         delay = f"delay {delay_ms / 2}ms limit 1000000"
-        run("tc", "-n", "m", "qdisc", "add", "dev", f"to-{host}", "root", "netem", *delay.split())
+        run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *delay.split())
+        bottleneck = f"rate {rate} -{ETHERNET} limit {packets + 1}"
+        run("tc", "-n", "m", "qdisc", "add", "dev", f"to-{host}", "root", "netem", *bottleneck.split())
     enter("m")
     write("/proc/sys/net/ipv4/ip_forward", "1")
     for host in "ab":

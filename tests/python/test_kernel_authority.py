@@ -1,0 +1,105 @@
+"""Our link held to the kernel's own netem, in the same kernel: the table of docs/kernel.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe.kernel import current
+from guests import guests
+
+INSIDE = Path(__file__).with_name("netem_inside.py")
+PAGE = Path(__file__).parents[2] / "docs" / "kernel.md"
+
+RATE = 10_000_000
+SECONDS = 60
+VARIANTS = ("reno", "cubic", "hybla", "bbr", "westwood", "vegas")
+ROUND_TRIPS_MS = (40, 500, 1200)
+
+#: Of the bytes acknowledged.
+TOLERANCE = 0.03
+
+SCENARIO = """
+name = "authority"
+duration = "{seconds} s"
+[[link]]
+name = "sat"
+from = "a"
+to = "b"
+rate = "{rate} bit/s"
+delay = "{delay} ms"
+queue = {{ kind = "drop-tail", packets = {packets} }}
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = "bulk"
+transport = {{ kind = "tcp", congestion = "{congestion}", timestamps = false }}
+"""
+
+
+def waiting(rtt_ms: int) -> int:
+    """Packets that may wait: one bandwidth-delay product, but no fewer than 50."""
+    return max(50, RATE * rtt_ms // (1000 * 8 * 1500))
+
+
+def by_netem(congestion: str, rtt_ms: int) -> int:
+    """Bytes acknowledged over the kernel's own netem."""
+    words = [INSIDE, congestion, rtt_ms, RATE, waiting(rtt_ms), SECONDS]
+    command = [
+        current().binary,
+        *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
+        *("con=null", "con0=fd:0,fd:1", "quiet"),
+        *("time-travel=inf-cpu", f"init={os.path.realpath(sys.executable)}", "--", "-I", "-S"),
+        *map(str, words),
+    ]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    said = re.search(r"acknowledged (\d+)", done.stdout)
+    assert said, done.stdout
+    return int(said[1])
+
+
+def by_ours(congestion: str, rtt_ms: int, out: Path) -> int:
+    """Bytes acknowledged over our link."""
+    text = SCENARIO.format(
+        seconds=SECONDS, rate=RATE, delay=rtt_ms / 2, packets=waiting(rtt_ms), congestion=congestion
+    )
+    run = bp.emulate(tomllib.loads(text), out=out, clock="kernel")
+    assert run.fidelity["verdict"] == "valid" and run.fidelity["lost"] == 0
+    return int(run.trace("acknowledged")["acknowledged"][-1])
+
+
+@guests
+@pytest.mark.skipif("BENTPIPE_LONG" not in os.environ, reason="takes minutes: make test-kernel")
+def test_our_link_does_what_netem_does(tmp_path: Path) -> None:
+    cases = [(rtt, variant) for rtt in ROUND_TRIPS_MS for variant in VARIANTS]
+
+    def both(case: tuple[int, str]) -> tuple[int, int]:
+        rtt, variant = case
+        return by_netem(variant, rtt), by_ours(variant, rtt, tmp_path / f"{variant}-{rtt}")
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = dict(zip(cases, pool.map(both, cases), strict=True))
+    lines = ["| RTT | variant | netem | bentpipe | difference |", "| --- | --- | --- | --- | --- |"]
+    wrong = []
+    for (rtt, variant), (netem, ours) in outcomes.items():
+        difference = ours / netem - 1
+        megabytes = f"{netem / 1e6:.2f} MB | {ours / 1e6:.2f} MB"
+        lines.append(f"| {rtt} ms | {variant} | {megabytes} | {100 * difference:+.2f} % |")
+        if abs(difference) > TOLERANCE:
+            wrong.append(lines[-1])
+    print("\n".join(lines))
+    if "BENTPIPE_RECORD" in os.environ:
+        mark = re.compile(r"(<!-- authority -->\n).*?(<!-- end -->)", re.DOTALL)
+        table = "\n".join(lines)
+        PAGE.write_text(
+            mark.sub(rf"\g<1>\n{table}\n\n\g<2>", PAGE.read_text(encoding="utf-8")), encoding="utf-8"
+        )
+    assert not wrong, "\n".join(wrong)

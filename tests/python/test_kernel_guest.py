@@ -1,0 +1,169 @@
+"""What a guest may do to the machine that it runs on: nothing, but to write its run; and nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe.errors import InputError
+from bentpipe.kernel import current
+from guests import guests
+from networks import START, needs, until
+
+LINK = """
+name = "guest"
+duration = "{duration}"
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "5 Mbit/s"
+delay = "10 ms"
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+app = {{ kind = "command", run = "{run}" }}
+transport = {{ kind = "tcp", congestion = "reno" }}
+"""
+
+
+def emulated(folder: Path, run: str, duration: str = "3 s") -> bp.Run:
+    """A run in a guest of one command."""
+    file = folder / "guest.toml"
+    file.write_text(LINK.format(run=run, duration=duration))
+    return bp.emulate(file, out=folder / "run", clock="kernel", allow_commands=True)
+
+
+def outcome(run: bp.Run) -> tuple[int, str]:
+    """A command's exit code, and what it said on both streams."""
+    (command,) = run.provenance["notes"]["commands"]
+    said = "".join(
+        (run.path / command[stream]).read_text() for stream in ("stdout", "stderr") if command[stream]
+    )
+    return command["exit_code"], said
+
+
+@guests
+def test_root_in_a_guest_cannot_write_to_the_machine_nor_reach_it(tmp_path: Path) -> None:
+    script = tmp_path / "attempts.sh"
+    outside = tmp_path / "outside"
+    outside.write_text("untouched")
+    script.write_text(
+        f"""
+        id -u
+        echo touched > {outside} && echo wrote
+        chmod 777 {outside} && echo changed
+        mount -o remount,rw / && echo remounted
+        echo touched > {outside} && echo wrote
+        mkdir /dev/shm/m && mount -t hostfs none /dev/shm/m -o / && echo mounted
+        echo touched > /dev/shm/m{outside} && echo wrote
+        chmod 777 /dev/shm/m{outside} && echo changed
+        touch $TMPDIR/scratch && echo scratch
+        ip -o link | wc -l
+        """
+    )
+    before = outside.stat()
+    _, said = outcome(emulated(tmp_path, f"sh {script}"))
+    lines = said.splitlines()
+    # Root in the guest, which may even remount there; the machine's kernel says no to the rest.
+    assert lines[0] == "0" and "scratch" in lines and "mounted" in lines, said
+    assert "wrote" not in lines and "changed" not in lines, said
+    # The loopback interface, the host's own, and what IPv6 in IPv4 makes in every namespace.
+    assert int(lines[lines.index("scratch") + 1]) <= 3, said
+    after = outside.stat()
+    assert outside.read_text() == "untouched"
+    assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+
+
+def kernels() -> set[int]:
+    """Processes that run a guest's kernel, or a program in it."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if "/bentpipe/kernels/" in str((entry / "exe").readlink()):
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@guests
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_guest_ends_with_whoever_started_it(tmp_path: Path, number: signal.Signals) -> None:
+    file = tmp_path / "guest.toml"
+    # A year of virtual time is some minutes, so that it is interrupted for certain.
+    text = LINK.format(run="sleep 1", duration="1000000 s").replace(
+        '{ kind = "command", run = "sleep 1" }', '{ kind = "cbr", rate = "80 kbit/s", datagram = "500 B" }'
+    )
+    file.write_text(text.replace('{ kind = "tcp", congestion = "reno" }', '"udp"'))
+    before, shared = kernels(), set(Path("/dev/shm").iterdir())
+    words = ["emulate", file, "--clock", "kernel", "--out", tmp_path / "run", "--no-report"]
+    process = subprocess.Popen(
+        [*START, *map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    until(lambda: len(kernels() - before) >= 2 and (tmp_path / "run" / "scenario.toml").is_file())
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    until(lambda: not kernels() - before)
+    assert set(Path("/dev/shm").iterdir()) <= shared
+    run = bp.open_run(tmp_path / "run")
+    assert not run.complete
+    if number == signal.SIGINT:
+        assert process.returncode == 130 and "marked incomplete" in said, said
+        assert run.provenance["status"] == "incomplete"
+
+
+@guests
+def test_a_program_that_never_waits_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="time stands still in the guest because of .*while true"):
+        emulated(tmp_path, "sh -c 'while true; do true; done'", "20 s")
+
+
+@guests
+def test_a_program_that_the_scenario_names_needs_leave(tmp_path: Path) -> None:
+    file = tmp_path / "guest.toml"
+    file.write_text(LINK.format(run="true", duration="1 s"))
+    with pytest.raises(InputError, match="--allow-commands"):
+        bp.emulate(file, out=tmp_path / "run", clock="kernel")
+
+
+@guests
+@needs("setpriv", "unshare")
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, as root")
+def test_it_needs_no_root() -> None:
+    nobody = 65534
+    home = Path(tempfile.mkdtemp(prefix="bentpipe-nobody-"))
+    python = Path(sys.base_prefix)
+    # Root's home is not for others, but a Python may be there: then nobody sees it in a home with nothing else.
+    there = (
+        f"mkdir {home}/python && mount --bind {python} {home}/python && mount -t tmpfs -o mode=755 none /root && "
+        f"mkdir -p {python} && mount --bind {home}/python {python} && "
+    )
+    steps = (there if python.is_relative_to("/root") else "") + 'exec "$@"'
+    as_nobody = ["unshare", "--mount", "sh", "-c", steps, "sh"]
+    as_nobody += ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
+    try:
+        shutil.copytree(current().folder, home / "bentpipe" / "kernels" / "one")
+        (home / "guest.toml").write_text(LINK.format(run="id -u", duration="1 s"))
+        for path in (home, *home.rglob("*")):
+            os.chown(path, nobody, nobody)
+        environment = os.environ | {"XDG_CACHE_HOME": str(home), "HOME": str(home)}
+        words = ["emulate", "guest.toml", "--clock", "kernel", "--out", "run", "--no-report", "--allow-commands"]
+        command = [*as_nobody, *START, *words]
+        done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
+        if "ermission denied" in done.stderr and str(Path(sys.prefix)) in done.stderr:
+            pytest.skip("nobody else may run this Python")
+        assert done.returncode == 0, done.stderr
+        run = bp.open_run(home / "run")
+        assert run.complete and (home / "run").stat().st_uid == nobody
+        assert outcome(run) == (0, "0\n")
+    finally:
+        shutil.rmtree(home)
