@@ -70,6 +70,13 @@ class Run:
         return str(self.scenario.get("name", self.path.name))
 
     @property
+    def clock(self) -> str:
+        """How it came about: ``"simulated"``, ``"virtual kernel"`` or ``"emulated"``, which is in real time."""
+        if self.provenance.get("instrument") != "emulate":
+            return "simulated"
+        return "virtual kernel" if "guest" in self.provenance.get("notes", {}) else "emulated"
+
+    @property
     def complete(self) -> bool:
         """Whether the run came to its end. The traces of one that did not are good up to where it stopped."""
         return self.provenance.get("status") == "complete"

@@ -156,7 +156,16 @@ def test_it_needs_no_root() -> None:
         for path in (home, *home.rglob("*")):
             os.chown(path, nobody, nobody)
         environment = os.environ | {"XDG_CACHE_HOME": str(home), "HOME": str(home)}
-        words = ["emulate", "guest.toml", "--clock", "kernel", "--out", "run", "--no-report", "--allow-commands"]
+        words = [
+            "emulate",
+            "guest.toml",
+            "--clock",
+            "kernel",
+            "--out",
+            "run",
+            "--no-report",
+            "--allow-commands",
+        ]
         command = [*as_nobody, *START, *words]
         done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
         if "ermission denied" in done.stderr and str(Path(sys.prefix)) in done.stderr:

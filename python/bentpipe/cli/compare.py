@@ -1,4 +1,4 @@
-"""``bentpipe compare``: what differs between two runs."""
+"""``bentpipe compare``: what differs between runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from bentpipe.quantities import number, rate_text, span_text
 from .common import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bentpipe.comparison import Comparison, NumberDifference
+    from bentpipe.runs import Run
 
 _RATES = ("goodput", "predicted_goodput")
 _TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
@@ -21,35 +24,42 @@ _TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
 def compare(
     a: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="The folder of another.", show_default=False)],
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Further ones, each compared with the first.", show_default=False),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where figures of both go; a folder.", show_default="figures/with-A in the folder of B"
+            help="Where figures of all go; a folder.", show_default="figures/with-A in the folder of B"
         ),
     ] = None,
-    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw both over each other.")] = True,
+    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw them over each other.")] = True,
     json: Json = False,
 ) -> None:
-    """Show what differs between two runs."""
+    """Show what differs between runs, for instance of one scenario on several clocks."""
     from bentpipe import comparison
 
     from .output import print_json
 
-    both = comparison.compare(a, b)
-    folder = out or both.b.path / "figures" / f"with-{both.a.path.resolve().name}"
-    figures = _figures(both, folder) if draw else []
+    pairs = [comparison.compare(a, other) for other in (b, *(more or []))]
+    names = _names([pairs[0].a, *(pair.b for pair in pairs)])
+    runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
+    folder = out or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
+    figures = _figures(runs, folder) if draw else []
     if json:
-        print_json(both.as_dict() | {"figures": figures})
+        further = {"further": [pair.as_dict() for pair in pairs[1:]]} if more else {}
+        print_json(pairs[0].as_dict() | further | {"figures": figures})
         return
-    _print(both)
+    for pair, name in zip(pairs, names[1:], strict=True):
+        _print(pair, (names[0], name))
     for figure in figures:
         typer.echo(f"figure   {figure}")
 
 
-def _print(both: Comparison) -> None:
+def _print(both: Comparison, names: tuple[str, str]) -> None:
     from .output import print_table
 
-    names = _names(both)
     if both.scenario:
         rows = [[one.key, _short(one.a), _short(one.b)] for one in both.scenario]
         print_table(["scenario", *names], rows, text_columns=3)
@@ -87,24 +97,20 @@ def _short(value: object) -> str:
     return str(value)
 
 
-#: What runs are by each instrument.
-_MADE = {"simulate": "simulated", "emulate": "emulated"}
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The runs by their clocks where these differ, else by the names of their folders, else by the whole paths."""
+    choices = (
+        [run.clock for run in runs],
+        [run.path.resolve().name for run in runs],
+        [str(run.path) for run in runs],
+    )
+    return next((names for names in choices if len(set(names)) == len(names)), choices[-1])
 
 
-def _names(both: Comparison) -> tuple[str, str]:
-    """The runs by what made them where that differs, else by the name of their folder, else by its whole path."""
-    made = _MADE.get(both.a.provenance["instrument"]), _MADE.get(both.b.provenance["instrument"])
-    if None not in made and made[0] != made[1]:
-        return str(made[0]), str(made[1])
-    names = both.a.path.resolve().name, both.b.path.resolve().name
-    return names if names[0] != names[1] else (str(both.a.path), str(both.b.path))
-
-
-def _figures(both: Comparison, out: Path) -> list[Path]:
+def _figures(runs: Mapping[str, Run], out: Path) -> list[Path]:
     from bentpipe import plots
     from bentpipe.results import flow_results
 
-    runs = dict(zip(_names(both), (both.a, both.b), strict=True))
     figures = {"flows": plots.comparison({name: flow_results(run) for name, run in runs.items()})}
     for name, quantities, draw in (
         ("throughput", ("delivery", "datagram"), plots.throughput),
