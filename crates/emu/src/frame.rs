@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn sum(bytes: &[u8]) -> u16 {
-        let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let mut sum = checksum::sum(bytes);
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
         }

@@ -75,20 +75,7 @@ impl Machines {
 
     /// A network on machine A whose host b is on machine B at `address`, which joins; `None` without VXLAN.
     fn emulate(&self, scenario: &Scenario, address: &str) -> Option<Live> {
-        let live = self.namespaces[0].within(|| {
-            let setup = Setup {
-                scenario,
-                seed: (1, 0),
-                hosts: &["a".to_owned(), "b".to_owned()],
-                recorder: Recorder::default(),
-                capture: None,
-                mtu: 1500,
-                internet: None,
-                elsewhere: &[("b".to_owned(), SocketAddr::new(address.parse().unwrap(), 4789))],
-            };
-            Prepared::new(setup).unwrap().start(Clock::start(), None).unwrap()
-        });
-        let live = live.unwrap();
+        let live = on(&self.namespaces[0], scenario, address);
         for command in &live.elsewhere()[0].join {
             if let Err(error) = shell(&self.namespaces[1], command) {
                 println!("skipped: {error}");
@@ -103,6 +90,24 @@ impl Machines {
         self.engine.join().unwrap();
         self.namespaces
     }
+}
+
+/// A network on a machine, whose host b is on another at `address`.
+fn on(machine: &Namespace, scenario: &Scenario, address: &str) -> Live {
+    let live = machine.within(|| {
+        let setup = Setup {
+            scenario,
+            seed: (1, 0),
+            hosts: &["a".to_owned(), "b".to_owned()],
+            recorder: Recorder::default(),
+            capture: None,
+            mtu: 1500,
+            internet: None,
+            elsewhere: &[("b".to_owned(), SocketAddr::new(address.parse().unwrap(), 4789))],
+        };
+        Prepared::new(setup).unwrap().start(Clock::start(), None).unwrap()
+    });
+    live.unwrap()
 }
 
 /// Runs a command in a namespace: what it prints, or what was wrong.
@@ -183,18 +188,8 @@ fn the_way_to_another_machine_is_part_of_the_delay() {
     assert_eq!((measured.lost, measured.tunnels["b"].probes_lost), (0, 0));
     assert!(measured.tunnels["b"].remaining.max_s < 1e-3, "{:?}", measured.tunnels);
 
-    let listener = there.within(|| TcpListener::bind("198.18.0.2:80")).unwrap().unwrap();
-    let sent: Vec<u8> = (0..2_000_000u32).map(|byte| (byte * 7 + byte / 251) as u8).collect();
-    let receiver = thread::spawn(move || {
-        let mut received = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
-        received
-    });
     let here = &live.host("a").unwrap().namespace;
-    let mut connection = here.within(|| TcpStream::connect("198.18.0.2:80")).unwrap().unwrap();
-    connection.write_all(&sent).unwrap();
-    drop(connection);
-    assert!(receiver.join().unwrap() == sent, "2 MB over TCP arrived changed");
+    assert!(arrives(here, there, "198.18.0.2:80"), "2 MB over TCP arrived changed");
 
     let namespaces = machines.stop_between();
     while tunnel(&live).probes_lost == 0 {
@@ -209,6 +204,63 @@ fn the_way_to_another_machine_is_part_of_the_delay() {
         UdpSocket::bind("127.0.0.1:4789").map(|socket| socket.local_addr().unwrap().port()).unwrap()
     });
     assert_eq!(again.unwrap(), 4789, "the tunnel's port is free again");
+}
+
+/// Sends 2 MB over TCP from one namespace to `address` in another: whether they arrive as they were.
+fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
+    let listener = to.within(|| TcpListener::bind(address)).unwrap().unwrap();
+    let sent: Vec<u8> = (0..2_000_000u32).map(|byte| (byte * 7 + byte / 251) as u8).collect();
+    let receiver = thread::spawn(move || {
+        let mut received = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
+        received
+    });
+    let mut connection = from.within(|| TcpStream::connect(address)).unwrap().unwrap();
+    connection.write_all(&sent).unwrap();
+    drop(connection);
+    receiver.join().unwrap() == sent
+}
+
+/// Containers of one machine are joined like that, with packets whose checksums nobody has finished.
+#[test]
+fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
+    let (Ok(a), Ok(b)) = (Namespace::new(), Namespace::new()) else {
+        return println!("skipped: no network namespaces here");
+    };
+    let pair = format!("ip link add eth0 type veth peer name eth0 netns {}", b.path());
+    if let Err(error) = shell(&a, &pair) {
+        return println!("skipped: {error}");
+    }
+    for (namespace, number) in [(&a, 1), (&b, 2)] {
+        let up = format!("ip address add 203.0.113.{number}/24 dev eth0 && ip link set eth0 up");
+        shell(namespace, &up).unwrap();
+    }
+    let scenario = one_link(100_000_000, 5 * MILLISECOND);
+    let live = on(&a, &scenario, "203.0.113.2");
+    for command in &live.elsewhere()[0].join {
+        if let Err(error) = shell(&b, command) {
+            return println!("skipped: {error}");
+        }
+    }
+    let here = &live.host("a").unwrap().namespace;
+    for (there, back) in
+        [("198.18.0.2:80", "198.18.0.1:80"), ("[fd62:656e:7470::2]:80", "[fd62:656e:7470::1]:80")]
+    {
+        assert!(arrives(here, &b, there), "to {there}");
+        assert!(arrives(&b, here, back), "to {back}");
+    }
+    echo(&b, "198.18.0.2:7");
+    let took = round_trip(&live, "198.18.0.1:0", "198.18.0.2:7", 1472);
+    assert!((10.0..12.0).contains(&took), "{took} ms");
+    // No packet was longer than the network's: 8 MB there and back are some 5600 and their acknowledgments.
+    let longest = live.handle().ask(|bridge, now| {
+        let report = bridge.network().report(now);
+        let value = |column| report.value("link", "link.return", column).unwrap();
+        value("bytes") / value("packets")
+    });
+    assert!(longest.unwrap() < 1500.0);
+    let mut bridge = live.finish().unwrap();
+    assert_eq!((bridge.lost(), bridge.network().out().totals().dropped.len()), (0, 0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub mod memory;
 pub mod tun;
 pub mod tunnel;
+mod unfinished;
 
 use crate::path::Path;
 use std::io;

@@ -219,12 +219,9 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::checksum::sum;
     use bentpipe_core::Streams;
     use proptest::prelude::*;
-
-    fn sum(bytes: &[u8]) -> u32 {
-        bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
-    }
 
     fn fold(mut sum: u32) -> u16 {
         while sum > 0xffff {
