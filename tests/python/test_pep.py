@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import random
 import signal
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from networks import needs, networks, until
+from networks import START, needs, networks, until
 from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, Place, received, reset, sent
 
 pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
@@ -218,6 +220,37 @@ def test_more_connections_than_it_may_have_pass_by(lab: Lab) -> None:
         near.sendall(b"x")
         assert far.recv(1) == b"x"
     assert (lab.metric("connections"), lab.metric("passed_total")) == (2, 2)
+
+
+def test_few_descriptors_make_more_workers_not_fewer_connections(lab: Lab) -> None:
+    lab.proxy.inside += ["prlimit", "--nofile=400:400"]
+    lab.start("--connections", 300, *METRICS)
+    assert lab.events("limits")[0]["descriptors_of_a_worker"] == 400
+    with lab.listen() as listener:
+        for _ in range(300):
+            near = lab.connect()
+            lab.accept(listener)
+            near.sendall(b"x")
+    assert (lab.metric("connections"), lab.metric("passed_total")) == (300, 0)
+    assert lab.descriptors() > 600
+
+
+def test_a_congestion_control_may_be_ours(lab: Lab) -> None:
+    said = subprocess.run([*START, "doctor", "--json"], capture_output=True, text=True, check=False).stdout
+    [bpf] = [finding for finding in json.loads(said)["findings"] if finding["what"] == "BPF"]
+    if bpf["status"] != "ok":
+        pytest.skip(bpf["found"])
+    lab.start("--server-congestion", "vegas")
+    lab.pair()
+    used = {line.split()[3].rsplit(":", 1)[0]: line for line in lab.proxy("ss", "-tinHO").splitlines()}
+    assert " bp_vegas" in used[CLIENT] and " bp_vegas" not in used[SERVER]
+
+
+@needs("systemd-analyze")
+def test_the_unit_is_one_that_systemd_takes() -> None:
+    unit = Path(__file__).resolve().parents[2] / "packaging/systemd/bentpipe-pep.service"
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_silent_connection_is_reset_after_the_idle_timeout(lab: Lab) -> None:

@@ -11,6 +11,7 @@ use crate::privileges;
 use crate::raw::Raw;
 use crate::rules::Ports;
 use crate::sockets::Settings;
+use crate::sys;
 use crate::worker::{Tools, Worker};
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sched::{unshare, CloneFlags};
@@ -26,6 +27,8 @@ use std::time::{Duration, Instant};
 
 /// Descriptors of a worker that are no connection's: pipes, listeners, and what it found open.
 const OTHER_DESCRIPTORS: u64 = 256;
+/// As many as there are groups of nfnetlink_log set aside for them.
+const MOST_WORKERS: usize = 256;
 
 /// Names that the kernel has for the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
 #[derive(Clone, Default)]
@@ -49,14 +52,19 @@ pub struct Daemon {
 /// How many workers, and how many connections each may have.
 fn share(config: &Config, descriptors: u64) -> (usize, usize) {
     let each = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).clamp(16, 1 << 20) as usize;
-    let wanted = config.connections as usize;
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let workers = config.workers.map_or(processors.max(wanted.div_ceil(each)), |workers| workers as usize);
-    let workers = workers.clamp(1, 256);
     // Connections are spread by chance: some workers have more than their share (four standard deviations).
-    let fair = wanted.div_ceil(workers);
-    let room = if workers == 1 { fair } else { fair + 4 * fair.isqrt() };
-    (workers, room.min(each))
+    let room = |workers: usize| {
+        let fair = (config.connections as usize).div_ceil(workers);
+        if workers == 1 {
+            fair
+        } else {
+            fair + 4 * fair.isqrt()
+        }
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let enough = || (processors..MOST_WORKERS).find(|&workers| room(workers) <= each).unwrap_or(MOST_WORKERS);
+    let workers = config.workers.map_or_else(enough, |workers| workers as usize);
+    (workers, room(workers).min(each))
 }
 
 impl Daemon {
@@ -169,6 +177,7 @@ fn start(number: usize, tools: Tools) -> std::io::Result<JoinHandle<std::io::Res
     thread::Builder::new().name(format!("worker{number}")).spawn(move || {
         // A table of descriptors of its own, so that the limit is its own as well.
         unshare(CloneFlags::CLONE_FILES)?;
+        sys::close_all_but(tools.descriptors())?;
         Worker::new(tools)?.run()
     })
 }
@@ -180,10 +189,11 @@ mod tests {
     #[test]
     fn workers_are_as_many_as_their_descriptors_ask_for() {
         let config = |connections, workers| Config { connections, workers, ..Config::default() };
-        // 20 000 descriptors are 9 872 connections.
+        // 20 000 descriptors are 9 872 connections; 10 workers would have no room for chance.
         let (workers, room) = share(&config(100_000, None), 20_000);
         assert!(workers == 11.max(thread::available_parallelism().unwrap().get()));
         assert!(workers * room >= 100_000 && room <= 9_872);
+        assert_eq!(share(&config(1_000_000, None), 1024).0, 256);
         assert_eq!(share(&config(100, Some(1)), 20_000), (1, 100));
         // Fewer workers than it takes: fewer connections.
         assert_eq!(share(&config(100_000, Some(1)), 1024), (1, 384));

@@ -3,6 +3,7 @@
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
 
 /// Sockets for whole packets of both versions.
 pub struct Raw {
@@ -27,6 +28,11 @@ impl Raw {
             socket.set_recv_buffer_size(0)?;
         }
         Ok(Raw { ipv4, ipv6 })
+    }
+
+    /// What it has open.
+    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
+        [Some(&self.ipv4), self.ipv6.as_ref()].into_iter().flatten().map(AsRawFd::as_raw_fd)
     }
 
     /// Sends a packet; the kernel finds the way by its destination and the mark.

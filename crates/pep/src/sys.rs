@@ -5,7 +5,7 @@ use nix::errno::Errno;
 use nix::unistd::ForkResult;
 use socket2::{SockAddr, Socket};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
 
 /// Sets an option of a socket that is a number.
 pub fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
@@ -51,6 +51,22 @@ pub fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
             Errno::result(fd).map(|fd| Socket::from_raw_fd(fd)).map_err(io::Error::from)
         })
     }
+}
+
+/// Closes all descriptors of this thread's table but the standard ones and `kept`. Only for a thread whose table is its
+/// own, and which owns none but those.
+pub fn close_all_but(mut kept: Vec<RawFd>) -> io::Result<()> {
+    kept.extend([0, 1, 2, RawFd::MAX]);
+    kept.sort_unstable();
+    for pair in kept.windows(2) {
+        let (first, last) = (pair[0] + 1, pair[1] - 1);
+        if first <= last {
+            // SAFETY: other threads' tables keep what they have, and this thread uses none of these.
+            let result = unsafe { libc::close_range(first as u32, last as u32, 0) };
+            Errno::result(result)?;
+        }
+    }
+    Ok(())
 }
 
 /// Becomes two processes. Only for a process with one thread.

@@ -18,7 +18,7 @@ use socket2::Socket;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -65,6 +65,16 @@ pub struct Tools {
     pub counts: Arc<Counts>,
     /// What it is told.
     pub control: Arc<Control>,
+}
+
+impl Tools {
+    /// Those that a worker uses.
+    pub fn descriptors(&self) -> Vec<RawFd> {
+        let listeners = self.listeners.iter().map(AsRawFd::as_raw_fd);
+        let raw = [&self.release, &self.forward].into_iter().flat_map(Raw::descriptors);
+        let others = [self.hold.as_fd().as_raw_fd(), self.control.bell.as_fd().as_raw_fd()];
+        listeners.chain(raw).chain(others).collect()
+    }
 }
 
 /// A worker at work.
