@@ -37,6 +37,8 @@ class Place:
         self.pid = self._process.pid
         self.inside = ["nsenter", "-t", str(self.pid), "-n"]
         self.sockets: list[socket.socket] = []
+        # No second is lost to the search for duplicates of addresses.
+        self("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
         self("ip", "link", "set", "lo", "up")
 
     def __call__(self, *words: str, script: str | None = None) -> str:

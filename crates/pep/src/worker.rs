@@ -159,6 +159,7 @@ impl Worker {
                     }
                 }
             }
+            self.tools.counts.pipes.set(self.tools.pipes.made() as u64);
             if second != self.second {
                 self.second = second;
                 self.look_at_all();
@@ -466,7 +467,6 @@ impl Worker {
         let (pipes, buffer) = (&mut self.tools.pipes, &mut self.buffer);
         let up = connection.up.visit(client, server, pipes, buffer);
         let down = up.and_then(|up| Ok((up, connection.down.visit(server, client, pipes, buffer)?)));
-        self.tools.counts.pipes.set(pipes.made() as u64);
         let carried = (connection.up.bytes - before.0, connection.down.bytes - before.1);
         self.tools.counts.bytes_up.add(carried.0);
         self.tools.counts.bytes_down.add(carried.1);
