@@ -113,7 +113,8 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
             end.close()
     listener = lab.listen()
     until(lambda: lab.metric("connections") == 0)
-    descriptors = lab.descriptors()
+    # Where a question for metrics has just been answered, its socket may still be there.
+    descriptors = min(lab.descriptors() for _ in range(5))
 
     def serve() -> End | None:
         made = lab.accept(listener)
@@ -147,7 +148,8 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
     assert lab.metric("accepted_total") == CONNECTIONS + WARM
     assert lab.metric("closed_total") > CONNECTIONS / 4 and lab.metric("reset_total") > CONNECTIONS / 10
     assert (lab.metric("pipes") > 0) == (buffer > 32 << 10)
-    assert lab.descriptors() == descriptors + 2 * lab.metric("pipes")
+    pipes = int(lab.metric("pipes"))
+    until(lambda: lab.descriptors() == descriptors + 2 * pipes)
 
 
 def checksum(data: bytes) -> int:
@@ -204,8 +206,13 @@ def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
         finally:
             over.set()
     assert flooding.result() > 1000
-    waiting = lab.server("ss", "-tHn", "state", "established", "( sport = :8080 )").splitlines()
-    # 512 of each of two workers, 256 that were being connected to meanwhile, and the one of the test itself.
-    assert 100 < len(waiting) <= 2 * (512 + 256) + 1
+
+    def kept() -> int:
+        """What the server keeps for clients that are not there."""
+        return len(lab.server("ss", "-tHn", "state", "established", "( sport = :8080 )").splitlines()) - 1
+
+    # 512 for each of two workers.
+    until(lambda: kept() <= 2 * 512)
+    assert kept() > 100
     listener.close()
     assert lab.metric("connections") == 1

@@ -420,6 +420,13 @@ impl Worker {
         let connection = &mut self.connections[slot];
         connection.active = self.second;
         match std::mem::replace(&mut connection.phase, Phase::Connecting(None)) {
+            Phase::Connecting(Some(syn)) if self.released >= RELEASED => {
+                // The server shall not keep it for a client that may not be; it is asked again for one that is.
+                let server = connection.flow.server.ip();
+                self.tools.counts.unheld.up();
+                self.release(&syn, server);
+                self.reset(slot, "too many unfinished handshakes");
+            }
             Phase::Connecting(Some(syn)) => {
                 let server = connection.flow.server.ip();
                 connection.phase = Phase::Released(syn.clone());
