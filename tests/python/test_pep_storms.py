@@ -109,8 +109,8 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
     lab.start("--workers", 2, "--buffer", buffer, *METRICS)
     # Both workers have begun, and closed what is the other's.
     for _ in range(WARM):
-        for end in lab.pair(9000):
-            end.close()
+        for made in lab.pair(9000):
+            made.close()
     listener = lab.listen()
     until(lambda: lab.metric("connections") == 0)
     # Where a question for metrics has just been answered, its socket may still be there.
