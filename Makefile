@@ -39,7 +39,8 @@ kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in v
 	@$(BIN)/bentpipe kernel build
 
 test-kernel: kernel ## Tests and studies with real kernels in virtual time, also the long ones
-	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py
+	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py tests/python/test_parity.py -k 'kernel or guest'
+	@$(BIN)/bentpipe reproduce satnex --test eggs-tcp
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session
 	@scripts/bench

@@ -15,6 +15,8 @@ import bentpipe as bp
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bentpipe.emulation import Clock
+
 
 #: How near the two clocks come where both have the same models; then there are no exceptions.
 IN_MEMORY: Final = 0.05
@@ -245,14 +247,17 @@ class Difference:
         return abs(self.ratio - 1) <= self.tolerance
 
 
-def compare(case: Case, folder: Path, *, in_memory: bool = False) -> list[Difference]:
-    """Run a case on both clocks, each seed at once, and compare the means over the seeds."""
+def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock = "real") -> list[Difference]:
+    """Simulate and emulate a case, each seed at once, and compare the means over the seeds."""
     if in_memory:
         case = replace(case, exceptions={}, tolerance=IN_MEMORY)
     with ThreadPoolExecutor() as pool:
         file, seeds = case.file(folder), range(1, case.seeds + 1)
         real = pool.map(
-            lambda seed: bp.emulate(file, seed=seed, out=folder / f"e{seed}", in_memory=in_memory), seeds
+            lambda seed: bp.emulate(
+                file, seed=seed, out=folder / f"e{seed}", in_memory=in_memory, clock=clock
+            ),
+            seeds,
         )
         model = pool.map(lambda seed: bp.simulate(file, seed=seed, out=folder / f"s{seed}"), seeds)
         runs = (list(model), list(real))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bentpipe as bp
@@ -98,3 +100,65 @@ def test_a_kernel_of_another_recipe_is_not_used(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(bp.InputError, match="another processor or by another version"):
         current()
     assert store.remove() == [folder] and list(store.place().iterdir()) == []
+
+
+FAR = (
+    "duration=2000 s",
+    "link.sat.delay=200 s",
+    "link.sat.rate=1 Mbit/s",
+    'link.sat.queue={ kind = "drop-tail" }',
+    'flow.upload.app={ kind = "bulk", size = "300 kB" }',
+)
+PATIENT = ("flow.upload.transport.syn_retries=30", "flow.upload.transport.retries=30")
+
+
+@guests
+def test_a_delay_of_200_s_needs_other_limits_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    given_up = bp.emulate(file, overrides=FAR, out=tmp_path / "default", clock="kernel")
+    assert given_up.flows["delivered_bytes"][0] == 0
+    assert "upload: Connection timed out (os error 110)" in given_up.provenance["notes"]["emulation"]
+    run = bp.emulate(file, overrides=[*FAR, *PATIENT], out=tmp_path / "patient", clock="kernel")
+    row = run.flows.row(0, named=True)
+    # Nothing can come before the third way: the call, its answer, the first data.
+    delivered = run.trace("delivered")
+    assert delivered["time"][0] == pytest.approx(600, abs=1)
+    assert row["delivered_bytes"] > 100_000 and row["rtt_min"] == pytest.approx(400, abs=0.1)
+
+
+@guests
+def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    names = ["bic", "cdg", "dctcp", "highspeed", "htcp", "illinois", "lp", "nv", "scalable", "veno", "vegas"]
+    names += ["westwood", "yeah"]
+
+    def run(name: str) -> bp.Run:
+        overrides = ["duration=6 s", f"flow.upload.transport.congestion={name}"]
+        return bp.emulate(file, overrides=overrides, out=tmp_path / name, clock="kernel")
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = dict(zip(names, pool.map(run, names), strict=True))
+    for name, done in runs.items():
+        assert done.flows["delivered_bytes"][0] > 500_000, name
+        assert f"congestion control {name} is the kernel's own" in done.provenance["notes"]["emulation"]
+    with pytest.raises(OSError, match='"vegas95" cannot be loaded .* this kernel has none of that name'):
+        run("vegas95")
+
+
+@guests
+@pytest.mark.skipif("BENTPIPE_LONG" not in os.environ, reason="takes minutes: make test-kernel")
+@pytest.mark.parametrize("congestion", ["reno", "bbr"])
+def test_real_time_agrees(tmp_path: Path, congestion: str) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    overrides = ["duration=40 s", f"flow.upload.transport.congestion={congestion}"]
+    try:
+        real = bp.emulate(file, overrides=overrides, out=tmp_path / "real")
+    except OSError as error:
+        pytest.skip(f"no emulation in real time here: {error}")
+    guest = bp.emulate(file, overrides=overrides, out=tmp_path / "guest", clock="kernel")
+    goodput, expected = (run.flows["goodput"][0] for run in (guest, real))
+    print(f"{congestion}: {goodput / 1e6:.3f} Mbit/s in virtual, {expected / 1e6:.3f} Mbit/s in real time")
+    assert goodput == pytest.approx(expected, rel=0.10)

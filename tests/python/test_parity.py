@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import parity
 import pytest
 from bentpipe import _native
+from guests import guests
 
 #: Emulations at a time: few enough that they do not disturb each other on two processors.
 AT_A_TIME = 6
@@ -60,6 +62,13 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.mark.parametrize("case", parity.CASES, ids=lambda case: case.name)
 def test_real_kernels_do_what_is_simulated(case: parity.Case, outcome: Outcome) -> None:
     agree(outcome(case, False))
+
+
+@guests
+@pytest.mark.skipif("BENTPIPE_LONG" not in os.environ, reason="takes minutes: make test-kernel")
+@pytest.mark.parametrize("case", parity.CASES, ids=lambda case: case.name)
+def test_real_kernels_in_virtual_time_do_what_is_simulated(case: parity.Case, tmp_path: Path) -> None:
+    agree(parity.compare(case, tmp_path, clock="kernel"))
 
 
 @pytest.mark.parametrize("case", MODELLED, ids=lambda case: case.name)

@@ -76,6 +76,16 @@ impl Clock {
         Clock { timing, zero: self.zero + wait, unix: self.unix + wait }
     }
 
+    /// This thread has slept until `time`; returns the time. In virtual time it was woken at that very moment, so nobody has
+    /// to look.
+    #[inline]
+    pub fn woken_at(&self, time: Time) -> Time {
+        if self.timing == Timing::Virtual {
+            WOKEN.set(Some(self.monotonic_at(time)));
+        }
+        self.now()
+    }
+
     /// Waits for time zero.
     pub fn wait_for_zero(&self) {
         while monotonic() < self.zero {

@@ -77,16 +77,9 @@ impl Variants {
                 return Err(Unknown::Missing { name: name.clone(), why, has });
             }
             variants.note(format!("congestion control {name} is the kernel's own"));
-            for (what, given) in [
-                ("parameters", !config.parameters.is_empty()),
-                ("initial_ssthresh", config.initial_ssthresh.is_some()),
-            ] {
-                if given {
-                    variants.note(format!(
-                        "{what} of {name} could not be set: {}",
-                        refusal.as_deref().unwrap_or("not ours")
-                    ));
-                }
+            if !config.parameters.is_empty() {
+                let why = refusal.as_deref().unwrap_or("not ours");
+                variants.note(format!("parameters of {name} could not be set: {why}"));
             }
         }
         Ok(variants)
@@ -127,6 +120,12 @@ impl Variants {
             .iter()
             .find(|(other, _)| *other == key)
             .map_or(&config.congestion, |(_, registered)| registered.name())
+    }
+
+    /// Whether a flow's congestion control is bentpipe's own, which starts as the scenario says.
+    pub fn are_ours(&self, config: &tcp::Config) -> bool {
+        let key = key(config);
+        self.loaded.iter().any(|(other, _)| *other == key)
     }
 
     /// What is worth knowing about them, for the provenance.

@@ -112,7 +112,10 @@ impl Wait {
             Err(Errno::EINTR) => 0,
             other => other?,
         };
-        let now = clock.woken();
+        let now = match alarm {
+            Some(alarm) if count == 1 && self.events[0].data() == TIMER => clock.woken_at(alarm),
+            _ => clock.woken(),
+        };
         if let Some(late) = alarm.filter(|alarm| *alarm <= now).map(|alarm| now.since(alarm)) {
             self.wakeups.add(late);
             if let Some(margin) = &mut self.margin {

@@ -494,7 +494,11 @@ impl Driver {
                 Err(nix::errno::Errno::EINTR) => 0,
                 other => other?,
             };
-            self.clock.woken();
+            if ready == 1 && events[0].data() == TIMER {
+                self.clock.woken_at(alarm);
+            } else {
+                self.clock.woken();
+            }
             for event in &events[..ready] {
                 match event.data() {
                     TIMER => {
