@@ -231,13 +231,6 @@ fn settings(
             settings[node(own)].add(flow, own, hosts[node(peer)].ipv4)?;
         }
     }
-    for (_, flow) in traffic::flows(scenario) {
-        let Some(config) = tcp(flow).filter(|config| !variants.are_ours(config)) else { continue };
-        let Some(ssthresh) = &config.initial_ssthresh else { continue };
-        for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-            settings[node(own)].add_threshold(flow, own, hosts[node(peer)].ipv4, ssthresh.value())?;
-        }
-    }
     for (_, flow) in traffic::flows(scenario).filter(|(_, flow)| flow.is_command()) {
         let Some(config) = tcp(flow) else { continue };
         for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {

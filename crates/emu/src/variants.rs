@@ -77,9 +77,16 @@ impl Variants {
                 return Err(Unknown::Missing { name: name.clone(), why, has });
             }
             variants.note(format!("congestion control {name} is the kernel's own"));
-            if !config.parameters.is_empty() {
-                let why = refusal.as_deref().unwrap_or("not ours");
-                variants.note(format!("parameters of {name} could not be set: {why}"));
+            for (what, given) in [
+                ("parameters", !config.parameters.is_empty()),
+                ("initial_ssthresh", config.initial_ssthresh.is_some()),
+            ] {
+                if given {
+                    variants.note(format!(
+                        "{what} of {name} could not be set: {}",
+                        refusal.as_deref().unwrap_or("not ours")
+                    ));
+                }
             }
         }
         Ok(variants)
@@ -120,12 +127,6 @@ impl Variants {
             .iter()
             .find(|(other, _)| *other == key)
             .map_or(&config.congestion, |(_, registered)| registered.name())
-    }
-
-    /// Whether a flow's congestion control is bentpipe's own, which starts as the scenario says.
-    pub fn are_ours(&self, config: &tcp::Config) -> bool {
-        let key = key(config);
-        self.loaded.iter().any(|(other, _)| *other == key)
     }
 
     /// What is worth knowing about them, for the provenance.

@@ -1,6 +1,6 @@
 //! The trace `tcp` where time stands still while processors work: whatever moment the kernel is asked at is the moment at
 //! which something happened. So the engine's thread asks with TCP_INFO each time it has handed a sender a packet, and when one
-//! sends after a silence, and has a row for each acknowledgment and for each time-out, without any program in the kernel.
+//! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any program in the kernel.
 //!
 //! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
 //! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
@@ -38,6 +38,8 @@ struct Asked {
     acknowledged: u64,
     srtt: u32,
     variation: u32,
+    /// Window and retransmissions.
+    state: (u32, u64),
     /// Time-outs without progress between them, as the kernel counts, and all.
     in_a_row: u8,
     timeouts: u64,
@@ -110,6 +112,7 @@ impl Exact {
             acknowledged: info.acknowledged(opened),
             srtt: info.srtt(),
             variation: info.variation(),
+            state: (info.cwnd(), info.retransmissions()),
             in_a_row: 0,
             timeouts: 0,
         };
@@ -161,14 +164,16 @@ impl Inner {
         let (acknowledged, in_a_row) = (info.acknowledged(asked.opened), info.timeouts_in_a_row());
         let timed_out = u64::from(in_a_row.saturating_sub(asked.in_a_row));
         asked.in_a_row = in_a_row;
-        // Duplicate acknowledgments change it too.
         let before = (asked.srtt, asked.variation);
         (asked.srtt, asked.variation) = (info.srtt(), info.variation());
-        if acknowledged <= asked.acknowledged && timed_out == 0 {
+        let state = (info.cwnd(), info.retransmissions());
+        let advanced = acknowledged > asked.acknowledged;
+        // Duplicate acknowledgments change what is measured, the window and what is sent again.
+        if !advanced && timed_out == 0 && before == (asked.srtt, asked.variation) && state == asked.state {
             return;
         }
-        let rtt = (acknowledged > asked.acknowledged).then(|| sample(before, &info)).flatten();
-        asked.acknowledged = acknowledged;
+        let rtt = sample(before, &info, advanced);
+        (asked.acknowledged, asked.state) = (acknowledged, state);
         asked.timeouts += timed_out;
         let sender = statistics.sender(asked.seen.end);
         if let Some(rtt) = rtt {
@@ -186,13 +191,14 @@ impl Inner {
 }
 
 /// The round-trip time that made the smoothed one and its variation what they are now. There may have been none: the
-/// kernel takes no sample from what was sent more than once.
-fn sample((srtt, variation): (u32, u32), info: &Info) -> Option<Span> {
+/// kernel takes no sample from what was sent more than once, and where nothing has changed only what `advanced` had one for
+/// certain.
+fn sample((srtt, variation): (u32, u32), info: &Info, advanced: bool) -> Option<Span> {
     if srtt == 0 {
         return Some(Span::from_micros(info.srtt().into()));
     }
     let unchanged = info.srtt() == srtt && info.variation() == variation;
-    if unchanged && !info.is_undisturbed() {
+    if unchanged && !(advanced && info.is_undisturbed()) {
         return None;
     }
     let sample = 8 * u64::from(info.srtt());

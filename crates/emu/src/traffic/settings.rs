@@ -123,24 +123,6 @@ impl Settings {
         Ok(())
     }
 
-    /// Ends slow start at `ssthresh` segments in connections of `host` to `peer`, where the congestion control is the kernel's
-    /// and cannot be told. The kernel takes the metric of a route for what it remembers of earlier connections.
-    ///
-    /// # Errors
-    /// A flow that was added before wants something else.
-    pub fn add_threshold(
-        &mut self,
-        flow: &Flow,
-        host: &str,
-        peer: Ipv4Addr,
-        ssthresh: u64,
-    ) -> Result<(), Disagreement> {
-        self.own(flow, host, &format!("initial_ssthresh towards {peer}"), &ssthresh.to_string())?;
-        self.sysctls.insert("net.ipv4.tcp_no_ssthresh_metrics_save", "0".to_owned());
-        self.routes.entry(peer).or_default().insert("ssthresh", ssthresh.to_string());
-        Ok(())
-    }
-
     fn own(&mut self, flow: &Flow, host: &str, what: &str, value: &str) -> Result<(), Disagreement> {
         let key = format!("{what} = {value}");
         let earlier = self.owners.iter().find(|(other, _)| {
