@@ -15,6 +15,7 @@ from folders import write_run
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "schema", "doctor", "calibrate"),
+    *("pep", "kernel"),
 )
 #: They print nothing, or what a program prints.
 PROGRAMS = ("run", "shell", "exec", "set")

@@ -1,6 +1,7 @@
 //! The trace `tcp` where time stands still while processors work: whatever moment the kernel is asked at is the moment at
 //! which something happened. So the engine's thread asks with TCP_INFO each time it has handed a sender a packet, and when one
-//! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any program in the kernel.
+//! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any
+//! program in the kernel.
 //!
 //! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
 //! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
