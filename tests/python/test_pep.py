@@ -19,7 +19,7 @@ import pytest
 from networks import START, needs, networks, until
 from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, Place, received, reset, sent
 
-pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
+pytestmark = [networks, needs("nft", "ip", "curl", "sysctl", "setpriv")]
 
 METRICS = ("--metrics", "127.0.0.1:9377")
 FAMILIES = pytest.mark.parametrize(
@@ -350,6 +350,16 @@ def test_what_keeps_it_from_working_is_said(lab: Lab) -> None:
     done = lab.command()
     assert done.returncode == 1 and "ip link set lo up" in done.stderr
     lab.proxy("ip", "link", "set", "lo", "up")
+    assert lab.picture() == before
+    lab.proxy.inside += ["setpriv", "--bounding-set", "-net_admin", "--"]
+    done = lab.command()
+    assert done.returncode == 1 and "lacks CAP_NET_ADMIN: run as root" in done.stderr
+    del lab.proxy.inside[-4:]
+    # As where nft is not installed.
+    lab.proxy.inside += ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /usr/sbin && exec "$@"', "sh"]
+    done = lab.command()
+    assert done.returncode == 1 and "apt install nftables" in done.stderr
+    del lab.proxy.inside[-6:]
     assert lab.picture() == before
     lab.proxy("sysctl", "-qw", "net.ipv4.ip_forward=0", "net.ipv4.tcp_fastopen=0")
     lab.start("--interface", "nowhere", "--fast-open")

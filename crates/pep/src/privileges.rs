@@ -17,6 +17,21 @@ pub fn raise_descriptors() -> u64 {
     }
 }
 
+/// Whether this process may make rules and transparent sockets.
+///
+/// # Errors
+/// It may not.
+pub fn check() -> Result<(), Error> {
+    let needed = [Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
+    let has = caps::read(None, CapSet::Effective).unwrap_or_default();
+    let missing: Vec<_> = needed.iter().filter(|one| !has.contains(one)).map(ToString::to_string).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("this process lacks {}: run as root", missing.join(", "))))
+            .doing("making rules and transparent sockets"),
+    }
+}
+
 /// Who it is.
 ///
 /// # Errors

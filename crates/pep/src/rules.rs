@@ -84,7 +84,10 @@ impl Rules {
             ip(&[version, "rule", "add", "fwmark", mark, "lookup", table, "priority", priority])?;
             ip(&[version, "route", "add", "local", "default", "dev", "lo", "table", table])?;
         }
-        nft(&self.script(config, ports)).map(drop).doing("making the rules of the packet filter")
+        nft(&self.script(config, ports)).map(drop).doing(
+            "making the rules of the packet filter (the kernel needs nft_tproxy, nft_socket, nft_fib, nft_hash and \
+             nfnetlink_log)",
+        )
     }
 
     /// Lets new connections pass by; those that there are go on.
@@ -100,15 +103,15 @@ impl Rules {
     /// # Errors
     /// There is no `nft`, or the machine does not allow it.
     pub fn remove(&self) -> Result<(), Error> {
-        // Adding first makes the deletion succeed whether it is there or not.
-        nft(&format!("add table inet {TABLE}\ndelete table inet {TABLE}\n"))
-            .doing("removing the rules of the packet filter")?;
         let [mark, table, priority] = &self.words();
         for version in self.versions() {
             let _ = ip(&[version, "rule", "del", "fwmark", mark, "lookup", table, "priority", priority]);
             let _ = ip(&[version, "route", "del", "local", "default", "dev", "lo", "table", table]);
         }
-        Ok(())
+        // Adding first makes the deletion succeed whether it is there or not.
+        nft(&format!("add table inet {TABLE}\ndelete table inet {TABLE}\n"))
+            .map(drop)
+            .doing("removing the rules of the packet filter")
     }
 
     fn script(&self, config: &Config, ports: &[Ports]) -> String {

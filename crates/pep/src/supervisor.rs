@@ -24,6 +24,7 @@ use std::time::Duration;
 pub fn run(config: &Config) -> Result<(), Error> {
     config.check()?;
     privileges::user(&config.user)?;
+    privileges::check()?;
     let state = State::here()?;
     match state.find()? {
         Some(found) if found.alive => {
