@@ -80,6 +80,13 @@ impl Daemon {
                 "descriptors_of_a_worker": descriptors, "workers": count, "connections_of_a_worker": capacity,
             }),
         );
+        if count * capacity < config.connections as usize {
+            let text = format!(
+                "open files (RLIMIT_NOFILE) are enough for {} connections: more pass by",
+                count * capacity
+            );
+            journal::warn("limits", json!({"text": text}));
+        }
         let ipv6 = std::fs::exists("/proc/sys/net/ipv6").unwrap_or(false);
         let settings = Settings::new(config, congestion.client.clone(), congestion.server.clone());
         let mut daemon = Daemon { workers: Vec::new(), metrics: None, ports: Vec::new() };

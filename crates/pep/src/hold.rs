@@ -36,7 +36,9 @@ impl Hold {
         let flags = SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkNetFilter)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM)?;
+        // Beyond net.core.rmem_max only who is root outside of user namespaces may go.
+        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM)
+            .or_else(|_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, ROOM))?;
         let hold = Hold { socket };
         hold.configure(group, ATTRIBUTE_COMMAND, &[COMMAND_BIND])?;
         let mut mode = LONGEST.to_be_bytes().to_vec();
