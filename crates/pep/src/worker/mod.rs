@@ -1,33 +1,27 @@
 //! A worker: one thread, its connections, and the kernel's word on what can be done (epoll, edge-triggered).
 
+mod handshake;
+
 use crate::connection::{Connection, Phase};
 use crate::control::{Control, Order};
-use crate::direction::{Direction, Visit, BUFFER};
+use crate::direction::{Visit, BUFFER};
 use crate::hold::Hold;
 use crate::journal;
 use crate::metrics::Counts;
-use crate::packet::{self, Flow, Segment, Unreachable};
+use crate::packet::Flow;
 use crate::pipe::Pipes;
 use crate::raw::Raw;
-use crate::sockets::{reset_on_close, set_tos, Settings};
-use crate::sys;
+use crate::sockets::{reset_on_close, Settings};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use serde_json::json;
 use slab::Slab;
 use socket2::Socket;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Connections at once whose server has not answered. Further SYNs the kernel answers at once: only it can tell by SYN
-/// cookies which clients are real.
-const CONNECTING: usize = 4096;
-/// Connections at once whose server has accepted and whose client has not finished its handshake. Fewer, as each is one
-/// that a server keeps for perhaps nobody.
-const RELEASED: usize = 512;
 /// Seconds that a client has to finish its handshake after the server has accepted.
 const FINISH: u32 = 20;
 /// Events that one call to the kernel returns.
@@ -170,203 +164,6 @@ impl Worker {
         }
     }
 
-    /// Takes the SYNs that are kept back.
-    fn held(&mut self) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        // Not without end: what is under way has its turn too.
-        for _ in 0..EVENTS {
-            let mut packets: Vec<Box<[u8]>> = Vec::new();
-            match self.tools.hold.next(&mut buffer, |packet| packets.push((&*packet).into())) {
-                Ok(()) => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.tools.counts.unseen.up(),
-                Err(_) => break,
-            }
-            for packet in packets {
-                self.segment(packet);
-            }
-        }
-        self.buffer = buffer;
-    }
-
-    fn segment(&mut self, mut packet: Box<[u8]>) {
-        let Some(segment) = packet::read(&packet) else { return self.unreachable(&packet) };
-        if segment.flags & packet::ACK != 0 {
-            return self.answered(&segment);
-        }
-        packet::complete(&mut packet, &segment);
-        let flow = Flow { client: segment.source, server: segment.destination };
-        if let Some(&slot) = self.flows.get(&flow) {
-            return self.repeated(slot, packet);
-        }
-        if self.connecting >= CONNECTING || self.released >= RELEASED {
-            self.tools.counts.unheld.up();
-            return self.release(&packet, flow.server.ip());
-        }
-        if self.connections.len() >= self.tools.capacity {
-            return self.pass(&packet, flow.server.ip());
-        }
-        match self.tools.settings.connect(&flow, segment.tos) {
-            Ok(server) => self.begin(flow, Phase::Connecting(Some(packet)), None, server),
-            Err(error) => self.refuse(&packet, &segment, &error),
-        }
-    }
-
-    /// The server's SYN-ACK says how it wants its packets to be treated.
-    fn answered(&mut self, segment: &Segment) {
-        let flow = Flow { client: segment.destination, server: segment.source };
-        if let Some(connection) = self.flows.get(&flow).and_then(|&slot| self.connections.get_mut(slot)) {
-            connection.server_tos = segment.tos;
-            if let Some(client) = &connection.client {
-                let _ = set_tos(client, flow.client.is_ipv6(), segment.tos);
-            }
-        }
-    }
-
-    /// This machine says that a server cannot be reached; it says so to the client, as ours is the client's address.
-    fn unreachable(&mut self, packet: &[u8]) {
-        let Some((flow, error)) = packet::read_error(packet) else { return };
-        if let Some(&slot) = self.flows.get(&flow) {
-            if matches!(self.connections[slot].phase, Phase::Connecting(_)) {
-                self.failed(slot, &io::Error::from_raw_os_error(error));
-            }
-        }
-    }
-
-    /// A client says again what it has said, or begins anew.
-    fn repeated(&mut self, slot: usize, packet: Box<[u8]>) {
-        let second = self.second;
-        let connection = &mut self.connections[slot];
-        let server = connection.flow.server.ip();
-        match &mut connection.phase {
-            Phase::Connecting(Some(syn)) => *syn = packet,
-            // The kernel knows what to answer.
-            Phase::Connecting(None) | Phase::Open => self.release(&packet, server),
-            Phase::Released(syn) => {
-                connection.active = second;
-                *syn = packet;
-                let syn = syn.clone();
-                self.release(&syn, server);
-            }
-        }
-    }
-
-    /// Lets the kernel complete the handshake of a SYN.
-    fn release(&self, packet: &[u8], server: IpAddr) {
-        // What cannot be sent now is repeated by the client.
-        let _ = self.tools.release.send(packet, server);
-    }
-
-    /// Lets a connection pass by the proxy.
-    fn pass(&self, packet: &[u8], server: IpAddr) {
-        self.tools.counts.passed.up();
-        let _ = self.tools.forward.send(packet, server);
-    }
-
-    /// Tells a client why there is no connection, as the network would.
-    fn refuse(&self, syn: &[u8], segment: &Segment, error: &io::Error) {
-        let counts = &self.tools.counts;
-        let answer = match error.raw_os_error() {
-            Some(libc::ECONNREFUSED | libc::ECONNRESET) => {
-                counts.failed_refused.up();
-                packet::refusal(syn, segment)
-            }
-            Some(code @ (libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EACCES | libc::EPERM)) => {
-                counts.failed_unreachable.up();
-                let why = match code {
-                    libc::ENETUNREACH => Unreachable::Network,
-                    libc::EHOSTUNREACH => Unreachable::Host,
-                    _ => Unreachable::Forbidden,
-                };
-                packet::unreachable(syn, segment, why)
-            }
-            // Silence is what the client would have heard.
-            Some(libc::ETIMEDOUT) => return counts.failed_timeout.up(),
-            // The client's port is still in use by its last connection to this server (TIME-WAIT).
-            Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => return counts.failed_address.up(),
-            Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS) => {
-                return self.pass(syn, segment.destination.ip());
-            }
-            _ => return counts.failed_other.up(),
-        };
-        let _ = self.tools.forward.send(&answer, segment.source.ip());
-    }
-
-    /// Takes clients that have finished their handshake.
-    fn accept(&mut self, which: usize) {
-        while let Ok((client, peer)) = sys::accept(&self.tools.listeners[which]) {
-            let local = client.local_addr().ok().and_then(|address| address.as_socket());
-            let (Some(peer), Some(local)) = (peer.as_socket(), local) else { continue };
-            let flow = Flow { client: without_scope(peer), server: without_scope(local) };
-            match self.flows.get(&flow).copied() {
-                Some(slot) => self.accepted(slot, client),
-                None => self.accepted_early(flow, client),
-            }
-        }
-    }
-
-    fn accepted(&mut self, slot: usize, client: Socket) {
-        let connection = &mut self.connections[slot];
-        if connection.client.is_some() || self.watch(&client, slot, CLIENT).is_err() {
-            return reset_on_close(&client);
-        }
-        let connection = &mut self.connections[slot];
-        let _ = set_tos(&client, connection.flow.client.is_ipv6(), connection.server_tos);
-        connection.client = Some(client);
-        if matches!(connection.phase, Phase::Released(_)) {
-            self.open(slot);
-        }
-        // Else the server has not answered; the kernel took a SYN that we did not give it: it opens when it has.
-        else if matches!(connection.phase, Phase::Connecting(Some(_))) {
-            connection.phase = Phase::Connecting(None);
-        }
-    }
-
-    fn accepted_early(&mut self, flow: Flow, client: Socket) {
-        let mut syn = [0; 256];
-        let tos =
-            sys::saved_syn(client.as_fd(), &mut syn).ok().and_then(|length| packet::read(&syn[..length]));
-        let tos = tos.map_or(0, |segment| segment.tos);
-        let full = self.connections.len() >= self.tools.capacity;
-        match self.tools.settings.connect(&flow, tos) {
-            Ok(server) if !full => {
-                // Until the server says otherwise, its packets are treated as the client's.
-                let _ = set_tos(&client, flow.client.is_ipv6(), tos);
-                self.begin(flow, Phase::Connecting(None), Some(client), server);
-            }
-            _ => {
-                self.tools.counts.failed_other.up();
-                reset_on_close(&client);
-            }
-        }
-    }
-
-    fn begin(&mut self, flow: Flow, phase: Phase, client: Option<Socket>, server: Socket) {
-        let (active, since) = (self.second, self.second);
-        let slot = self.connections.insert(Connection {
-            flow,
-            phase,
-            client,
-            server: Some(server),
-            up: Direction::default(),
-            down: Direction::default(),
-            server_tos: 0,
-            active,
-            since,
-            queued: false,
-        });
-        self.flows.insert(flow, slot);
-        self.connecting += 1;
-        self.tools.counts.handshakes.up();
-        let connection = &self.connections[slot];
-        let watched = [(&connection.client, CLIENT), (&connection.server, SERVER)]
-            .into_iter()
-            .filter_map(|(socket, side)| Some(self.watch(socket.as_ref()?, slot, side)))
-            .collect::<io::Result<()>>();
-        if watched.is_err() {
-            self.reset(slot, "no memory");
-        }
-    }
-
     /// Has the kernel tell of what happens on a socket.
     fn watch(&self, socket: &Socket, slot: usize, side: u64) -> io::Result<()> {
         let all = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
@@ -413,57 +210,6 @@ impl Worker {
                 }
             }
         }
-    }
-
-    /// The server has accepted.
-    fn connected(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        connection.active = self.second;
-        match std::mem::replace(&mut connection.phase, Phase::Connecting(None)) {
-            Phase::Connecting(Some(syn)) if self.released >= RELEASED => {
-                // The server shall not keep it for a client that may not be; it is asked again for one that is.
-                let server = connection.flow.server.ip();
-                self.tools.counts.unheld.up();
-                self.release(&syn, server);
-                self.reset(slot, "too many unfinished handshakes");
-            }
-            Phase::Connecting(Some(syn)) => {
-                let server = connection.flow.server.ip();
-                connection.phase = Phase::Released(syn.clone());
-                self.connecting -= 1;
-                self.released += 1;
-                self.release(&syn, server);
-            }
-            _ => self.open(slot),
-        }
-    }
-
-    /// The server has not accepted.
-    fn failed(&mut self, slot: usize, error: &io::Error) {
-        match &self.connections[slot].phase {
-            Phase::Connecting(Some(syn)) | Phase::Released(syn) => {
-                if let Some(segment) = packet::read(syn) {
-                    self.refuse(syn, &segment, error);
-                }
-            }
-            // Its handshake is over: a reset is all that it can be told.
-            _ => self.tools.counts.failed_refused.up(),
-        }
-        self.reset(slot, &error.to_string());
-    }
-
-    /// Both ends are there.
-    fn open(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        match std::mem::replace(&mut connection.phase, Phase::Open) {
-            Phase::Released(_) => self.released -= 1,
-            _ => self.connecting -= 1,
-        }
-        connection.active = self.second;
-        self.tools.counts.handshakes.down();
-        self.tools.counts.connections.up();
-        self.tools.counts.accepted.up();
-        self.visit(slot);
     }
 
     /// Carries what can be carried, both ways.
@@ -568,9 +314,4 @@ impl Worker {
             }
         }
     }
-}
-
-/// Addresses of IPv6 as packets have them.
-fn without_scope(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip(), address.port())
 }
