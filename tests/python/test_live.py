@@ -239,6 +239,10 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
     assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(40, abs=2)
     assert bentpipe("set", "link.sat.delay=50 ms", "link.sat.return.delay=30 ms") == ""
     assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(80, abs=2)
+    bentpipe("set", "link.sat.rate=1 Mbit/s")
+    # 1028 bytes of ping take 8.2 ms at 1 Mbit/s and 0.4 ms on the way back, which has stood on its own since its delay.
+    large = ["exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "-s", "1000", "server"]
+    assert min(rtts_ms(bentpipe(*large))) == pytest.approx(80 + 8.2 + 0.4, abs=2)
     bentpipe("set", "geo", "link.sat.error={ kind = 'packet', probability = 1 }")
     assert rtts_ms(bentpipe.done(*ping).stdout) == []
     for wrong in (["link.sat.delay=50"], ["link.sat.dely=5 ms"], ["geo"], ["link.sat.from=x"], ["geo", "x"]):
@@ -268,6 +272,19 @@ def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> No
 def test_an_mtu_that_no_interface_has_is_refused(bentpipe: Bentpipe) -> None:
     for wrong in ("1279", "9001", "jumbo"):
         assert "--mtu" in bentpipe("up", "geo", "--mtu", wrong, code=2)
+
+
+def test_set_changes_how_capacity_is_asked_for_and_assigned(bentpipe: Bentpipe) -> None:
+    """RBDC's weight and time-out, and the forward rate, of a DVB-RCS network that is up and in use."""
+    bentpipe("up", "dvb-rcs", "--set", "network.sat.return.dama.scheme=rbdc")
+    ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "gw"]
+    before = min(rtts_ms(bentpipe(*ping)))
+    scheme = "network.sat.return.dama.scheme"
+    bentpipe("set", f"{scheme}.gamma=0.9", f"{scheme}.timeout=30", "network.sat.forward.rate=2 Mbit/s")
+    assert len(rtts_ms(bentpipe(*ping))) == 4 and before > 500
+    assert "0 to 1" in bentpipe("set", f"{scheme}.gamma=7", code=2)
+    # What the frame is made of does not change while it runs.
+    assert "cannot" in bentpipe("set", "network.sat.return.slots_per_frame=8", code=2)
 
 
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:

@@ -3,7 +3,7 @@
 use crate::clock::{Clock, Timing};
 use crate::commands::{self, Commands, Planned};
 use crate::error::{Doing, Error as Trouble};
-use crate::fidelity::Fidelity;
+use crate::fidelity::{Datagrams, Fidelity};
 use crate::live::{LiveHost, Prepared, Setup};
 use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
@@ -171,7 +171,9 @@ pub(crate) fn emulate_on(
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
     let mut bridge = live.finish()?;
-    let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory);
+    let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
+    let fidelity =
+        Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_datagrams(datagrams);
     let network = bridge.network();
     network.out().set_capture(None);
     network.out().recorder().finish();
@@ -181,11 +183,6 @@ pub(crate) fn emulate_on(
     let totals = network.out().totals().clone();
     let notes = &mut run.folder().provenance().notes;
     notes.insert("emulation".to_owned(), json!(ran.notes()));
-    let late = ran.lateness();
-    notes.insert(
-        "datagrams handed to the kernel late".to_owned(),
-        json!({ "p99_s": late.percentile(99.0).as_secs_f64(), "max_s": late.max().as_secs_f64() }),
-    );
     notes.insert("commands".to_owned(), json!(commands.notes()));
     notes.insert("engine thread".to_owned(), json!(format!("{scheduling:?}")));
     let applied: BTreeMap<_, _> =

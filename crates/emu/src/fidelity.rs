@@ -90,6 +90,15 @@ pub struct Tunnel {
     pub probes_lost: u64,
 }
 
+/// What became of datagrams between the applications of flows and the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// How much later than the application wanted they were handed to the kernel.
+    pub late: Percentiles,
+    /// Those that the kernel did not take, and those that came to a socket without room.
+    pub lost: u64,
+}
+
 /// What was measured in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -114,6 +123,9 @@ pub struct Measured {
     pub tunnels: BTreeMap<String, Tunnel>,
     /// What the engine's thread got of the machine.
     pub engine: Attendance,
+    /// The datagrams of the flows at their sockets, where there were flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
     /// The memory of the kernel's TCP, where it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_memory: Option<TcpMemory>,
@@ -152,6 +164,7 @@ impl Fidelity {
             links: links(scenario, &report, end, lateness.percentile(50.0)),
             tunnels: tunnels(bridge),
             engine: bridge.attendance(),
+            datagrams: None,
             tcp_memory: None,
         };
         Fidelity::judge(measured, scenario.fidelity.clone())
@@ -160,6 +173,12 @@ impl Fidelity {
     /// Judges anew, with what became of the memory of the kernel's TCP.
     pub fn with_tcp_memory(mut self, memory: TcpMemory) -> Fidelity {
         self.measured.tcp_memory = Some(memory);
+        Fidelity::judge(self.measured, self.tolerances)
+    }
+
+    /// Judges anew, with what became of the flows' datagrams at their sockets.
+    pub fn with_datagrams(mut self, datagrams: Datagrams) -> Fidelity {
+        self.measured.datagrams = Some(datagrams);
         Fidelity::judge(self.measured, self.tolerances)
     }
 
@@ -193,6 +212,11 @@ impl Fidelity {
             let delay = format!("the way to the machine of {host} is longer than the delay of its link, by");
             late(tunnel.remaining.p99_s, tolerances.lateness_p99, &delay);
         }
+        if let Some(datagrams) = &measured.datagrams {
+            // Their delay is counted from when they were sent: what suffers is the pattern in which they are.
+            let what = "1 % of the datagrams were sent later than their application wanted by more than";
+            late(datagrams.late.p99_s, tolerances.lateness_max, what);
+        }
         let percent = |share: f64| format!("{:.2} %", 100.0 * share);
         let mut share = |value: f64, tolerance: f64, what: &str| {
             limit(value, tolerance, &|| {
@@ -217,6 +241,15 @@ impl Fidelity {
             verdict = Verdict::Void;
             let (lost, tolerance) = (measured.lost, tolerances.lost.value());
             reasons.push(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
+        }
+        if let Some(lost) =
+            measured.datagrams.as_ref().map(|all| all.lost).filter(|lost| *lost > tolerances.lost.value())
+        {
+            verdict = Verdict::Void;
+            reasons.push(format!(
+                "{lost} datagrams were lost between the kernel and the applications, tolerated: {}",
+                tolerances.lost.value()
+            ));
         }
         if let Some(reason) = measured.tcp_memory.as_ref().and_then(TcpMemory::reason) {
             verdict = verdict.max(Verdict::Degraded);
@@ -370,6 +403,21 @@ mod tests {
             (lossy.verdict, &lossy.reasons[..]),
             (Verdict::Void, &["3 of 103 probes to the machine of b were lost".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn datagrams_that_the_driver_is_too_slow_for_are_no_small_matter() {
+        let judged = |late, lost| {
+            let late = Percentiles { p99_s: late, ..Percentiles::default() };
+            let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
+            fidelity.with_datagrams(Datagrams { late, lost })
+        };
+        assert_eq!(judged(0.019, 0).verdict, Verdict::Valid);
+        let slow = judged(0.03, 0);
+        assert_eq!(slow.verdict, Verdict::Degraded);
+        assert!(slow.reasons[0].contains("sent later than their application wanted by more than 30.000 ms"));
+        let lossy = judged(0.0, 3);
+        assert_eq!((lossy.verdict, lossy.reasons.len()), (Verdict::Void, 1));
     }
 
     #[test]

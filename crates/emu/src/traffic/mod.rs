@@ -315,6 +315,15 @@ impl Ran {
         }
     }
 
+    /// Datagrams that the kernel did not take or that found no room in a socket.
+    pub fn lost_datagrams(&self) -> u64 {
+        let lost = |ending: &Ending| match &ending.endpoint {
+            Endpoint::Tcp(_) => 0,
+            Endpoint::Udp(udp) => udp.drops() + udp.refused,
+        };
+        self.ends.iter().map(lost).sum()
+    }
+
     /// How late datagrams were handed to the kernel, after the moment at which the application wanted to send them.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
