@@ -12,7 +12,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel kernel bench lock generate clean venv
+.PHONY: help build run test test-kernel kernel bench studies lock generate clean venv
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -47,6 +47,9 @@ bench: build ## Speed and memory, as ratios against a baseline in the same sessi
 
 generate: build ## Write again what is generated from the engine: types, reference pages
 	@$(BIN)/python scripts/generate
+
+studies: build ## Every published experiment again, whole: verdicts, figures below runs/
+	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study) || exit 1; done
 
 lock: venv ## Write requirements.txt again from pyproject.toml, with the newest versions
 	@$(BIN)/python -m pip install --quiet uv

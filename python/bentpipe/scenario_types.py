@@ -111,6 +111,8 @@ Direction: TypeAlias = 'Literal["upload", "download"]'
 class BulkApp(TypedDict):
     """App of the kind `bulk`."""
 
+    duration: NotRequired[Span]
+    """For how long to send, from the start of the flow; what has not been sent by then is not sent."""
     kind: Literal["bulk"]
     size: NotRequired[Size]
     """How much to send; endless when not given."""

@@ -114,12 +114,22 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Numbers to print above the verdicts, as text."""
+
+    about: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """What a study came to. ``notes`` are sentences to print below the verdicts."""
 
     verdicts: list[Verdict]
     figures: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
 
     @property
     def successful(self) -> bool:

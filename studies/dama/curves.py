@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal
 
-import bentpipe as bp
 import numpy as np
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
 from bentpipe.prediction import HEADER_BYTES, TIMESTAMP_BYTES
 from bentpipe.quantities import base_value
 from bentpipe.runs import Run
+
+from .jobs import Job, Progress, run_all
 
 HERE: Final = Path(__file__).parent
 
@@ -180,30 +180,8 @@ class Series:
         return Course(middles, mean * factor)
 
 
-def simulate_all(
-    curves: Sequence[Curve], out: Path, progress: Callable[[float], None], jobs: int = 2
-) -> dict[Curve, Series]:
-    """Simulate the curves, ``jobs`` at a time, into folders of their names below ``out``. ``progress`` is told the
-    fraction of the whole.
-
-    A run takes a fraction of a second, so earlier ones are written again: there is no telling them out of date.
-    """
-    done = dict.fromkeys(curves, 0.0)
-    stopped = False
-
-    def one(curve: Curve) -> Series:
-        def tell(fraction: float) -> bool:
-            done[curve] = fraction
-            progress(sum(done.values()) / len(done))
-            return not stopped
-
-        run = bp.simulate(curve.scenario, overrides=curve.overrides, out=out / curve.name, progress=tell)
-        return Series(curve, run)
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            return dict(zip(curves, pool.map(one, curves), strict=True))
-        except BaseException:
-            stopped = True
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def simulate_all(curves: Sequence[Curve], out: Path, progress: Progress) -> dict[Curve, Series]:
+    """Simulate the curves into folders of their names below ``out``. ``progress`` is told the fraction of the whole."""
+    jobs = {curve: Job(curve.name, curve.scenario, tuple(curve.overrides)) for curve in curves}
+    runs = run_all(list(jobs.values()), out, progress)
+    return {curve: Series(curve, runs[job]) for curve, job in jobs.items()}

@@ -2,47 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
-from bentpipe.studies import Reproduction, judge, read_published
+from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
 
 from .curves import CAUSES, CURVES, simulate_all
 from .figures import draw_all
+from .jobs import Progress
 from .measures import measure, measure_causes
+from .sharing import CAUSES as SHARING_CAUSES
+from .sharing import FIVE, TENS, simulate_friendliness, simulate_sharing
+from .sharing_figures import draw_fairness, draw_friendliness
+from .sharing_measures import measure_causes as measure_sharing_causes
+from .sharing_measures import measure_fairness, measure_friendliness, table_of_joining
+from .transfer_figures import files, pages
+from .transfer_measures import measure_files, measure_pages, table_of_files, table_of_pages
+from .transfers import FILES, SHORT, simulate_files, simulate_pages
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HERE: Final = Path(__file__).parent
 
 
+@dataclass
+class Came:
+    """What the tests of the study come to."""
+
+    ours: dict[str, float | None] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+
+
 def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Simulate the curves of the test and judge every statement; T_I also draws figures 6 to 10."""
+    """Simulate a test, or all, and judge every statement of it."""
     statements = read_published(HERE / "published.csv", test)
-    tests = {statement.test for statement in statements}
-    curves = [*(CURVES if "T_I" in tests else ()), *(CAUSES if "T_I-causes" in tests else ())]
-    with _bar(shown=not json) as progress:
-        series = simulate_all(curves, out / "runs", progress)
-    ours: dict[str, float | None] = {}
-    figures: list[Path] = []
-    if "T_I" in tests:
-        ours |= measure(series)
-        for name, figure in draw_all(series, statements).items():
-            figures += [plots.save(figure, out / "figures" / f"{name}.{ending}") for ending in ("png", "svg")]
-    if "T_I-causes" in tests:
-        ours |= measure_causes({curve: series[curve] for curve in CAUSES})
+    runs, came = out / "runs", Came()
+    for name in dict.fromkeys(statement.test for statement in statements):
+        with _bar(name, shown=not json) as progress:
+            TESTS[name](runs, progress, came, statements)
+    figures = [
+        plots.save(figure, out / "figures" / f"{name}.{ending}")
+        for name, figure in came.figures.items()
+        for ending in ("png", "svg", "pdf")
+    ]
     notes = ["What the differences come from: studies/dama/README.md"]
-    return Reproduction(judge(statements, ours), figures=figures, notes=notes)
+    return Reproduction(judge(statements, came.ours), figures=figures, notes=notes, tables=came.tables)
+
+
+def _steady(out: Path, progress: Progress, came: Came, statements: Sequence[Statement]) -> None:
+    series = simulate_all(CURVES, out, progress)
+    came.ours |= measure(series)
+    came.figures |= draw_all(series, statements)
+
+
+def _steady_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    came.ours |= measure_causes(simulate_all(CAUSES, out, progress))
+
+
+def _fairness(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    sharing = simulate_sharing([*FIVE, *TENS], out, progress)
+    came.ours |= measure_fairness(sharing)
+    came.figures |= draw_fairness(sharing)
+    came.tables.append(table_of_joining(sharing))
+
+
+def _fairness_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    came.ours |= measure_sharing_causes(simulate_sharing(SHARING_CAUSES, out, progress))
+
+
+def _friendliness(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    sharing = simulate_friendliness(out, progress)
+    came.ours |= measure_friendliness(sharing)
+    came.figures |= draw_friendliness(sharing)
+
+
+def _files(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    transfers = simulate_files(FILES, out, progress)
+    came.ours |= measure_files(transfers)
+    came.figures["figure-21-file-transfer"] = files(transfers)
+    came.tables.append(table_of_files(transfers))
+
+
+def _files_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    came.ours["short-file-eff-cra"] = simulate_files([SHORT], out, progress)[SHORT].efficiency_percent
+
+
+def _pages(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    times = simulate_pages(out, progress)
+    came.ours |= measure_pages(times)
+    came.figures["figure-22-web-pages"] = pages(times)
+    came.tables.append(table_of_pages(times))
+
+
+def _pages_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    came.ours |= measure_pages(simulate_pages(out, progress, objects=16), "sixteen-")
+
+
+#: What each test does: writes runs, tells how far it is, and adds to what came of the study.
+TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], None]]] = {
+    "T_I": _steady,
+    "T_I-causes": _steady_causes,
+    "T_II": _fairness,
+    "T_II-causes": _fairness_causes,
+    "T_III": _friendliness,
+    "T_IV": _files,
+    "T_IV-causes": _files_causes,
+    "T_V": _pages,
+    "T_V-causes": _pages_causes,
+}
 
 
 @contextmanager
-def _bar(*, shown: bool) -> Iterator[Callable[[float], None]]:
+def _bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr, where that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
     with Progress(console=console, disable=not (shown and console.is_terminal), transient=True) as bar:
-        task = bar.add_task("simulating", total=1.0)
+        task = bar.add_task(f"simulating {test}", total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)

@@ -51,6 +51,7 @@ def reproduce(
                 "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
                 "figures": reproduction.figures,
                 "notes": reproduction.notes,
+                "tables": [vars(table) for table in reproduction.tables],
             }
         )
     else:
@@ -62,6 +63,9 @@ def reproduce(
 def _print(reproduction: Reproduction) -> None:
     from .output import print_note, print_table
 
+    for table in reproduction.tables:
+        typer.echo(f"\n{table.about}:")
+        print_table(table.header, table.rows)
     rows = [verdict.as_row() for verdict in reproduction.verdicts]
     print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
     held = sum(verdict.outcome == "holds" for verdict in reproduction.verdicts)

@@ -283,7 +283,11 @@ impl Line {
             self.to_send = self.to_send.saturating_add(actions.send);
             self.drains = actions.send != u64::MAX;
         }
-        if actions.close {
+        if actions.stop {
+            // What the socket holds already is still sent.
+            self.to_send = 0;
+        }
+        if actions.close || actions.stop {
             self.closes = true;
         }
         if actions.connect && self.phase == Phase::Closed {

@@ -95,7 +95,7 @@ impl Endpoint {
     fn tell(&mut self, clock: Clock, now: Time, event: Event, watch: &mut Watch<'_>) -> io::Result<()> {
         let mut event = Some(event);
         while let Some(told) = event.take() {
-            let Actions { send, connect: opens, close, over, timer: _, turn: _ } =
+            let Actions { send, connect: opens, close, stop, over, timer: _, turn: _ } =
                 self.hosted.on(now, 0, told);
             if let Some(over) = &over {
                 watch.over(now, over);
@@ -110,7 +110,7 @@ impl Endpoint {
                     self.flush(clock, watch)?;
                 }
             }
-            if close {
+            if close || stop {
                 self.sent.completed = Some(now);
             }
             if opens && !self.open {

@@ -121,6 +121,7 @@ const APPS: &[&str] = &[
     "\"bulk\"",
     r#"{ kind = "bulk", size = "30 kB" }"#,
     r#"{ kind = "bulk", size = "1 B" }"#,
+    r#"{ kind = "bulk", duration = "700 ms" }"#,
     r#"{ kind = "http", object = "3 kB", pages = 5, think = "100 ms" }"#,
     r#"{ kind = "ftp", size = "5 kB", distribution = "exponential", every = "300 ms" }"#,
     r#"{ kind = "ftp", size = "9 kB", messages = 1, every = "900 ms", direction = "download" }"#,
@@ -463,7 +464,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                     app::Connections::Fixed(_) => prop_assert_eq!(total, delivered),
                     app::Connections::Endless => prop_assert!(total <= delivered),
                 }
-                if let app::Config::Bulk(app::bulk::Config { size: Some(size) }) = &flow.app {
+                if let app::Config::Bulk(app::bulk::Config { size: Some(size), .. }) = &flow.app {
                     prop_assert!(sent <= size.bytes() as f64);
                     if !source("completed").is_nan() {
                         prop_assert_eq!(delivered, size.bytes() as f64);

@@ -1,11 +1,12 @@
-//! Bulk transfer: the source sends as much as it can, or a given number of bytes, and then closes.
+//! Bulk transfer: the source sends as much as it can, or a given number of bytes or for a given time, and then closes.
 //!
 //! ```toml
 //! app = { kind = "bulk", size = "12 MB" }
+//! app = { kind = "bulk", duration = "50 s" }
 //! ```
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Problems, Size, Stream, Time};
+use bentpipe_core::{Problems, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +17,19 @@ pub struct Config {
     /// How much to send; endless when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// For how long to send, from the start of the flow; what has not been sent by then is not sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
 }
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {
         match end {
-            End::Source => Box::new(Sender { bytes: self.size.map_or(u64::MAX, Size::bytes) }),
+            End::Source => Box::new(Sender {
+                bytes: self.size.map_or(u64::MAX, Size::bytes),
+                duration: self.duration,
+                over: false,
+            }),
             End::Destination => Box::new(Receiver),
         }
     }
@@ -37,19 +45,32 @@ impl Workload for Config {
                 "0 B is nothing to send; allowed: 1 B or more, or no size for an endless transfer",
             );
         }
+        if self.duration == Some(Span::ZERO) {
+            problems.add("duration", "0 s is no time to send in; allowed: more than 0 s");
+        }
     }
 }
 
 struct Sender {
     bytes: u64,
+    duration: Option<Span>,
+    over: bool,
 }
 
 struct Receiver;
 
 impl App for Sender {
-    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         match event {
-            Event::Start => actions.connect = true,
+            Event::Start => {
+                actions.connect = true;
+                actions.timer = self.duration.map(|duration| now + duration);
+            }
+            Event::Timer => {
+                actions.stop = true;
+                self.over = true;
+            }
+            Event::Connected if self.over => actions.close = true,
             Event::Connected => {
                 actions.send = self.bytes;
                 actions.close = self.bytes != u64::MAX;

@@ -111,6 +111,8 @@ pub struct Actions {
     pub connect: bool,
     /// Close this direction once everything handed over has been sent.
     pub close: bool,
+    /// Close this direction now: what was handed over and not sent is forgotten.
+    pub stop: bool,
     /// Wake me then; replaces an earlier time. `None` leaves the timer as it is.
     pub timer: Option<Time>,
     /// Tell me [`Event::Turn`] of that connection next.

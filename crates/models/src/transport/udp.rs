@@ -98,7 +98,7 @@ impl Endpoint {
         if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
             out.record(probe, now, &hosting::row(now, over));
         }
-        if actions.close {
+        if actions.close || actions.stop {
             self.source.completed = Some(now);
         }
         if actions.connect && !self.open {

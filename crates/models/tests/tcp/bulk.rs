@@ -41,6 +41,18 @@ fn a_transfer_is_delivered_acknowledged_and_closed() {
 }
 
 #[test]
+fn a_transfer_that_is_stopped_closes_with_what_was_sent() {
+    let app = serde_json::from_str(r#"{"bulk": {"duration": "7 s"}}"#).unwrap();
+    let mut path = Path::new(&study(), &app, [FAST, FAST], None);
+    path.run(seconds(100.0));
+    assert_eq!(path.value("flow_destination", "delivered_bytes"), path.value("flow_source", "sent_bytes"));
+    // What is out at 7 s is acknowledged half a second later, and with it or half a second after it the FIN.
+    let completed = path.value("flow_source", "completed");
+    assert!((7.0..8.1).contains(&completed), "{completed}");
+    assert!(path.ends[SOURCE].next_wake().is_none() && path.ends[DESTINATION].next_wake().is_none());
+}
+
+#[test]
 fn slow_start_doubles_the_window_each_round_trip_up_to_ssthresh_and_then_adds_one() {
     let mut path = Path::bulk(&study(), None, [FAST, FAST]);
     let mut windows = Vec::new();

@@ -152,6 +152,14 @@ impl Connection {
         }
     }
 
+    /// Closes our direction now: what was handed over and not sent is forgotten.
+    pub fn stop(&mut self) {
+        if !self.close_wanted {
+            self.sender.forget_unsent();
+            self.close();
+        }
+    }
+
     /// Where the connection stands.
     #[inline]
     pub fn phase(&self) -> Phase {

@@ -325,7 +325,7 @@ impl Endpoint {
         if let (Some(over), Some(probe)) = (&actions.over, self.traces.transactions) {
             out.record(probe, now, &hosting::row(now, over));
         }
-        if !actions.connect && actions.send == 0 && !actions.close {
+        if !(actions.connect || actions.send > 0 || actions.close || actions.stop) {
             return;
         }
         let at = match self.find(number) {
@@ -344,6 +344,9 @@ impl Endpoint {
         if actions.send > 0 {
             line.connection.counters_mut().start.get_or_insert(now);
             line.connection.send(actions.send);
+        }
+        if actions.stop {
+            line.connection.stop();
         }
         if actions.close {
             line.connection.close();

@@ -249,6 +249,11 @@ impl Sender {
         self.closed = true;
     }
 
+    /// What was handed over and not sent is forgotten.
+    pub fn forget_unsent(&mut self) {
+        self.end = self.end.min(self.nxt);
+    }
+
     /// Whether everything handed over is acknowledged.
     #[inline]
     pub fn all_acknowledged(&self) -> bool {

@@ -1,0 +1,191 @@
+"""T_II and T_III: several flows through one terminal, their runs, and the courses that are drawn and measured."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
+from bentpipe.predict import jain_index
+from bentpipe.runs import Run
+
+from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Scheme
+from .jobs import Job, Progress, run_all
+
+HERE: Final = Path(__file__).parent
+
+#: Payload of a return link full of full segments, in bit/s.
+CEILING_BIT_S: Final = 2048e3 * 1460 / 1500
+
+#: Rates of flows are taken over windows of this length, as in T_I.
+WINDOW_S: Final = 5.0
+STEP_S: Final = 0.5
+
+#: Flows of the second half of T_II, and how often their starts and lifetimes are drawn.
+TEN: Final = 10
+SEEDS: Final = tuple(range(1, 11))
+
+#: From when on which flows are there in T_III.
+JOIN_S, LEAVE_S, RETURN_S, END_S = 100.0, 150.0, 250.0, 400.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of five flows, or of ten with starts and lifetimes drawn by ``seed``."""
+
+    congestion: Congestion
+    scheme: Scheme
+    flows: int = 5
+    seed: int = 1
+    #: What is different from the paper's test, to see what that explains: one of :data:`CHANGES`.
+    change: str = ""
+
+    @property
+    def job(self) -> Job:
+        """Its run."""
+        names = [f"f{number}" for number in range(1, self.flows + 1)]
+        changes = [f"flow.{name}.transport.congestion={CONTROLS[self.congestion]}" for name in names]
+        changes += _scheme(self.scheme, CRA[self.scheme])
+        name = f"{self.flows}-flows-{self.congestion}-{self.scheme}"
+        if self.flows == TEN:
+            name = f"{name}-{self.seed}"
+            for flow, (start_s, lifetime_s) in zip(names, self.times_s, strict=True):
+                changes += [f'flow.{flow}.start="{start_s} s"', f'flow.{flow}.app.duration="{lifetime_s} s"']
+        if self.change:
+            name = f"{name}-{self.change}"
+        if self.change in CHANGES:
+            changes += [f"flow.{flow}.{CHANGES[self.change]}" for flow in names]
+        if self.change == QUEUE:
+            changes.append('network.sat.return.queue={kind="drop-tail",bytes="128 kB"}')
+        if self.change == APART:
+            own = "384 kbit/s" if self.scheme == "cra" else CRA[self.scheme]
+            terminals = ", ".join(f'"st{number}"' for number in range(1, self.flows + 1))
+            changes += [f"network.sat.terminals=[{terminals}]", *_scheme(self.scheme, own)]
+            changes += [f"flow.{flow}.from=st{flow[1:]}" for flow in names]
+        scenario = HERE / {5: "five-flows.toml", TEN: "ten-flows.toml"}[self.flows]
+        return Job(name, scenario, tuple(changes), self.seed)
+
+    @property
+    def times_s(self) -> list[tuple[float, float]]:
+        """Start and lifetime of each of ten flows: gaps uniform in 1 to 10 s, lifetimes in 50 to 100 s."""
+        draw = random.Random(self.seed)
+        starts = itertools.accumulate((draw.uniform(1, 10) for _ in range(TEN - 1)), initial=0.0)
+        return [(round(start, 3), round(draw.uniform(50, 100), 3)) for start in starts]
+
+
+#: Each flow from a terminal of its own, the link's constant slots divided among them.
+APART: Final = "apart"
+#: The terminal's queue bounded to the bandwidth-delay product of 2048 kbit/s and 500 ms.
+QUEUE: Final = "bounded-queue"
+#: What is set at each flow.
+CHANGES: Final = {
+    "window-2": "transport.initial_window=2",
+    "alpha-beta-1": "transport.parameters={alpha=1,beta=1}",
+}
+
+
+def _scheme(scheme: Scheme, cra: str) -> list[str]:
+    return [f"network.sat.return.dama.scheme={scheme}", f'network.sat.return.dama.cra="{cra}"']
+
+
+FIVE: Final = [Case(*parts) for parts in itertools.product(CONGESTIONS, SCHEMES)]
+CAUSES: Final = [
+    *(Case(case.congestion, case.scheme, change=APART) for case in FIVE),
+    *(Case(congestion, "cra", change=change) for congestion in CONGESTIONS for change in ("", QUEUE)),
+    *(Case("vegas", "vbdc", change=change) for change in CHANGES),
+]
+TENS: Final = [
+    Case(congestion, scheme, TEN, seed)
+    for congestion, scheme, seed in itertools.product(CONGESTIONS, SCHEMES, SEEDS)
+]
+
+
+class Sharing:
+    """How the flows of one run shared the link."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.duration_s = duration_s(run)
+
+    @cached_property
+    def rates_bit_s(self) -> dict[str, Course]:
+        """Payload delivered of each flow, over the window around each moment."""
+        steps = round(WINDOW_S / STEP_S)
+        middles, courses = None, {}
+        for name, (time, volume) in trace_of(self.run, "delivery.delivered").items():
+            if name.endswith(".reverse"):
+                continue
+            _, rates = rate(time, volume, STEP_S, self.duration_s)
+            total = np.concatenate(([0.0], np.cumsum(rates)))
+            mean = (total[steps:] - total[:-steps]) / steps
+            if middles is None:
+                middles = WINDOW_S / 2 + STEP_S * np.arange(len(mean), dtype=np.float64)
+            courses[name] = Course(middles, mean)
+        return courses
+
+    @cached_property
+    def utilisation(self) -> Course:
+        """Equation 18: payload of all flows over what the link can carry."""
+        courses = list(self.rates_bit_s.values())
+        total: FloatArray = np.sum([course.value for course in courses], axis=0) / CEILING_BIT_S
+        return Course(courses[0].time_s, total)
+
+    @cached_property
+    def fairness(self) -> Course:
+        """Equation 16 over the flows that are there at each moment, from the second on.
+
+        A flow is there from its start to the end of its life, of which the scenario speaks.
+        """
+        courses = self.rates_bit_s
+        time = next(iter(courses.values())).time_s
+        index = np.full(len(time), np.nan)
+        lives = {flow["name"]: _life_s(flow) for flow in self.run.scenario["flow"]}
+        there = {
+            name: (time >= lives[name][0]) & (time <= lives[name][1]) for name in courses if name in lives
+        }
+        for at in range(len(time)):
+            rates = [courses[name].value[at] for name, mask in there.items() if mask[at]]
+            if len(rates) > 1 and max(rates) > 0:
+                index[at] = float(jain_index(rates))
+        known = ~np.isnan(index)
+        return Course(time[known], index[known])
+
+    def share(self, prefix: str, stretch_s: tuple[float, float]) -> float:
+        """Mean rate of the flows whose names begin so over that of all, in percent."""
+        means = {name: float(one.between(*stretch_s).mean()) for name, one in self.rates_bit_s.items()}
+        return (
+            100 * sum(value for name, value in means.items() if name.startswith(prefix)) / sum(means.values())
+        )
+
+
+def _life_s(flow: Mapping[str, object]) -> tuple[float, float]:
+    from bentpipe.quantities import base_value
+
+    start = float(base_value(str(flow["start"])))
+    app = flow["app"]
+    assert isinstance(app, Mapping)
+    lasts = app.get("duration")
+    return start, start + float(base_value(lasts)) if lasts else float("inf")
+
+
+def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[Case, Sharing]:
+    """The runs of T_II."""
+    jobs = {case: case.job for case in cases}
+    runs = run_all(list(jobs.values()), out, progress)
+    return {case: Sharing(runs[job]) for case, job in jobs.items()}
+
+
+def simulate_friendliness(out: Path, progress: Progress) -> dict[Scheme, Sharing]:
+    """The three runs of T_III."""
+    jobs = {
+        scheme: Job(f"friendliness-{scheme}", HERE / "friendliness.toml", tuple(_scheme(scheme, CRA[scheme])))
+        for scheme in SCHEMES
+    }
+    runs = run_all(list(jobs.values()), out, progress)
+    return {scheme: Sharing(runs[job]) for scheme, job in jobs.items()}

@@ -1,0 +1,136 @@
+"""Our values for T_II and T_III, by the ids of published.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+from bentpipe.replications import Mean, mean_of
+from bentpipe.studies import Table
+
+from .curves import CONGESTIONS, SCHEMES, Congestion, Course, Scheme
+from .sharing import APART, CHANGES, END_S, JOIN_S, LEAVE_S, QUEUE, RETURN_S, SEEDS, TEN, Case, Sharing
+
+#: From when on a link counts as full, and as fairly shared.
+FULL: Final = 0.95
+FAIR: Final = 0.95
+
+#: The stretches of time, in seconds, that stand for the paper's words. The second flow starts at 5 s, the last at 20 s.
+TRANSIENT_S: Final = (5.0, 40.0)
+AFTERWARDS_S: Final = (40.0, 200.0)
+#: The part of the transient in which all five flows are there.
+ALL_THERE_S: Final = (20.0, 40.0)
+
+#: Vegas has had this long to yield, or Reno to come back, where shares are measured.
+SETTLE_S: Final = 10.0
+
+
+def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
+    """Values for T_II, means over the seeds where starts and lifetimes are drawn."""
+
+    def of(congestion: Congestion, scheme: Scheme) -> Sharing:
+        return sharing[Case(congestion, scheme)]
+
+    ours: dict[str, float | None] = {}
+    vegas, reno = of("vegas", "cra"), of("reno", "cra")
+    ours["fair-lead-cra"] = 100 * (mean(vegas.fairness, TRANSIENT_S) - mean(reno.fairness, TRANSIENT_S))
+    for congestion, one in (("reno", reno), ("vegas", vegas)):
+        ours[f"fair-later-{congestion}-cra"] = mean(one.fairness, AFTERWARDS_S)
+    full_s, fair_s = reached_s(reno.utilisation, FULL), settled_s(reno.fairness, FAIR)
+    ours["fair-wait-reno-cra"] = None if full_s is None or fair_s is None else fair_s - full_s
+    for scheme in ("rbdc", "vbdc"):
+        ours[f"use-vegas-{scheme}"] = 100 * mean(of("vegas", scheme).utilisation, AFTERWARDS_S)
+    ours["fair-level-vegas-vbdc"] = mean(of("vegas", "vbdc").fairness, AFTERWARDS_S)
+    full = {scheme: reached_s(of("reno", scheme).utilisation, FULL) for scheme in SCHEMES}
+    if full["vbdc"] is not None and full["rbdc"] is not None:
+        ours["full-later-reno-vbdc"] = full["vbdc"] - full["rbdc"]
+    low, high = joining(sharing, "reno", "cra")
+    ours["ten-low-cra"], ours["ten-high-cra"] = low.value, high.value
+    return rounded(ours)
+
+
+def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
+    """Values for T_II-causes: one thing different, or measured differently."""
+
+    def of(congestion: Congestion, scheme: Scheme, change: str) -> Sharing:
+        return sharing[Case(congestion, scheme, change=change)]
+
+    ours: dict[str, float | None] = {}
+    lead = mean(of("vegas", "cra", "").fairness, ALL_THERE_S)
+    ours["all-fair-lead-cra"] = 100 * (lead - mean(of("reno", "cra", "").fairness, ALL_THERE_S))
+    bounded = of("reno", "cra", QUEUE)
+    ours["queue-fair-later-reno-cra"] = mean(bounded.fairness, AFTERWARDS_S)
+    full_s, fair_s = reached_s(bounded.utilisation, FULL), settled_s(bounded.fairness, FAIR)
+    ours["queue-fair-wait-reno-cra"] = None if full_s is None or fair_s is None else fair_s - full_s
+    for scheme in ("rbdc", "vbdc"):
+        apart = of("vegas", scheme, APART)
+        ours[f"apart-use-vegas-{scheme}"] = 100 * mean(apart.utilisation, AFTERWARDS_S)
+    ours["apart-fair-level-vegas-vbdc"] = mean(of("vegas", "vbdc", APART).fairness, AFTERWARDS_S)
+    full = {scheme: reached_s(of("reno", scheme, APART).utilisation, FULL) for scheme in SCHEMES}
+    if full["vbdc"] is not None and full["rbdc"] is not None:
+        ours["apart-full-later-reno-vbdc"] = full["vbdc"] - full["rbdc"]
+    for change in CHANGES:
+        one = of("vegas", "vbdc", change)
+        ours[f"{change}-use-vegas-vbdc"] = 100 * mean(one.utilisation, AFTERWARDS_S)
+        ours[f"{change}-fair-level-vegas-vbdc"] = mean(one.fairness, AFTERWARDS_S)
+    return rounded(ours)
+
+
+def joining(sharing: Mapping[Case, Sharing], congestion: Congestion, scheme: Scheme) -> tuple[Mean, Mean]:
+    """Least and greatest fairness of ten flows while they are joining, over the seeds."""
+    lows, highs = [], []
+    for seed in SEEDS:
+        case = Case(congestion, scheme, TEN, seed)
+        starts = [start for start, _ in case.times_s]
+        values = sharing[case].fairness.between(starts[1], starts[-1])
+        lows.append(float(values.min()))
+        highs.append(float(values.max()))
+    return mean_of(lows), mean_of(highs)
+
+
+def table_of_joining(sharing: Mapping[Case, Sharing]) -> Table:
+    """Fairness of ten flows while they join, over the seeds."""
+    rows = []
+    for congestion in CONGESTIONS:
+        for scheme in SCHEMES:
+            both = joining(sharing, congestion, scheme)
+            cells = [f"{one.value:.2f} ± {one.half_width:.2f}" for one in both]
+            rows.append([congestion.capitalize(), scheme.upper(), *cells])
+    about = (
+        "Ten flows while they join (figures 15 to 17): least and greatest index of fairness, means over "
+        f"{len(SEEDS)} draws with 95 % confidence intervals"
+    )
+    return Table(about, ["congestion", "scheme", "least", "greatest"], rows)
+
+
+def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float | None]:
+    """Values for T_III."""
+    ours: dict[str, float | None] = {}
+    for scheme, one in sharing.items():
+        ours[f"yield-first-{scheme}"] = one.share("vegas", (JOIN_S + SETTLE_S, LEAVE_S))
+        ours[f"yield-again-{scheme}"] = one.share("vegas", (RETURN_S + SETTLE_S, END_S))
+        ours[f"alone-{scheme}"] = 100 * mean(one.utilisation, (LEAVE_S + SETTLE_S, RETURN_S))
+    return rounded(ours)
+
+
+def mean(course: Course, stretch_s: tuple[float, float]) -> float:
+    """Mean over a stretch of time."""
+    return float(course.between(*stretch_s).mean())
+
+
+def reached_s(course: Course, level: float) -> float | None:
+    """When a course first comes to a level."""
+    there = np.flatnonzero(course.value >= level)
+    return float(course.time_s[there[0]]) if len(there) else None
+
+
+def settled_s(course: Course, level: float) -> float | None:
+    """From when on the flows are all there (20 s) and a course is at a level for the first time."""
+    there = np.flatnonzero((course.value >= level) & (course.time_s >= 20.0))
+    return float(course.time_s[there[0]]) if len(there) else None
+
+
+def rounded(ours: dict[str, float | None]) -> dict[str, float | None]:
+    """Without the last digits, by which two ways to one value may differ."""
+    return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}

@@ -1,0 +1,72 @@
+"""Figures 21 and 22: files beside equation 9, pages as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
+from bentpipe.replications import Mean
+
+from .curves import CONGESTIONS, SCHEMES
+from .transfers import PAGES, Bar, File, Transfer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@figure_function
+def files(transfers: Mapping[File, Transfer]) -> Figure:
+    """Time against size: simulated as marks, equation 9 with the simulated mean RTT dashed, without it dotted."""
+    from matplotlib.lines import Line2D
+
+    figure, (axes,) = panels([3.2])
+    for scheme, colour in zip(SCHEMES, COLOURS, strict=False):
+        of = {file.size_mb: one for file, one in transfers.items() if file.scheme == scheme}
+        sizes = list(of)
+        axes.plot(sizes, [one.simulated_s for one in of.values()], "o", color=colour, markersize=4)
+        axes.plot(sizes, [one.equation_s for one in of.values()], color=colour, linestyle=PREDICTED)
+        axes.plot(sizes, [one.alone_s for one in of.values()], color=colour, linestyle=":", linewidth=0.9)
+    axes.set_title("Transfer time of a file on the return link, Reno")
+    axes.set_xlabel("file (MB)")
+    axes.set_ylabel("time (s)")
+    axes.set_xlim(0, 12.5)
+    axes.set_ylim(0, None)
+    handles = [
+        Line2D([], [], color=colour, label=scheme.upper())
+        for scheme, colour in zip(SCHEMES, COLOURS, strict=False)
+    ]
+    handles += [
+        Line2D([], [], color=INK, linestyle="", marker="o", markersize=4, label="simulated"),
+        Line2D([], [], color=INK, linestyle=PREDICTED, label="equation 9, RTT as simulated"),
+        Line2D([], [], color=INK, linestyle=":", label="equations 9 to 11"),
+    ]
+    axes.legend(handles=handles, loc="upper left", ncols=2)
+    return figure
+
+
+@figure_function
+def pages(times: Mapping[Bar, Mean]) -> Figure:
+    """Mean times of pages, with their confidence intervals."""
+    figure, (axes,) = panels([3.2])
+    width = 0.8 / len(PAGES)
+    labels = []
+    for place, (congestion, scheme) in enumerate((c, s) for c in CONGESTIONS for s in SCHEMES):
+        labels.append(f"{congestion.capitalize()}\n{scheme.upper()}")
+        for index, page in enumerate(PAGES):
+            one = times[congestion, scheme, page]  # type: ignore[index]
+            axes.bar(
+                place + (index - 1) * width,
+                one.value,
+                width * 0.92,
+                yerr=one.half_width,
+                color=COLOURS[index],
+                error_kw={"elinewidth": 0.8, "ecolor": INK, "capsize": 2},
+                label=page if place == 0 else None,
+            )
+    axes.set_xticks(range(len(labels)), labels)
+    axes.grid(visible=False, axis="x")
+    axes.set_title("Transfer time of a page on the forward link")
+    axes.set_ylabel("time (s)")
+    axes.legend(title="page", loc="upper left", ncols=3)
+    return figure

@@ -1,0 +1,80 @@
+"""Our values for T_IV and T_V, by the ids of published.csv, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bentpipe.replications import Mean
+from bentpipe.studies import Table
+
+from .curves import CONGESTIONS, SCHEMES
+from .sharing_measures import rounded
+from .transfers import PAGES, Bar, File, Transfer
+
+
+def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
+    """Values for T_IV."""
+    ours: dict[str, float | None] = {}
+    for scheme in SCHEMES:
+        of_scheme = [one for file, one in transfers.items() if file.scheme == scheme]
+        ours[f"file-{scheme}"] = max(abs(one.deviation_percent) for one in of_scheme)
+    efficiency = {scheme: transfers[File(scheme, 1)].efficiency_percent for scheme in SCHEMES}
+    ours["file-eff-cra"] = efficiency["cra"]
+    ours["file-eff-order"] = min(
+        efficiency["vbdc"] - efficiency["rbdc"], efficiency["rbdc"] - efficiency["cra"]
+    )
+    times = {scheme: transfers[File(scheme, 12)].simulated_s for scheme in SCHEMES}
+    ours["file-time-order"] = min(times["vbdc"] - times["rbdc"], times["rbdc"] - times["cra"])
+    return rounded(ours)
+
+
+def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, float | None]:
+    """Values for T_V: the smallest page, and what the other schemes and Vegas cost the largest one."""
+    ours: dict[str, float | None] = {}
+    for congestion in CONGESTIONS:
+        for scheme in SCHEMES:
+            ours[f"{prefix}page-small-{congestion}-{scheme}"] = pages[congestion, scheme, "34.5 kB"].value
+        cra, vbdc = (pages[congestion, scheme, "440 kB"].value for scheme in ("cra", "vbdc"))
+        ours[f"{prefix}page-suffices-{congestion}"] = vbdc / cra
+    return rounded(ours)
+
+
+def table_of_files(transfers: Mapping[File, Transfer]) -> Table:
+    """Equation 9 beside the simulation, for every file."""
+    rows = [
+        [
+            file.scheme.upper(),
+            f"{file.size_mb}",
+            f"{one.rtt_s * 1e3:.0f}",
+            f"{one.simulated_s:.1f}",
+            f"{one.equation_s:.1f}",
+            f"{one.deviation_percent:+.1f}",
+            f"{one.counted_s:.1f}",
+            f"{one.alone_s:.1f}",
+        ]
+        for file, one in transfers.items()
+    ]
+    header = ["scheme", "MB", "RTT ms", "simulated s", "eq. 9 s", "differs %", "counted s", "eq. 9 to 11 s"]
+    about = (
+        "Files on the return link (figure 21): time as simulated; equation 9 with the mean RTT as simulated, and by "
+        "how much it differs; the same with its round trips counted; equations 9 to 11 alone"
+    )
+    return Table(about, header, rows)
+
+
+def table_of_pages(pages: Mapping[Bar, Mean]) -> Table:
+    """The bars of figure 22."""
+    rows = [
+        [
+            congestion.capitalize(),
+            scheme.upper(),
+            *(f"{value.value:.1f} ± {value.half_width:.1f}" for value in of),
+        ]
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES
+        for of in [[pages[congestion, scheme, page] for page in PAGES]]  # type: ignore[index]
+    ]
+    about = (
+        "Pages on the forward link (figure 22): seconds, means over 40 pages with 95 % confidence intervals"
+    )
+    return Table(about, ["congestion", "scheme", *PAGES], rows)

@@ -1,0 +1,145 @@
+"""T_IV and T_V: files and web pages. What is simulated, and how long it takes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bentpipe.plots.data import superframes
+from bentpipe.predict import count_round_trips, transfer_time
+from bentpipe.replications import Mean, mean_of
+from bentpipe.runs import Run
+
+from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Scheme
+from .jobs import Job, Progress, run_all
+
+HERE: Final = Path(__file__).parent
+
+SIZES_MB: Final = tuple(range(1, 13))
+
+#: Classes of pages by their mean size, with the mean size of their eight objects, in bytes. 34.5 kB are 4.3 kB
+#: each, not the 4.4 kB of the text.
+PAGES: Final = {"34.5 kB": 4312, "144 kB": 18_000, "440 kB": 55_000}
+Page = Literal["34.5 kB", "144 kB", "440 kB"]
+
+#: Pages of a class that are fetched, each in a run of its own.
+SEEDS: Final = tuple(range(1, 41))
+
+#: RTT_0 and ssthresh of the paper, payload of a segment.
+RTT0_S: Final = 0.5
+SSTHRESH: Final = 20
+SEGMENT: Final = 1460
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of so many megabytes."""
+
+    scheme: Scheme
+    size_mb: float
+
+    @property
+    def job(self) -> Job:
+        """Its run."""
+        changes = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
+        return Job(f"file-{self.scheme}-{self.size_mb}", HERE / "file.toml", changes)
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What became of a file: seconds as simulated, by equation 9 with the mean RTT as simulated, as printed and with
+    the round trips counted, and by equations 9 to 11 alone; and the efficiency of the terminal's slots."""
+
+    simulated_s: float
+    rtt_s: float
+    equation_s: float
+    counted_s: float
+    alone_s: float
+    efficiency_percent: float
+
+    @property
+    def deviation_percent(self) -> float:
+        """How far equation 9 is from the simulation, in percent of it."""
+        return 100 * (self.equation_s / self.simulated_s - 1)
+
+
+@dataclass(frozen=True)
+class Download:
+    """A page of a class with a congestion control and a scheme. ``objects`` is how many it has on average."""
+
+    congestion: Congestion
+    scheme: Scheme
+    page: Page
+    seed: int
+    objects: int = 8
+
+    @property
+    def job(self) -> Job:
+        """Its run."""
+        name = f"page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.objects}-{self.seed}"
+        changes = (
+            *_scheme(self.scheme),
+            f"flow.page.transport.congestion={CONTROLS[self.congestion]}",
+            f'flow.page.app.object="{PAGES[self.page]} B"',
+            f"flow.page.app.objects={self.objects}",
+        )
+        return Job(name, HERE / "page.toml", changes, self.seed)
+
+
+def _scheme(scheme: Scheme) -> tuple[str, str]:
+    return f"network.sat.return.dama.scheme={scheme}", f'network.sat.return.dama.cra="{CRA[scheme]}"'
+
+
+FILES: Final = [File(*parts) for parts in itertools.product(SCHEMES, SIZES_MB)]
+#: A file as short as a page.
+SHORT: Final = File("cra", 0.1)
+
+#: One bar of figure 22.
+Bar = tuple[Congestion, Scheme, Page]
+BARS: Final[list[Bar]] = list(itertools.product(CONGESTIONS, SCHEMES, PAGES))  # type: ignore[arg-type]
+
+
+def simulate_files(files: Sequence[File], out: Path, progress: Progress) -> dict[File, Transfer]:
+    """The runs of T_IV."""
+    jobs = {file: file.job for file in files}
+    runs = run_all(list(jobs.values()), out, progress)
+    return {file: _transfer(file, runs[job]) for file, job in jobs.items()}
+
+
+def _transfer(file: File, run: Run) -> Transfer:
+    row = run.flows.row(0, named=True)
+    rtt_s = row["rtt_mean"]
+    predicted = transfer_time(round(file.size_mb * 1e6), scheme=file.scheme, ssthresh=SSTHRESH)
+    slots = superframes(run.trace("dama"))
+    there = slots["time"] < row["transaction_max"]
+    used, assigned = slots["used"][there].sum(), slots["assigned"][there].sum()
+    counted = count_round_trips(predicted.transfer_segments, 1, SSTHRESH)
+    return Transfer(
+        simulated_s=row["transaction_max"],
+        rtt_s=rtt_s,
+        equation_s=rtt_s * predicted.printed_round_trips,
+        counted_s=rtt_s * (1 + counted),
+        alone_s=predicted.printed_s,
+        efficiency_percent=100 * float(used / assigned),
+    )
+
+
+def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[Bar, Mean]:
+    """The runs of T_V: mean time of a page in seconds for each bar, with its confidence interval.
+
+    The pages of a seed are the same with every scheme and congestion control.
+    """
+    downloads = {bar: [Download(*bar, seed, objects) for seed in SEEDS] for bar in BARS}
+    jobs = [one.job for several in downloads.values() for one in several]
+    runs = run_all(jobs, out, progress)
+
+    def took_s(download: Download) -> float:
+        row = runs[download.job].flows.row(0, named=True)
+        if row["transactions"] != 1:
+            raise RuntimeError(f"{download.job.name}: the page has not arrived by the end of the run")
+        return float(row["transaction_max"])
+
+    return {bar: mean_of([took_s(one) for one in several]) for bar, several in downloads.items()}
