@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
+from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
 from bentpipe.prediction import HEADER_BYTES, TIMESTAMP_BYTES
 from bentpipe.quantities import base_value
 from bentpipe.runs import Run
-
-from .jobs import Job, Progress, run_all
 
 HERE: Final = Path(__file__).parent
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
 from bentpipe.predict import jain_index
 from bentpipe.runs import Run
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Scheme
-from .jobs import Job, Progress, run_all
 
 HERE: Final = Path(__file__).parent
 

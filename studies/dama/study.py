@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
+from bentpipe.jobs import Progress
 from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
 
 from .curves import CAUSES, CURVES, simulate_all
 from .figures import draw_all
-from .jobs import Progress
 from .measures import measure, measure_causes
 from .sharing import CAUSES as SHARING_CAUSES
 from .sharing import FIVE, TENS, simulate_friendliness, simulate_sharing

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.replications import Mean, mean_of
 from bentpipe.runs import Run
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Scheme
-from .jobs import Job, Progress, run_all
 
 HERE: Final = Path(__file__).parent
 

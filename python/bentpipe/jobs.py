@@ -1,4 +1,4 @@
-"""Runs of the study: simulated two at a time, and not again where nothing has changed since."""
+"""Many runs, as studies need them: simulated two at a time, and not again where nothing has changed since."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import bentpipe as bp
-from bentpipe import _native
-from bentpipe.runs import Run
+from . import _native
+from .runs import Run
+from .simulation import simulate
 
 #: Told the fraction done of all.
 Progress = Callable[[float], None]
@@ -64,9 +64,7 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
                 tell(1.0)
                 return run
         note.unlink(missing_ok=True)
-        run = bp.simulate(
-            job.scenario, seed=job.seed, overrides=list(job.overrides), out=folder, progress=tell
-        )
+        run = simulate(job.scenario, seed=job.seed, overrides=list(job.overrides), out=folder, progress=tell)
         if run.complete:
             note.write_text(job.key, encoding="utf-8")
         tell(1.0)
