@@ -54,6 +54,15 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The Quick-Start request that it carries.
+    #[inline]
+    pub fn quick_start(&mut self) -> Option<&mut QuickStart> {
+        match &mut self.body {
+            Body::Tfrc(tfrc) => tfrc.quick_start.as_mut(),
+            _ => None,
+        }
+    }
+
     /// How long ago it was created.
     #[inline]
     pub fn age(&self, now: Time) -> Span {
@@ -69,6 +78,8 @@ pub enum Body {
     Datagram,
     /// A TCP segment.
     Segment(Segment),
+    /// A datagram of TFRC.
+    Tfrc(Box<Tfrc>),
     /// A message of a control protocol (a capacity request, a burst time plan, ...), typed by its protocol.
     Control(Arc<dyn Message>),
     /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
@@ -85,6 +96,66 @@ pub struct Spoiled {
     pub body: Body,
     /// Whether its checksum holds all the same.
     pub valid: bool,
+}
+
+/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is [`Packet::number`], or of a report.
+#[derive(Clone, Debug)]
+pub struct Tfrc {
+    /// When it was sent, which may be after its payload was handed over.
+    pub sent: Time,
+    /// The sender's round-trip time; zero before it has one.
+    pub rtt: Span,
+    /// What a receiver reports.
+    pub feedback: Option<TfrcFeedback>,
+    /// What is asked of the path.
+    pub quick_start: Option<QuickStart>,
+}
+
+/// A receiver's report (RFC 5348, section 3.2.2).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TfrcFeedback {
+    /// When the last packet had been sent (t_recvdata), and how long ago it came (t_delay).
+    pub echo: Time,
+    /// See `echo`.
+    pub delay: Span,
+    /// X_recv in bytes per second.
+    pub receive_rate: f64,
+    /// p.
+    pub loss_event_rate: f64,
+    /// What the path has granted to a request, in bit/s (a Quick-Start response).
+    pub granted: Option<u64>,
+}
+
+/// A Quick-Start request (RFC 4782, section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuickStart {
+    /// N of the rate, 40 kbit/s x 2^N; 0 when nothing is granted any more.
+    pub rate: u8,
+    /// Whether it has passed a router that does not know of it.
+    pub missed: bool,
+}
+
+impl QuickStart {
+    /// The least rate that the option can say and that is enough, or the greatest.
+    pub fn asking(bits_per_second: f64) -> QuickStart {
+        let rate = (1..15).find(|rate| f64::from(40_000u32 << rate) >= bits_per_second).unwrap_or(15);
+        QuickStart { rate, missed: false }
+    }
+
+    /// The rate in bit/s; 0 when nothing is granted.
+    pub fn bits_per_second(self) -> u64 {
+        match self.rate {
+            0 => 0,
+            rate => 40_000 << rate,
+        }
+    }
+
+    /// A router grants no more than this.
+    pub fn reduce_to(&mut self, bits_per_second: f64) {
+        while self.rate > 0 && self.bits_per_second() as f64 > bits_per_second {
+            self.rate -= 1;
+        }
+    }
 }
 
 /// A control message. Its protocol downcasts it with [`Message::as_any`].

@@ -207,7 +207,7 @@ pub(crate) fn emulate_on(
 fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {
     match &flow.transport {
         Config::Tcp(config) => Some(config),
-        Config::Udp(_) => None,
+        Config::Tfrc(_) | Config::Udp(_) => None,
     }
 }
 

@@ -65,6 +65,7 @@ const PACKETS: u64 = 100_000;
 fn chain(delay: Span) -> u64 {
     let streams = Streams::new(1, 0);
     let config = link::Config {
+        quick_start: None,
         rate: Rate::from_bits_per_second(100_000_000),
         delay,
         queue: queue::Config::default(),

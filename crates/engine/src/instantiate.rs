@@ -3,14 +3,14 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::network::{Network, StageId};
-use crate::scenario::{Endpoints, Flow, LinkPair, Scenario};
+use crate::scenario::{Flow, LinkPair, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::transport::hosting::{self, Site};
-use bentpipe_models::transport::{self, tcp, udp};
+use bentpipe_models::transport::{self, tcp, tfrc, udp};
 use std::collections::BTreeMap;
 
 /// The network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -69,7 +69,7 @@ pub fn instantiate_ends(
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
     let flows = scenario.flow.iter().enumerate();
-    for (index, flow) in flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel) {
+    for (index, flow) in flows.filter(|(_, flow)| !flow.is_modelled()) {
         let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
@@ -110,7 +110,7 @@ fn build(
         add_star(&mut builder, name, &star, &label);
     }
     for (index, flow) in scenario.flow.iter().enumerate() {
-        if hosts.is_none() || flow.endpoints == Endpoints::Model {
+        if hosts.is_none() || flow.is_modelled() {
             add_flow(&mut builder, FlowId(index as u32), flow);
         }
     }
@@ -118,7 +118,7 @@ fn build(
     let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
     let mut hosts: Vec<Host> = hosts.collect();
     for host in &mut hosts {
-        let modelled = |flow: &&Flow| flow.endpoints == Endpoints::Model;
+        let modelled = |flow: &&Flow| flow.is_modelled();
         let mut ends = scenario.flow.iter().filter(modelled).flat_map(|flow| [&flow.from, &flow.to]);
         if !ends.any(|end| *end == host.name) {
             host.ways = builder.own_ways(host.node);
@@ -232,6 +232,14 @@ fn add_end(
             });
             let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
             builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, traces))
+        }
+        transport::Config::Tfrc(config) => {
+            let (sender, arrivals) = match end {
+                End::Source => (builder.probe(&tfrc::endpoint::TRACE, &flow.name), None),
+                End::Destination => (None, builder.probe(&udp::TRACE, &flow.name)),
+            };
+            let probes = tfrc::endpoint::Probes { sender, arrivals, transactions };
+            builder.stage(&stage_name, tfrc::Endpoint::new(site, config, app, stream, probes))
         }
         transport::Config::Udp(_) => {
             let arrivals = match end {

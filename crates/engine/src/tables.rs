@@ -2,7 +2,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal};
-use bentpipe_models::transport::{flow, hosting, tcp, udp};
+use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
 /// Traces, written as a run goes on.
@@ -10,6 +10,7 @@ pub static TRACES: &[&Table] = &[
     &tcp::endpoint::TRACE,
     &tcp::endpoint::DELIVERY,
     &udp::TRACE,
+    &tfrc::endpoint::TRACE,
     &hosting::TRACE,
     &link::TRACE,
     &terminal::TRACE,
@@ -22,6 +23,7 @@ pub static REPORTS: &[&Table] = &[
     &flow::DESTINATION,
     &hosting::TRANSACTIONS,
     &tcp::endpoint::CONNECTION,
+    &tfrc::endpoint::REPORT,
     &link::REPORT,
     &effect::REPORT,
     &terminal::REPORT,

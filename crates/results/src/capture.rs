@@ -155,7 +155,9 @@ impl Writer {
                     packet.size
                 }
                 Body::Segment(segment) => headers::write(packet, scales.shift(packet, segment), out),
-                Body::Datagram | Body::Control(_) | Body::Spoiled(_) => headers::write(packet, 0, out),
+                Body::Datagram | Body::Tfrc(_) | Body::Control(_) | Body::Spoiled(_) => {
+                    headers::write(packet, 0, out)
+                }
             };
             out.resize(begin + (original as usize).min(snap), 0);
             original

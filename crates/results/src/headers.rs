@@ -34,7 +34,7 @@ pub(crate) fn write(packet: &Packet, shift: u8, out: &mut Vec<u8>) -> u32 {
             tcp(packet, segment, shift, out);
             6
         }
-        Body::Datagram | Body::Control(_) => {
+        Body::Datagram | Body::Tfrc(_) | Body::Control(_) => {
             out.resize(begin + IP_HEADER + UDP_HEADER, 0);
             17
         }

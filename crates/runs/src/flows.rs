@@ -46,7 +46,7 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
             }),
             text("congestion", "congestion control", &|direction| match &direction.flow.transport {
                 transport::Config::Tcp(config) => Some(config.congestion.clone()),
-                transport::Config::Udp(_) => None,
+                transport::Config::Tfrc(_) | transport::Config::Udp(_) => None,
             }),
             FlowColumn {
                 name: "goodput".to_owned(),

@@ -17,7 +17,7 @@ use crate::lateness::Lateness;
 use crate::live::LiveHost;
 use crate::variants::Variants;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Span, Streams, Table, Time};
-use bentpipe_engine::scenario::{Endpoints, Flow, Scenario};
+use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_engine::Wakes;
 use bentpipe_kernel::Log;
 use bentpipe_models::app::{Connections, End, Transaction};
@@ -134,7 +134,7 @@ pub struct Traffic {
 /// The flows of `scenario` that are the kernel's, with their numbers.
 pub fn flows(scenario: &Scenario) -> impl Iterator<Item = (FlowId, &Flow)> {
     let all = scenario.flow.iter().enumerate().map(|(number, flow)| (FlowId(number as u32), flow));
-    all.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel)
+    all.filter(|(_, flow)| !flow.is_modelled())
 }
 
 impl Traffic {
@@ -395,7 +395,7 @@ impl Planned<'_> {
             (End::Destination, Config::Udp(_)) => {
                 Traces { arrival: probe(&udp_model::TRACE, name), transactions: None }
             }
-            (End::Destination, Config::Tcp(_)) => Traces::default(),
+            (End::Destination, Config::Tcp(_) | Config::Tfrc(_)) => Traces::default(),
         }
     }
 
@@ -432,6 +432,7 @@ impl Planned<'_> {
                 tcp::Endpoint::new(site, hosted, sockets, probes.to_vec())
                     .map(|end| Endpoint::Tcp(Box::new(end)))
             }
+            Config::Tfrc(_) => unreachable!("models stand at the ends of such flows"),
             Config::Udp(_) => {
                 udp::Endpoint::new(site, hosted, local, remote).map(|end| Endpoint::Udp(Box::new(end)))
             }

@@ -1,6 +1,6 @@
 //! A link between two nodes: two directions, alike unless the return direction is given.
 
-use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_core::{Fraction, Problems, Rate, Span};
 use bentpipe_models::{channel, link, queue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct LinkPair {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
+    /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Fraction>,
     /// The direction from `to` to `from`; like the other one when not given.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<link::Config>,
@@ -53,6 +56,7 @@ impl LinkPair {
             delay: self.delay,
             queue: self.queue.clone(),
             error: self.error.clone(),
+            quick_start: self.quick_start,
         }
     }
 

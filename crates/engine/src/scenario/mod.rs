@@ -114,6 +114,12 @@ impl Flow {
         matches!(self.app, app::Config::Command(_))
     }
 
+    /// Whether models stand at its ends also where the scenario is emulated: if it says so, and over TFRC, which kernels do not
+    /// have.
+    pub fn is_modelled(&self) -> bool {
+        self.endpoints == Endpoints::Model || matches!(self.transport, transport::Config::Tfrc(_))
+    }
+
     /// Under which names the sender and the receiver of one of its connections are traced at an end: the flow's for its
     /// direction, NAME.reverse for the other, and with .1, .2, ... those of further connections.
     pub fn traced_as(&self, end: End, connection: u16) -> (String, String) {

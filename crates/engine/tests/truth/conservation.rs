@@ -471,6 +471,11 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                     }
                 }
             }
+            transport::Config::Tfrc(_) => {
+                let datagrams = of(traces, "datagram", name);
+                prop_assert!(datagrams.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
+                prop_assert_eq!(datagrams.len() as f64, destination("delivered_packets"));
+            }
             transport::Config::Udp(_) => {
                 let datagrams = of(traces, "datagram", name);
                 // Strictly ascending: no overtaking, and nothing twice, whatever was lost.

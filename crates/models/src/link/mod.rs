@@ -24,8 +24,8 @@ use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
 use bentpipe_core::{
-    Change, Column, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream, Table,
-    Time, Whole,
+    Change, Column, Fraction, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream,
+    Table, Time, Whole,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
+    /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Fraction>,
 }
 
 impl Config {
@@ -118,12 +121,14 @@ pub struct Link {
 impl Link {
     /// A link under the name that results use, with its own random stream.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
+        let mut transmitter = Transmitter::new(config.rate, config.queue.build(), stream, probe);
+        transmitter.grant(config.quick_start);
         Link {
             name: name.to_owned(),
             delay: config.delay,
             elsewhere: (Span::ZERO, Time::ZERO),
             not_before: Time::ZERO,
-            transmitter: Transmitter::new(config.rate, config.queue.build(), stream, probe),
+            transmitter,
             errors: config.error.errors(),
             flying: VecDeque::new(),
             error_drops: 0,

@@ -2,8 +2,9 @@
 //! when its last bit will have been sent.
 
 use super::REPORT;
+use crate::net::quick_start::{self, Grants};
 use crate::queue::{Admission, Backlog, Verdict};
-use bentpipe_core::{DropReason, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
+use bentpipe_core::{DropReason, Fraction, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
 
 /// Queue and transmitter; what it counts is what [`REPORT`] reports.
@@ -26,6 +27,8 @@ pub struct Transmitter {
     queue_drops: u64,
     queue_max: u64,
     wait: Span,
+    /// What it grants to Quick-Start requests, where it knows of them.
+    grants: Option<Grants>,
 }
 
 impl Transmitter {
@@ -50,13 +53,20 @@ impl Transmitter {
             queue_drops: 0,
             queue_max: 0,
             wait: Span::ZERO,
+            grants: None,
         }
+    }
+
+    /// Has it grant up to this part of its rate to Quick-Start requests.
+    pub fn grant(&mut self, share: Option<Fraction>) {
+        self.grants = share.map(|share| Grants::new(share.value()));
     }
 
     /// A packet arrives: when it will have been sent, or why the queue does not take it.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
+        quick_start::pass(&mut self.grants, now, self.rate, packet);
         let answer = match self.admission.admit(now, packet, self.backlog, &mut self.stream) {
             Verdict::Drop(reason) => {
                 self.queue_drops += 1;

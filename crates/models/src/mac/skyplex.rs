@@ -94,6 +94,9 @@ pub struct Config {
     pub terminals: Vec<Terminals>,
     /// The gateway's node name.
     pub gateway: String,
+    /// Part of the links' capacity that is granted to Quick-Start requests (RFC 4782); they are not understood when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Fraction>,
 }
 
 /// The link from the terminals, besides its structure.
@@ -238,6 +241,7 @@ impl Config {
             propagation: self.propagation.clone(),
             terminals: self.terminals.clone(),
             gateway: self.gateway.clone(),
+            quick_start: self.quick_start,
         }
     }
 

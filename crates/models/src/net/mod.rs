@@ -1,4 +1,5 @@
-//! The network layer: routers.
+//! The network layer: routers, and what they grant.
 
 pub mod gate;
+pub mod quick_start;
 pub mod router;

@@ -3,6 +3,7 @@
 pub mod flow;
 pub mod hosting;
 pub mod tcp;
+pub mod tfrc;
 pub mod udp;
 
 use crate::app;
@@ -12,6 +13,7 @@ kinds! {
     /// What carries a flow.
     pub enum Config {
         "tcp" => Tcp(tcp::Config),
+        "tfrc" => Tfrc(tfrc::Config),
         "udp" => Udp(udp::Config),
     }
 }
@@ -21,6 +23,7 @@ impl Config {
     pub fn check(&self, problems: &mut Problems) {
         match self {
             Config::Tcp(config) => config.check(problems),
+            Config::Tfrc(config) => config.check(problems),
             Config::Udp(_) => {}
         }
     }
@@ -28,11 +31,16 @@ impl Config {
 
 /// Why an application cannot run over a transport, if so.
 pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
-    (app.is_elastic() && matches!(transport, Config::Udp(_))).then(|| {
-        let kind = app.kind();
-        format!(
+    let kind = app.kind();
+    match transport {
+        Config::Udp(_) if app.is_elastic() => Some(format!(
             "\"{kind}\" needs a transport that says how fast it may send, such as tcp; allowed over udp: what has a \
              rate of its own, such as cbr"
-        )
-    })
+        )),
+        Config::Tfrc(_) if app.has_transactions() => Some(format!(
+            "\"{kind}\" needs a transport that loses nothing, such as tcp; allowed over tfrc: what can do without, \
+             such as cbr and bulk"
+        )),
+        _ => None,
+    }
 }

@@ -20,7 +20,7 @@ use super::timing::{Schedule, Timing};
 use super::{allocator, category};
 use crate::orbit::geo::{Satellite, Site};
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Count, Rate, RateOrZero, Span};
+use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Span};
 use schemars::JsonSchema;
 use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -43,6 +43,9 @@ pub struct Config {
     pub terminals: Vec<Terminals>,
     /// The gateway's node name.
     pub gateway: String,
+    /// Part of the links' capacity that is granted to Quick-Start requests (RFC 4782); they are not understood when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Fraction>,
 }
 
 /// The forward link.

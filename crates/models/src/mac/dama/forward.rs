@@ -16,7 +16,8 @@ use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::transmitter::Transmitter;
 use crate::queue::Admission;
 use bentpipe_core::{
-    Body, Change, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream, Time,
+    Body, Change, Fraction, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream,
+    Time,
 };
 use std::collections::VecDeque;
 
@@ -28,6 +29,8 @@ pub struct Parts {
     pub rate: Rate,
     /// The queue's discipline.
     pub queue: Box<dyn Admission>,
+    /// Part of the rate that is granted to Quick-Start requests.
+    pub grants: Option<Fraction>,
     /// The terminals: address, propagation delay, errors.
     pub terminals: Vec<Listener>,
     /// Its random stream.
@@ -69,8 +72,9 @@ pub struct Forward {
 impl Forward {
     /// An idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, rate, queue, terminals, stream, probe } = parts;
-        let transmitter = Transmitter::new(rate, queue, stream, probe);
+        let Parts { name, rate, queue, grants, terminals, stream, probe } = parts;
+        let mut transmitter = Transmitter::new(rate, queue, stream, probe);
+        transmitter.grant(grants);
         Forward { name, transmitter, terminals, flying: VecDeque::new(), held_bytes: 0, error_drops: 0 }
     }
 

@@ -6,6 +6,7 @@ use super::forward::{self, Forward, Listener};
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::terminal::{self, Logon, Terminal};
+use crate::net::quick_start::Grants;
 use bentpipe_core::{NodeId, Probe, Stream, Table, Time};
 
 /// The stages of a star network. The terminals stand in the order in which the configuration lists them.
@@ -87,6 +88,7 @@ pub fn build(
             queue: link.queue.build(),
             errors: link.error.errors(),
             request_errors: dama.request_error.errors(),
+            grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
             requester: dama.scheme.requester(&terms),
             stream: supply.stream(&stage),
             probe: supply.probe(&terminal::TRACE, &label(&member.name)),
@@ -131,6 +133,7 @@ pub fn build(
             name: forward_name.clone(),
             rate: config.forward.rate,
             queue: config.forward.queue.build(),
+            grants: config.quick_start,
             terminals: listeners,
             stream: supply.stream(&forward_name),
             probe: supply.probe(&crate::link::TRACE, &forward_name),

@@ -20,11 +20,12 @@ use super::message::{self, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use crate::channel::{Errors, Fate, SPOILED};
+use crate::net::quick_start::{self, Grants};
 use crate::queue::{Admission, Backlog, Verdict};
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
-    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage,
-    Stream, Table, Time,
+    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span,
+    Stage, Stream, Table, Time,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -97,6 +98,8 @@ pub struct Parts {
     pub errors: Option<Errors>,
     /// What else spoils requests.
     pub request_errors: Option<Errors>,
+    /// What it grants to Quick-Start requests, and of which capacity.
+    pub grants: (Option<Grants>, Rate),
     /// How it asks for slots.
     pub requester: Box<dyn Requester>,
     /// Its random stream.
@@ -381,6 +384,8 @@ impl Terminal {
             return out.drop(packet, LOGGED_OFF);
         }
         self.forget_begun(now);
+        let (grants, capacity) = &mut self.parts.grants;
+        quick_start::pass(grants, now, *capacity, &mut packet);
         match self.parts.queue.admit(now, &mut packet, self.backlog, &mut self.parts.stream) {
             Verdict::Drop(reason) => {
                 self.counters.queue_drops += 1;

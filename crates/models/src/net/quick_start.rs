@@ -1,0 +1,125 @@
+//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path how fast it may begin, and every router grants that or less.
+//!
+//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for none). A router that does not know it
+//! leaves it as it is, and the request is void: it finds out by the two times-to-live that the option compares (section
+//! 4.6), here by [`QuickStart::missed`]. A router grants at most a share of its capacity less what has flowed recently and less
+//! what it has granted recently to others (section 3.3 and appendix E: the target algorithm): "recently" is
+//! [`WINDOW`].
+//!
+//! Deviations: no nonce and no report of the approved rate, as nobody cheats here.
+
+use bentpipe_core::{QuickStart, Rate, Span, Time};
+
+/// For how long what has flowed and what was granted counts: longer than most round trips, as section 3.3 asks.
+pub const WINDOW: Span = Span::from_secs(1);
+
+/// What a router knows, for requests that pass it.
+#[derive(Clone, Debug)]
+pub struct Grants {
+    /// The part of its capacity that it grants.
+    share: f64,
+    /// Start of the current window; what has flowed and was granted in it, and in the one before.
+    start: Time,
+    bytes: [u64; 2],
+    granted: [f64; 2],
+}
+
+impl Grants {
+    /// Grants up to `share` of the capacity.
+    pub fn new(share: f64) -> Grants {
+        Grants { share, start: Time::ZERO, bytes: [0; 2], granted: [0.0; 2] }
+    }
+
+    /// So many bytes pass at `now`.
+    #[inline]
+    pub fn pass(&mut self, now: Time, bytes: u32) {
+        self.turn(now);
+        self.bytes[0] += u64::from(bytes);
+    }
+
+    /// A request passes a router of this `capacity`.
+    pub fn judge(&mut self, now: Time, capacity: Rate, request: &mut QuickStart) {
+        self.turn(now);
+        let capacity = capacity.bits_per_second() as f64;
+        // The window before counts by the part of it that is not yet a window old.
+        let fresh = 1.0 - now.since(self.start).as_secs_f64() / WINDOW.as_secs_f64();
+        let recent = |two: [f64; 2]| two[0] + two[1] * fresh;
+        let flows = recent(self.bytes.map(|bytes| bytes as f64 * 8.0)) / WINDOW.as_secs_f64();
+        let left = self.share * capacity - flows - recent(self.granted);
+        request.reduce_to(left.max(0.0));
+        self.granted[0] += request.bits_per_second() as f64;
+    }
+
+    fn turn(&mut self, now: Time) {
+        let age = now.since(self.start);
+        if age >= WINDOW {
+            let one_only = age < WINDOW * 2;
+            self.bytes = [0, if one_only { self.bytes[0] } else { 0 }];
+            self.granted = [0.0, if one_only { self.granted[0] } else { 0.0 }];
+            self.start = match one_only {
+                true => self.start + WINDOW,
+                false => now,
+            };
+        }
+    }
+}
+
+/// A request, or none, passes a router that may know of Quick-Start.
+#[inline]
+pub fn pass(grants: &mut Option<Grants>, now: Time, capacity: Rate, packet: &mut bentpipe_core::Packet) {
+    let size = packet.size;
+    match (grants, packet.quick_start()) {
+        (None, None) => {}
+        (None, Some(request)) => request.missed = true,
+        (Some(grants), request) => {
+            if let Some(request) = request {
+                grants.judge(now, capacity, request);
+            }
+            grants.pass(now, size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn rates_are_those_of_the_option() {
+        // RFC 4782, section 3.1: N = 1 is 80 kbit/s, N = 15 is 1.31 Gbit/s.
+        let rates = [1.0, 80e3, 100e3, 160e3, 1e6, 1.31072e9, 9e9].map(|rate| QuickStart::asking(rate).rate);
+        assert_eq!(rates, [1, 1, 2, 2, 5, 15, 15]);
+        assert_eq!(QuickStart::asking(1e6).bits_per_second(), 1_280_000);
+        let mut request = QuickStart::asking(1e6);
+        request.reduce_to(700e3);
+        assert_eq!(request.bits_per_second(), 640_000);
+        request.reduce_to(79e3);
+        assert_eq!(request.bits_per_second(), 0);
+        request.reduce_to(1e9);
+        assert_eq!(request.bits_per_second(), 0, "nobody raises what another has denied");
+    }
+
+    #[test]
+    fn what_flows_and_what_was_granted_is_not_granted_again() {
+        let capacity = Rate::from_bits_per_second(2_000_000);
+        let mut grants = Grants::new(1.0);
+        let mut ask = |grants: &mut Grants, now| {
+            let mut request = QuickStart::asking(1e6);
+            grants.judge(now, capacity, &mut request);
+            request.bits_per_second()
+        };
+        assert_eq!(ask(&mut grants, at(5000)), 1_280_000);
+        assert_eq!(ask(&mut grants, at(5100)), 640_000);
+        assert_eq!(ask(&mut grants, at(5200)), 80_000);
+        // What was granted has begun to flow or has not: it counts no longer.
+        assert_eq!(ask(&mut grants, at(8000)), 1_280_000);
+        for ms in 0..1000 {
+            grants.pass(at(10_000 + ms), 225); // 1.8 Mbit/s
+        }
+        assert_eq!(ask(&mut grants, at(11_000)), 160_000);
+    }
+}

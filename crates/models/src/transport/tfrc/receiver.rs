@@ -1,0 +1,125 @@
+//! The receiver's half of TFRC (RFC 5348, section 6): what it reports, and when.
+
+use super::losses::Losses;
+use bentpipe_core::{Span, TfrcFeedback, Time};
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Nominal size of packets.
+    size: f64,
+    losses: Losses,
+    /// Arrivals since the last report and over the last round-trip time, with their nominal bytes.
+    arrivals: VecDeque<(Time, f64)>,
+    rtt: Span,
+    /// The last packet: when it was sent, and when it came.
+    last: Option<(Time, Time)>,
+    reported: Time,
+    /// Whether anything has come since.
+    fresh: bool,
+    timer: Time,
+    reports: u64,
+}
+
+impl Receiver {
+    /// Before the first packet.
+    pub fn new(size: u64, small: bool) -> Receiver {
+        Receiver {
+            size: size as f64,
+            losses: Losses::new(small),
+            arrivals: VecDeque::new(),
+            rtt: Span::ZERO,
+            last: None,
+            reported: Time::ZERO,
+            fresh: false,
+            timer: Time::MAX,
+            reports: 0,
+        }
+    }
+
+    /// When to call [`Receiver::due`]; `Time::MAX` for never.
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// The loss history.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Reports so far.
+    pub fn reports(&self) -> u64 {
+        self.reports
+    }
+
+    /// A packet arrives that was sent at `sent` and counts as so many nominal bytes. Returns the report to send at once, if there
+    /// is one: of the first packet, and of a new loss event.
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        number: u64,
+        (sent, rtt): (Time, Span),
+        bytes: f64,
+    ) -> Option<TfrcFeedback> {
+        let first = self.last.is_none();
+        if first {
+            self.reported = now;
+        }
+        if rtt > Span::ZERO {
+            self.rtt = rtt;
+        }
+        let received = self.receive_rate(now);
+        self.arrivals.push_back((now, bytes));
+        self.last = Some((sent, now));
+        self.fresh = true;
+        let began = self.losses.arrive(now, number, self.rtt, self.size, received);
+        if first || began || self.timer == Time::MAX {
+            return self.report(now);
+        }
+        None
+    }
+
+    /// The timer may have expired: the report that is due.
+    pub fn due(&mut self, now: Time) -> Option<TfrcFeedback> {
+        if self.timer > now {
+            return None;
+        }
+        // Without news the next packet is answered at once.
+        self.timer = Time::MAX;
+        if self.fresh {
+            self.report(now)
+        } else {
+            None
+        }
+    }
+
+    fn report(&mut self, now: Time) -> Option<TfrcFeedback> {
+        let (sent, arrived) = self.last?;
+        let feedback = TfrcFeedback {
+            echo: sent,
+            delay: now.since(arrived),
+            receive_rate: self.receive_rate(now),
+            loss_event_rate: self.losses.rate(),
+            granted: None,
+        };
+        self.reported = now;
+        self.fresh = false;
+        self.reports += 1;
+        self.timer = if self.rtt > Span::ZERO { now + self.rtt } else { Time::MAX };
+        Some(feedback)
+    }
+
+    /// X_recv: since the last report, and over no less than a round-trip time.
+    fn receive_rate(&mut self, now: Time) -> f64 {
+        let since = now.since(self.reported).max(self.rtt);
+        while self.arrivals.front().is_some_and(|(time, _)| *time + since < now) {
+            self.arrivals.pop_front();
+        }
+        let bytes: f64 = self.arrivals.iter().map(|(_, bytes)| bytes).sum();
+        if since == Span::ZERO {
+            return bytes;
+        }
+        bytes / since.as_secs_f64()
+    }
+}
