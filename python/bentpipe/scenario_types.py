@@ -326,6 +326,22 @@ class TcpTransport(TypedDict):
     (classic)."""
 
 
+class TfrcTransport(TypedDict):
+    """Transport of the kind `tfrc`."""
+
+    damped: NotRequired[bool]
+    """Pace by the square root of the round-trip time, against oscillation (RFC 5348, section 4.5)."""
+    kind: Literal["tfrc"]
+    quick_start: NotRequired[Rate]
+    """Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given."""
+    segment_size: NotRequired[int]
+    """s of the equation, in bytes of payload: the size of an application's datagrams, or of those that it is
+    cut into. With small packets it is their nominal size."""
+    small_packets: NotRequired[bool]
+    """TFRC-SP (RFC 4828): small packets share as large ones do. The rate is lowered by what headers take, and
+    packets leave no closer than 10 ms."""
+
+
 class UdpTransport(TypedDict):
     """Transport of the kind `udp`."""
 
@@ -333,7 +349,7 @@ class UdpTransport(TypedDict):
 
 
 #: What carries a flow.
-Transport: TypeAlias = 'TcpTransport | UdpTransport | Literal["tcp", "udp"]'
+Transport: TypeAlias = 'TcpTransport | TfrcTransport | UdpTransport | Literal["tcp", "tfrc", "udp"]'
 
 #: Data from one node to another.
 Flow = TypedDict(
@@ -411,6 +427,9 @@ class LinkPairReturn(TypedDict):
     """What the channel spoils."""
     queue: NotRequired[Queue]
     """The queue in front of the link."""
+    quick_start: NotRequired[float]
+    """Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood
+    when not given."""
     rate: Rate
     """Rate at the network layer."""
 
@@ -424,6 +443,7 @@ LinkPair = TypedDict(
         "from": "str",
         "name": "str",
         "queue": "NotRequired[Queue]",
+        "quick_start": "NotRequired[float]",
         "rate": "Rate",
         "return": "NotRequired[LinkPairReturn]",
         "to": "str",
@@ -749,6 +769,7 @@ DvbRcsNetworkKind = TypedDict(
         "gateway": "str",
         "kind": 'Literal["dvb-rcs"]',
         "propagation": "NotRequired[Propagation]",
+        "quick_start": "NotRequired[float]",
         "return": "Return",
         "terminals": "list[Terminals]",
     },
@@ -771,6 +792,7 @@ SkyplexNetworkKind = TypedDict(
         "planning": "NotRequired[Planning]",
         "processing": "NotRequired[Span]",
         "propagation": "NotRequired[Propagation]",
+        "quick_start": "NotRequired[float]",
         "return": "NotRequired[Back]",
         "slots": "NotRequired[int]",
         "terminals": "list[Terminals]",
@@ -788,7 +810,9 @@ class Record(TypedDict):
     """Nodes at which packets are captured into `packets.pcapng`."""
     capture_bytes: NotRequired[int]
     """Bytes of each captured packet that are kept."""
-    traces: NotRequired[list[Literal["tcp", "delivery", "datagram", "transaction", "link", "dama", "ncc"]]]
+    traces: NotRequired[
+        list[Literal["tcp", "delivery", "datagram", "tfrc", "transaction", "link", "dama", "ncc"]]
+    ]
     """Traces to write; none when empty, all by default."""
 
 

@@ -107,7 +107,7 @@ mod tests {
     fn what_flows_and_what_was_granted_is_not_granted_again() {
         let capacity = Rate::from_bits_per_second(2_000_000);
         let mut grants = Grants::new(1.0);
-        let mut ask = |grants: &mut Grants, now| {
+        let ask = |grants: &mut Grants, now| {
             let mut request = QuickStart::asking(1e6);
             grants.judge(now, capacity, &mut request);
             request.bits_per_second()

@@ -51,7 +51,8 @@ mod tests {
             let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
             for (rtt, expected) in rtts.iter().zip(&cells[2..]) {
                 let found = rate(1460.0, *rtt, cells[0]);
-                assert!((found / expected - 1.0).abs() < 1e-6, "p {} R {rtt}: {found}", cells[0]);
+                // The file has three decimals.
+                assert!((found - expected).abs() < 6e-4, "p {} R {rtt}: {found}", cells[0]);
                 let back = loss_event_rate(1460.0, *rtt, found);
                 assert!((back / cells[0] - 1.0).abs() < 1e-6, "{back} for {}", cells[0]);
             }

@@ -35,6 +35,8 @@ pub struct Losses {
     small: bool,
     /// Arrivals that may still show losses, by number.
     recent: VecDeque<(u64, Time)>,
+    /// What comes up to this number changes nothing any more.
+    judged: Option<u64>,
     open: Option<Interval>,
     /// Lengths of closed intervals, newest first.
     closed: VecDeque<f64>,
@@ -53,6 +55,10 @@ impl Losses {
     /// Packet `number` arrives, from a sender whose round-trip time is `rtt`; `received` is the rate in bytes per second at which
     /// packets came over the last round-trip time, and `size` their nominal size. Returns whether an event began.
     pub fn arrive(&mut self, now: Time, number: u64, rtt: Span, size: f64, received: f64) -> bool {
+        if self.judged.is_some_and(|judged| number <= judged) {
+            // It has been counted as lost, or come before.
+            return false;
+        }
         let place = self.recent.iter().rposition(|(other, _)| *other <= number);
         if place.is_some_and(|place| self.recent[place].0 == number) {
             return false;
@@ -61,7 +67,7 @@ impl Losses {
         self.greatest = self.greatest.max(number);
         let mut began = false;
         // Whatever is before a gap with three arrivals after it has been judged.
-        while self.recent.len() as u64 > REORDERED + 1 {
+        while self.recent.len() as u64 > REORDERED {
             let ((before, left), (after, right)) = (self.recent[0], self.recent[1]);
             for missing in before + 1..after {
                 let part = (missing - before) as f64 / (after - before) as f64;
@@ -69,6 +75,7 @@ impl Losses {
                 began |= self.lose(at, missing, rtt, size, received);
             }
             self.recent.pop_front();
+            self.judged = Some(before);
         }
         began
     }

@@ -1,0 +1,112 @@
+"""EGGS, the interplanetary test bed: full TCP over long delays, with real kernels in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import bentpipe as bp
+from bentpipe import plots
+from bentpipe.plots.style import figure_function
+from bentpipe.studies import Reproduction, Statement, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: Delay of the long-haul link in one direction, by name, and how long each run is: some round trips.
+DELAYS_S: Final = {"250ms": 0.25, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
+DURATIONS_S: Final = {"250ms": 60, "1280ms": 100, "10s": 400, "50s": 1000, "200s": 2000}
+
+#: What the paper does not have: the longest delay with retry limits that fit it.
+PATIENT: Final = ("flow.measures.transport.syn_retries=30", "flow.measures.transport.retries=30")
+
+#: Bytes of a measure, each of which is a segment where nothing holds it up.
+MEASURE: Final = 25
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Emulate the full-TCP scenario at each delay with a real kernel in virtual time; draws figures 18 and 19."""
+    del json
+    runs = {name: _emulated(out, name, ()) for name in DELAYS_S}
+    patient = _emulated(out, "200s", PATIENT)
+    ours: dict[str, float | None] = {
+        f"eggs-{'fails' if name == '200s' else 'works'}-{name}": _delivered(run) / MEASURE
+        for name, run in runs.items()
+    }
+    ours["eggs-linear-250ms"] = _silence(runs["250ms"])
+    ours["eggs-steps-50s"] = _silence(runs["50s"])
+    drawn = {name: run for name, run in runs.items() if name != "200s"}
+    figures = {"figure-18-send-instants": instants(drawn), "figure-19-cwnd": windows(drawn)}
+    reason = [note for note in runs["200s"].provenance["notes"]["emulation"] if note.startswith("measures: ")]
+    notes = [
+        f"200 s with the default limits ends: {reason[0] if reason else 'no reason was noted'}",
+        f"200 s with 30 retries of SYN and data: {_delivered(patient) / MEASURE:.0f} measures arrive in "
+        f"{DURATIONS_S['200s']} s, the first after {_first(patient):.0f} s",
+        "How, and what of the paper is not known: studies/satnex/README.md",
+    ]
+    files = [
+        plots.save(figure, out / "figures" / f"{name}.{ending}")
+        for name, figure in figures.items()
+        for ending in ("png", "svg")
+    ]
+    return Reproduction(judge(statements, ours), figures=files, notes=notes)
+
+
+def _emulated(out: Path, name: str, more: tuple[str, ...]) -> bp.Run:
+    overrides = [f"link.long-haul.delay={DELAYS_S[name]} s", f"duration={DURATIONS_S[name]} s", *more]
+    folder = out / "runs" / f"eggs-tcp-{name}{'-patient' if more else ''}"
+    return bp.emulate(HERE / "eggs-tcp.toml", overrides=overrides, out=folder, clock="kernel")
+
+
+def _delivered(run: bp.Run) -> float:
+    return float(run.flows["delivered_bytes"][0])
+
+
+def _first(run: bp.Run) -> float:
+    """When the first measure arrived."""
+    times = run.trace("delivered")["time"]
+    return float(times[0]) if times.len() else math.nan
+
+
+def _sent(run: bp.Run) -> Any:
+    """When how much had been sent, and the window: a row for each acknowledgment, at which the kernel sends."""
+    import polars as pl
+
+    trace = run.trace("tcp").select("time", "sent", "cwnd")
+    return trace.filter(pl.col("sent") > pl.col("sent").shift(1, fill_value=0))
+
+
+def _silence(run: bp.Run) -> float:
+    """The longest time in which nothing new was sent, in round trips."""
+    rows = _sent(run)
+    gaps = rows["time"].diff().drop_nulls()
+    return float(gaps.max() or math.nan) / float(run.flows["rtt_min"][0])
+
+
+@figure_function
+def instants(runs: Mapping[str, bp.Run]) -> Figure:
+    """Figure 18: when measures were sent."""
+    return _panels(runs, "measures sent", lambda rows: (rows["time"], rows["sent"] / MEASURE), "time (s)")
+
+
+@figure_function
+def windows(runs: Mapping[str, bp.Run]) -> Figure:
+    """Figure 19: the window against the number of the measure."""
+    return _panels(
+        runs, "cwnd (segments)", lambda rows: (rows["sent"] / MEASURE, rows["cwnd"]), "number of the measure"
+    )
+
+
+def _panels(runs: Mapping[str, bp.Run], quantity: str, points: Any, below: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    axes = figure.subplots(2, 2)
+    for axis, (name, run) in zip(axes.flat, runs.items(), strict=True):
+        axis.plot(*points(_sent(run)), ".-", markersize=2, linewidth=0.6)
+        axis.set(title=f"{DELAYS_S[name]:g} s one way", xlabel=below, ylabel=quantity)
+    return figure

@@ -1,0 +1,118 @@
+"""VOTOS, validation of the DAMA module (figure 4): the throughput's response to impulses of UDP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.style import COLOURS, figure_function, panels
+from bentpipe.replications import mean_of
+from bentpipe.runs import Run
+from bentpipe.studies import Reproduction, Statement, Table, judge
+
+from .common import ONE_WAY_S, bar, offsets_s
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+RUNS: Final = 8
+FIRST_S: Final = 5.0
+#: Length and heights of impulses. The third exceeds no capacity: a channel has 2112 kbit/s.
+LENGTH_S: Final = 1.0
+HEIGHTS_KBIT_S: Final = (300, 600, 1200)
+#: Frames of a multi-frame: the paper's, and half of it, which halves the super-frame.
+FRAMES: Final = (8, 4)
+
+Key = tuple[int, int, float]
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Simulate impulses of three heights at eight offsets in the super-frame, and with half of it."""
+    jobs: dict[Key, Job] = {}
+    for frames in FRAMES:
+        for height in HEIGHTS_KBIT_S:
+            for number, moment in enumerate(offsets_s(RUNS, FIRST_S)):
+                changes = (
+                    f"network.sat.frames={frames}",
+                    f'flow.impulse.app.rate="{height} kbit/s"',
+                    f'flow.impulse.start="{moment} s"',
+                )
+                name = f"impulse-{frames}-{height}-{number}"
+                jobs[frames, height, moment] = Job(name, HERE / "votos-impulse.toml", changes)
+    with bar("votos-impulse", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    responses = {key: response(runs[job], key[2]) for key, job in jobs.items()}
+    heights, lengths, rows = {}, {}, []
+    for frames in FRAMES:
+        for height in HEIGHTS_KBIT_S:
+            of = [value for key, value in responses.items() if key[:2] == (frames, height)]
+            heights[frames, height] = mean_of([volume_late_kbit(*one) for one in of])
+            lengths[frames, height] = mean_of([length_s(*one) for one in of])
+            cells = [heights[frames, height], lengths[frames, height]]
+            rows.append(
+                [str(frames), str(height), *(f"{one.value:.2f} ± {one.half_width:.2f}" for one in cells)]
+            )
+    ours: dict[str, float | None] = {
+        "impulse-height": round(heights[8, 1200].value / heights[8, 300].value, 4),
+        "impulse-length-structure": round(lengths[8, 600].value - lengths[4, 600].value, 4),
+        "impulse-length-height": round(lengths[8, 1200].value / lengths[8, 300].value, 4),
+    }
+    table = Table(
+        "Impulses of 1 s over Skyplex DATA (figure 4), means over eight offsets with 95 % confidence intervals: by how "
+        "much what has arrived is behind what was sent at most, and time from its end until all is there",
+        ["L", "kbit/s", "deficit kbit", "length s"],
+        rows,
+    )
+    figure = draw(responses)
+    files = [
+        plots.save(figure, out / "figures" / f"figure-04-impulses.{ending}")
+        for ending in ("png", "svg", "pdf")
+    ]
+    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+
+
+def response(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
+    """Payload received, in kbit, against the time since the impulse would arrive without any wait."""
+    time, received = trace_of(run, "datagram.received")["impulse"]
+    return time - start_s - ONE_WAY_S, received * 8 / 1e3
+
+
+def volume_late_kbit(time_s: FloatArray, received_kbit: FloatArray) -> float:
+    """The height of the transient: how much is behind at most."""
+    rate = received_kbit[-1] / LENGTH_S
+    sent = np.clip(time_s, 0, LENGTH_S) * rate
+    before = np.concatenate(([0.0], received_kbit[:-1]))
+    return float((sent - before).max())
+
+
+def length_s(time_s: FloatArray, received_kbit: FloatArray) -> float:
+    """The length of the transient: from the end of the impulse until all of it has arrived."""
+    del received_kbit
+    return float(time_s[-1]) - LENGTH_S
+
+
+@figure_function
+def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
+    """Figure 4: throughput over fifths of a second, eight offsets for each height."""
+    figure, axes = panels([2.0] * len(HEIGHTS_KBIT_S))
+    edges = np.arange(0, 5.01, 0.2)
+    for below, height, colour in zip(axes, HEIGHTS_KBIT_S, COLOURS, strict=False):
+        for (frames, of, _), (time, received) in responses.items():
+            if (frames, of) != (FRAMES[0], height):
+                continue
+            total = np.concatenate(([0.0], received))[np.searchsorted(time, edges, side="right")]
+            below.step(edges[:-1], np.diff(total) / 0.2, where="post", color=colour, linewidth=0.7)
+        below.plot([0, 0, LENGTH_S, LENGTH_S], [0, height, height, 0], color="#2b2b2c", linewidth=0.9)
+        below.set_title(f"Impulse of {height} kbit/s for 1 s (black), eight offsets in the super-frame")
+        below.set_ylabel("received (kbit/s)")
+        below.set_xlim(0, 5)
+        below.set_ylim(0, 2200)
+    axes[-1].set_xlabel("time since the impulse would arrive without any wait (s)")
+    return figure

@@ -1,0 +1,152 @@
+"""VOTOS, Quick-Start with TFRC (figure 5): the delay of a stream of 1024 kbit/s at its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.style import COLOURS, figure_function, panels
+from bentpipe.studies import Reproduction, Statement, Table, judge
+
+from .common import bar, offsets_s
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+RUNS: Final = 8
+FIRST_S: Final = 1.0
+SHOWN_S: Final = 40.0
+#: Delays are taken over windows of this length.
+STEP_S: Final = 0.5
+#: The start is over when the median delay stays within this of where it ends.
+SETTLED_S: Final = 0.1
+RATE: Final = "1024 kbit/s"
+
+
+#: A request that the path grants in any case, since it is the least that there is.
+LEAST: Final = "80 kbit/s"
+
+Key = TypeVar("Key")
+
+
+def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[Key, FloatArray]:
+    """Delays of the stream for each request of Quick-Start: one row for each of eight offsets in the super-frame."""
+    jobs = {}
+    for key, request in requests.items():
+        for number, moment in enumerate(offsets_s(RUNS, FIRST_S)):
+            changes = [f'flow.stream.start="{moment} s"']
+            changes += [f'flow.stream.transport.quick_start="{request}"'] if request else []
+            name = f"quickstart-{'without' if request is None else request.replace(' kbit/s', '')}-{number}"
+            jobs[key, moment] = Job(name, HERE / "votos-quickstart.toml", tuple(changes))
+    with bar("votos-quickstart", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    courses: dict[Key, list[FloatArray]] = {key: [] for key in requests}
+    for (key, moment), job in jobs.items():
+        courses[key].append(course(*trace_of(runs[job], "datagram.delay")["stream"], moment))
+    return {key: np.array(of) for key, of in courses.items()}
+
+
+def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """What becomes of the delay when the path grants the least that there is."""
+    delays = simulate({False: None, True: LEAST}, out, json)
+    moments = middles_s(delays[False].shape[1])
+    medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
+    settled = {quick: settled_s(moments, values) for quick, values in medians.items()}
+    ours: dict[str, float | None] = {
+        "least-quickstart-cut": round(
+            100 * float(1 - np.median(medians[True]) / np.median(medians[False])), 4
+        ),
+        "least-quickstart-start-with": settled[True],
+        "least-quickstart-shorter": round(settled[True] / settled[False], 6),
+    }
+    return Reproduction(judge(statements, ours))
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Simulate the stream with and without Quick-Start at eight offsets in the super-frame."""
+    delays = simulate({False: None, True: RATE}, out, json)
+    moments = middles_s(delays[False].shape[1])
+    medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
+    median = {quick: float(np.median(values)) for quick, values in medians.items()}
+    settled = {quick: settled_s(moments, values) for quick, values in medians.items()}
+    ours: dict[str, float | None] = {
+        "quickstart-cut": round(100 * (1 - median[True] / median[False]), 4),
+        "quickstart-start-without": settled[False],
+        "quickstart-start-with": settled[True],
+        "quickstart-shorter": round(settled[True] / settled[False], 6),
+    }
+    rows = [
+        [
+            "with" if quick else "without",
+            f"{median[quick]:.2f}",
+            f"{settled[quick]:.1f}",
+            f"{float(medians[quick].max()):.2f}",
+            f"{float((delays[quick].max(axis=0) - delays[quick].min(axis=0)).max()):.2f}",
+        ]
+        for quick in (False, True)
+    ]
+    table = Table(
+        "TFRC at 1024 kbit/s over Skyplex DATA (figure 5), first 40 s, eight offsets",
+        ["Quick-Start", "median delay s", "start-up s", "greatest median s", "greatest span s"],
+        rows,
+    )
+    figure = draw(moments, delays)
+    files = [
+        plots.save(figure, out / "figures" / f"figure-05-quick-start.{ending}")
+        for ending in ("png", "svg", "pdf")
+    ]
+    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+
+
+def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArray:
+    """Mean delay of what was handed over in each window since the start; where nothing was, that of the one before."""
+    handed = time_s - delay_s - start_s
+    windows = np.floor(handed / STEP_S).astype(int)
+    values = np.full(round(SHOWN_S / STEP_S), np.nan)
+    for index in range(len(values)):
+        inside = delay_s[windows == index]
+        if len(inside):
+            values[index] = inside.mean()
+        elif index:
+            values[index] = values[index - 1]
+    return values
+
+
+def middles_s(count: int) -> FloatArray:
+    """The middles of so many windows."""
+    middles: FloatArray = STEP_S * (np.arange(count, dtype=np.float64) + 0.5)
+    return middles
+
+
+def settled_s(moments_s: FloatArray, delay_s: FloatArray) -> float:
+    """From when on a delay stays where it ends."""
+    end = float(delay_s[-10:].mean())
+    away = np.flatnonzero(np.abs(delay_s - end) > SETTLED_S)
+    return float(moments_s[away[-1]] + STEP_S / 2) if len(away) else 0.0
+
+
+@figure_function
+def draw(moments_s: FloatArray, delays: Mapping[bool, FloatArray]) -> Figure:
+    """Figure 5: median and span of the delay over the offsets."""
+    figure, (axes,) = panels([3.2])
+    for quick, colour in ((False, COLOURS[0]), (True, COLOURS[1])):
+        values = delays[quick]
+        axes.fill_between(
+            moments_s, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.2, linewidth=0
+        )
+        label = f"{'with' if quick else 'without'} Quick-Start: median and span of eight offsets"
+        axes.plot(moments_s, np.median(values, axis=0), color=colour, label=label)
+    axes.set_title("End-to-end delay of 1024 kbit/s over TFRC over Skyplex DATA")
+    axes.set_xlabel("time since the start (s)")
+    axes.set_ylabel("delay (s)")
+    axes.set_xlim(0, SHOWN_S)
+    axes.set_ylim(0, None)
+    axes.legend(loc="upper right")
+    return figure

@@ -1,0 +1,191 @@
+"""VOTOS, start-up over DAMA (figure 3): what slow start over Skyplex is equivalent to without demand assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
+from bentpipe.predict import delivered_bytes, goodput_ceiling_bit_s
+from bentpipe.replications import mean_of
+from bentpipe.runs import Run
+from bentpipe.studies import Reproduction, Statement, Table, judge
+
+from .common import ONE_WAY_S, bar, offsets_s
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: First windows of the two systems, in segments: RFC 3390, and one.
+STARTS: Final = {"Linux": 3, "FreeBSD": 1}
+CONNECTIONS: Final = 9
+FIRST_S: Final = 1.0
+SHOWN_S: Final = 20.0
+SEGMENT: Final = 1460
+RATE_BIT_S: Final = 2.112e6
+
+#: Where growth is exponential: from the second round trip to half of what the link carries in a round trip of 1 s.
+FIT_SEGMENTS: Final = (8, 90)
+
+
+#: What is different to see what it explains: one slot of each multi-frame is constant; a super-frame half as long.
+CAUSES: Final = {
+    "constant": ("network.sat.assignment=mixed", 'network.sat.cir="44 kbit/s"'),
+    "half": ("network.sat.frames=4",),
+}
+
+
+def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
+    """Nine connections of each system with starts all over a super-frame."""
+    return {
+        (system, moment): Job(
+            f"{name}-{system.lower()}-{number}",
+            HERE / "votos.toml",
+            (
+                f"flow.transfer.transport.initial_window={window}",
+                f'flow.transfer.start="{moment} s"',
+                f'duration="{moment + SHOWN_S} s"',
+                *changes,
+            ),
+        )
+        for system, window in STARTS.items()
+        for number, moment in enumerate(offsets_s(CONNECTIONS, FIRST_S))
+    }
+
+
+def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """The equivalent delay with one thing different."""
+    ours: dict[str, float | None] = {}
+    for cause, changes in CAUSES.items():
+        jobs = jobs_of(f"startup-{cause}", changes)
+        with bar("votos-startup-causes", shown=not json) as progress:
+            runs = run_all(list(jobs.values()), out / "runs", progress)
+        for system, window in STARTS.items():
+            fits = [
+                fitted_rtt_s(*acknowledged(runs[job], key[1]), window)
+                for key, job in jobs.items()
+                if key[0] == system
+            ]
+            ours[f"startup-delay-{cause}-{system.lower()}"] = round(500 * mean_of(fits).value, 3)
+    return Reproduction(judge(statements, ours))
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Simulate the connections, and fit the analytical model."""
+    moments = offsets_s(CONNECTIONS, FIRST_S)
+    jobs = jobs_of("startup", ())
+    with bar("votos-startup", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    courses = {key: acknowledged(runs[job], key[1]) for key, job in jobs.items()}
+    ours: dict[str, float | None] = {}
+    rows = []
+    rtts = {}
+    for system, window in STARTS.items():
+        of = [courses[system, moment] for moment in moments]
+        rtts[system] = mean_of([fitted_rtt_s(*course, window) for course in of])
+        doubling = mean_of([doubling_s(*course) for course in of])
+        small = system.lower()
+        ours[f"startup-delay-{small}"] = round(500 * rtts[system].value, 3)
+        ours[f"startup-doubling-{small}"] = round(doubling.value / (2 * ONE_WAY_S), 3)
+        ours[f"startup-linear-{small}"] = round(mean_of([linearity(*course) for course in of]).value, 6)
+        rows.append(
+            [
+                system,
+                f"{500 * rtts[system].value:.0f} ± {500 * rtts[system].half_width:.0f}",
+                "520",
+                f"{doubling.value:.2f} ± {doubling.half_width:.2f}",
+            ]
+        )
+    firsts = [float(runs[job].trace("delivery")["delay"][0]) for job in jobs.values()]
+    ours["startup-trail"] = round(1e3 * (min(firsts) - ONE_WAY_S), 3)
+    table = Table(
+        "Slow start over Skyplex DATA (figure 3): equivalent one-way delay, means of nine connections with 95 % "
+        "confidence intervals",
+        ["system", "equivalent delay ms", "paper ms", "doubling s"],
+        rows,
+    )
+    figure = draw(courses, {system: rtt.value for system, rtt in rtts.items()})
+    files = [
+        plots.save(figure, out / "figures" / f"figure-03-startup.{ending}")
+        for ending in ("png", "svg", "pdf")
+    ]
+    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+
+
+def acknowledged(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
+    """Segments acknowledged against the time since the connection was opened."""
+    time, value = trace_of(run, "tcp.acknowledged")["transfer"]
+    return time - start_s, value / SEGMENT
+
+
+def _exponential(time_s: FloatArray, segments: FloatArray) -> tuple[FloatArray, FloatArray]:
+    there = (segments >= FIT_SEGMENTS[0]) & (segments <= FIT_SEGMENTS[1])
+    return time_s[there], segments[there]
+
+
+def doubling_s(time_s: FloatArray, segments: FloatArray) -> float:
+    """Time in which what is acknowledged doubles: the slope of its logarithm while growth is exponential."""
+    time, value = _exponential(time_s, segments)
+    return float(1 / np.polyfit(time, np.log2(value), 1)[0])
+
+
+def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float:
+    """Round-trip time with which the analytical model comes nearest to the simulation.
+
+    The model is equations 1 to 3 of the DAMA study, doubling each round trip after a handshake of one; the fit is by
+    least squares of the times at which each number of segments is acknowledged."""
+    time, value = _exponential(time_s, segments)
+
+    def error(rtt_s: float) -> float:
+        # The handshake, and log2(n / w + 1) round trips until n segments are acknowledged.
+        model = rtt_s * (1 + np.log2(value / window + 1))
+        return float(((model - time) ** 2).sum())
+
+    candidates = np.arange(0.4, 2.0, 0.001)
+    return float(candidates[int(np.argmin([error(rtt) for rtt in candidates]))])
+
+
+def linearity(time_s: FloatArray, segments: FloatArray) -> float:
+    """Correlation with time over the last five seconds: 1 where growth is linear."""
+    late = time_s > SHOWN_S - 5
+    return float(np.corrcoef(time_s[late], segments[late])[0, 1])
+
+
+@figure_function
+def draw(
+    courses: Mapping[tuple[str, float], tuple[FloatArray, FloatArray]], rtts: Mapping[str, float]
+) -> Figure:
+    """Figure 3: acknowledged data of nine connections of each system, and the model with the equivalent delay."""
+    figure, both = panels([2.5, 2.5])
+    ceiling = goodput_ceiling_bit_s(RATE_BIT_S, SEGMENT)
+    for axes, (system, window), colour in zip(both, STARTS.items(), COLOURS, strict=False):
+        for (of, _), (time, value) in courses.items():
+            if of == system:
+                axes.step(time, value * SEGMENT / 1e6, where="post", color=colour, linewidth=0.7)
+        moments = np.linspace(0, SHOWN_S, 201)
+        model = [
+            delivered_bytes(
+                float(moment),
+                rtt_s=rtts[system],
+                segment_bytes=SEGMENT,
+                ceiling_bit_s=ceiling,
+                initial_window=window,
+            )
+            for moment in moments
+        ]
+        axes.plot(moments, np.array(model) / 1e6, color=INK, linestyle=PREDICTED)
+        axes.set_title(
+            f"{system}: nine connections; dashed: slow start with {500 * rtts[system]:.0f} ms one way, no DAMA"
+        )
+        axes.set_ylabel("acknowledged (MB)")
+        axes.set_xlim(0, SHOWN_S)
+        axes.set_ylim(0, None)
+    both[-1].set_xlabel("time since the connection was opened (s)")
+    return figure

@@ -1,0 +1,44 @@
+"""VOTOS of the SatNEx study comes out as its README says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bentpipe import studies
+
+native = pytest.importorskip("bentpipe._native")
+pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
+
+FOLDER = Path(__file__).resolve().parents[2] / "studies" / "satnex"
+
+#: What takes seconds; `make studies` does all.
+QUICK = (
+    "votos-startup",
+    "votos-startup-causes",
+    "votos-impulse",
+    "votos-quickstart",
+    "votos-quickstart-causes",
+)
+
+
+@pytest.fixture(scope="module", params=QUICK)
+def reproduction(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> studies.Reproduction:
+    return studies.run(FOLDER, request.param, tmp_path_factory.mktemp("satnex"), json=True)
+
+
+def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce satnex --record`"
+    assert reproduction.successful
+    for verdict in reproduction.verdicts:
+        assert (verdict.outcome == "holds") != bool(verdict.statement.deviation), verdict.statement.id
+
+
+def test_figures_are_drawn(reproduction: studies.Reproduction) -> None:
+    if reproduction.verdicts[0].statement.test.endswith("-causes"):
+        return
+    assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
+    assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
