@@ -119,16 +119,20 @@ impl Rules {
         let mark = format!("{:#x}", self.mark);
         let ours = format!("meta mark set meta mark | {mark} accept");
         for (worker, ports) in ports.iter().enumerate() {
-            let _ = writeln!(script, " chain take{worker} {{");
-            let tcp = "meta l4proto tcp tproxy";
-            let _ = writeln!(script, "  meta nfproto ipv4 {tcp} ip to 127.0.0.1:{} {ours}", ports.ipv4);
-            if let Some(port) = ports.ipv6 {
-                let _ = writeln!(script, "  meta nfproto ipv6 {tcp} ip6 to [::1]:{port} {ours}");
-            }
-            // The copy is the proxy's; the packet comes again when the proxy wants it to.
+            // Where nobody listens, `tproxy` does not match: what is ours alone passes by a proxy that was killed.
+            let listening = |then: &str| {
+                let tcp = "meta l4proto tcp tproxy";
+                let mut rules = format!("  meta nfproto ipv4 {tcp} ip to 127.0.0.1:{} {then}\n", ports.ipv4);
+                if let Some(port) = ports.ipv6 {
+                    let _ = writeln!(rules, "  meta nfproto ipv6 {tcp} ip6 to [::1]:{port} {then}");
+                }
+                rules
+            };
             let group = usize::from(config.group) + worker;
             let log = format!("log group {group} snaplen 2048 queue-threshold 1");
-            let _ = writeln!(script, " }}\n chain hold{worker} {{\n  {log} drop\n }}");
+            let _ = writeln!(script, " chain take{worker} {{\n{} }}", listening(&ours));
+            // The copy is the proxy's; the packet comes again when the proxy wants it to.
+            let _ = writeln!(script, " chain hold{worker} {{\n  {log}\n{} }}", listening("drop"));
             let _ = writeln!(script, " chain tell{worker} {{\n  {log}\n }}");
         }
         let first = if config.accept == Accept::Late { "hold" } else { "take" };
