@@ -17,8 +17,8 @@ COMMANDS = (
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "schema", "doctor", "calibrate"),
     *("pep", "kernel"),
 )
-#: They print nothing, or what a program prints.
-PROGRAMS = ("run", "shell", "exec", "set")
+#: They print nothing, or what a program prints, or have commands of their own.
+PROGRAMS = ("run", "shell", "exec", "set", "pep", "kernel")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

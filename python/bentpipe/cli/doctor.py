@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from bentpipe.errors import InputError
+
 from .common import TROUBLE, Json
 
 WIDTH = 80
@@ -26,6 +28,7 @@ def doctor(json: Json = False) -> None:
     from .output import print_json
 
     examination = codec.loads(_native.examine())
+    examination["findings"].append(_kernel())
     if json:
         print_json(examination)
     else:
@@ -36,6 +39,19 @@ def doctor(json: Json = False) -> None:
         typer.echo(f"emulation is {possible} on this machine")
     if not examination["possible"]:
         raise typer.Exit(TROUBLE)
+
+
+def _kernel() -> dict[str, Any]:
+    """Whether there is a kernel for emulations in virtual time, which real time does without."""
+    from bentpipe.kernel import store
+
+    finding: dict[str, Any] = {"what": "virtual time", "needed": False}
+    try:
+        found = f"Linux {store.current().version} for --clock kernel"
+    except InputError:
+        how = "bentpipe kernel build makes one, once, in some minutes"
+        return finding | {"status": "limited", "found": "no kernel for --clock kernel", "remedy": how}
+    return finding | {"status": "ok", "found": found, "remedy": None}
 
 
 def explain(finding: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -98,10 +99,16 @@ def _unpacked(found: source.Source, work: Path, tell: Progress) -> Path:
         _told(tell, 0.01, "unpacking the kernel's source")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
-        # Documentation, tools and the drivers of other architectures are half of it, but the build asks for parts.
-        subprocess.run(["tar", "-xf", found.archive, "-C", work], check=True)
+        _run(
+            ["tar", "-xf", str(found.archive)],
+            work,
+            work / "unpacking.log",
+            tell,
+            0.01,
+            "unpacking the kernel's source",
+        )
         mark.write_text(found.package, encoding="utf-8")
-    return next(path for path in work.iterdir() if path.is_dir())
+    return next(path for path in sorted(work.iterdir()) if path.is_dir())
 
 
 def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
@@ -114,10 +121,10 @@ def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
     ):
         return
     log = tree / "configuration.log"
-    _run([*_MAKE, "defconfig"], tree, log)
+    _run([*_MAKE, "defconfig"], tree, log, tell, 0.06, "configuring")
     with (tree / ".config").open("a", encoding="utf-8") as file:
         file.write(how.configuration)
-    _run([*_MAKE, "olddefconfig"], tree, log)
+    _run([*_MAKE, "olddefconfig"], tree, log, tell, 0.06, "configuring")
     if lines := recipe.missing(how.configuration, (tree / ".config").read_text(encoding="utf-8")):
         raise OSError(f"this kernel does not take these lines of {recipe.FRAGMENT.name}: {', '.join(lines)}")
     made.write_text(how.configuration, encoding="utf-8")
@@ -167,7 +174,7 @@ def _compiled(tree: Path, jobs: int, tell: Progress) -> None:
                 fraction = BEFORE + (1 - BEFORE) * min(count / STEPS, 0.99)
                 _told(tell, fraction, "compiling")
         except BaseException:
-            os.killpg(process.pid, 15)
+            os.killpg(process.pid, signal.SIGTERM)
             raise
     if process.returncode:
         raise OSError(f"the kernel could not be compiled; {log} says why:\n{_complaint(log)}")
@@ -179,15 +186,27 @@ def _complaint(log: Path) -> str:
     return "\n".join((wrong or lines)[-5:])
 
 
-def _run(command: list[str], tree: Path, log: Path) -> None:
-    with log.open("a", encoding="utf-8") as file:
-        done = subprocess.run(
-            command, cwd=tree, env=_environment(), stdout=file, stderr=subprocess.STDOUT, check=False
-        )
-    if done.returncode:
+def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: float, doing: str) -> None:
+    """Run one step, out of reach of Ctrl-C, which ends it by way of ``tell``."""
+    with (
+        log.open("a", encoding="utf-8") as file,
+        subprocess.Popen(
+            command, cwd=folder, env=_environment(), stdout=file, stderr=subprocess.STDOUT, process_group=0
+        ) as process,
+    ):
+        while process.poll() is None:
+            if not tell(fraction, doing):
+                os.killpg(process.pid, signal.SIGTERM)
+                raise Stopped
+            time.sleep(0.1)
+    if process.returncode:
         raise OSError(f"{' '.join(command)} failed; {log} says why:\n{_complaint(log)}")
 
 
 def _output(command: list[str], tree: Path) -> str:
-    done = subprocess.run(command, cwd=tree, env=_environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=tree, env=_environment(), capture_output=True, text=True, process_group=0, check=False
+    )
+    if done.returncode:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout

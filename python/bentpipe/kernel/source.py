@@ -68,7 +68,7 @@ def find(downloads: Path) -> Source:
         package = _downloaded(downloads, name)
     if package is None:
         raise OSError(f"apt-get download {name} left nothing in {downloads}")
-    subprocess.run(["dpkg-deb", "-x", package, downloads], check=True)
+    _output("dpkg-deb", "-x", str(package), str(downloads))
     version = _output("dpkg-deb", "-f", str(package), "Version").strip()
     archives = sorted(downloads.glob("usr/src/linux-source-*.tar.*"))
     if not archives:
@@ -102,7 +102,10 @@ def _numbers(text: str) -> list[int]:
 
 
 def _output(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def _apt(*words: str, folder: Path | None = None) -> None:
