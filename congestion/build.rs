@@ -26,7 +26,7 @@ fn main() {
     build.file(folder.join("src/layout.c")).file(folder.join("tests/probe.c"));
     build.compile("bentpipe_congestion");
 
-    fs::write(out.join("variants.rs"), list(&names)).expect("cargo's folder can be written");
+    fs::write(out.join("variants.rs"), list(&folder, &names)).expect("cargo's folder can be written");
     println!("cargo::rerun-if-changed={}", folder.display());
 }
 
@@ -51,7 +51,7 @@ fn variants(folder: &Path) -> Vec<String> {
 }
 
 /// Rust that names the C tables.
-fn list(names: &[String]) -> String {
+fn list(folder: &Path, names: &[String]) -> String {
     let mut text = String::from("unsafe extern \"C\" {\n");
     for name in names {
         writeln!(text, "    static bp_variant_{name}: RawVariant;").expect("a String takes all");
@@ -65,6 +65,11 @@ fn list(names: &[String]) -> String {
     for name in names {
         write!(text, "&bp_variant_{name}, ").expect("a String takes all");
     }
-    text.push_str("] }\n}\n");
+    text.push_str("] }\n}\n\n/// The text of each file.\nstatic FILES: &[&str] = &[\n");
+    for name in names {
+        writeln!(text, "    include_str!({:?}),", folder.join(format!("{name}.c")).display().to_string())
+            .expect("a String takes all");
+    }
+    text.push_str("];\n");
     text
 }

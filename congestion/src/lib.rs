@@ -13,7 +13,7 @@
 //! assert_eq!(vegas.ssthresh(&mut state), 5);
 //!
 //! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap();
-//! assert!(error.to_string().starts_with("there is no congestion control \"vega\" (is \"vegas\" meant?); there are reno"));
+//! assert!(error.to_string().starts_with("there is no congestion control \"vega\" (is \"vegas\" meant?); there are bbr"));
 //! ```
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ mod raw;
 #[cfg(test)]
 mod tests;
 
-pub use linux::{only_in_linux, LINUX};
+pub use linux::{of_linux, LINUX};
 use raw::{Control, RawVariant};
 
 /// A congestion control: one C file.
@@ -40,6 +40,8 @@ pub struct Variant {
     pub source: &'static str,
     /// Its parameters, in the order in which the file declares them.
     pub parameters: Vec<Parameter>,
+    /// The comment at its file's head: equations, constants with their sources, deviations.
+    pub head: String,
     raw: &'static RawVariant,
 }
 
@@ -101,8 +103,9 @@ pub enum CongestionError {
 
 /// All variants, in alphabetical order.
 pub fn variants() -> &'static [Variant] {
-    static VARIANTS: LazyLock<Vec<Variant>> =
-        LazyLock::new(|| raw::variants().into_iter().map(Variant::new).collect());
+    static VARIANTS: LazyLock<Vec<Variant>> = LazyLock::new(|| {
+        raw::variants().into_iter().zip(raw::heads()).map(|(raw, head)| Variant::new(raw, head)).collect()
+    });
     &VARIANTS
 }
 
@@ -124,11 +127,11 @@ pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
 }
 
 impl Variant {
-    fn new(raw: &'static RawVariant) -> Variant {
+    fn new(raw: &'static RawVariant, head: String) -> Variant {
         let (name, about, source) = raw.description();
         let parameters = raw.parameters();
         assert!(parameters.len() <= MAX_PARAMETERS, "bentpipe.h holds variants to MAX_PARAMETERS");
-        Variant { name, about, source, parameters, raw }
+        Variant { name, about, source, parameters, head, raw }
     }
 
     /// This variant for one connection, with `parameters` in the place of its defaults.

@@ -1,26 +1,29 @@
-//! The congestion controls of the Linux kernel, by the names under which it knows them (`net/ipv4/tcp_*.c`). They are
-//! not simulated; which of them a machine has is its own matter.
+//! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). One rule tells them from ours: `cubic` is
+//! congestion/cubic.c, in every home; `linux-cubic` is what the kernel knows as cubic. The latter are not simulated, and
+//! which of them a machine has is its own matter.
 
-/// Their names, in alphabetical order, without those that a file of bentpipe's has.
+/// What a scenario calls them, in alphabetical order.
 pub const LINUX: &[&str] = &[
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "scalable",
-    "veno",
-    "westwood",
-    "yeah",
+    "linux-bbr",
+    "linux-bic",
+    "linux-cdg",
+    "linux-cubic",
+    "linux-dctcp",
+    "linux-highspeed",
+    "linux-htcp",
+    "linux-hybla",
+    "linux-illinois",
+    "linux-lp",
+    "linux-nv",
+    "linux-reno",
+    "linux-scalable",
+    "linux-vegas",
+    "linux-veno",
+    "linux-westwood",
+    "linux-yeah",
 ];
 
-/// Whether only the kernel has the congestion control `name`.
-pub fn only_in_linux(name: &str) -> bool {
-    LINUX.contains(&name) && crate::variant(name).is_err()
+/// The kernel's own name for what a scenario calls `name`, when that is one of [`LINUX`].
+pub fn of_linux(name: &str) -> Option<&'static str> {
+    LINUX.iter().find(|known| **known == name).and_then(|known| known.strip_prefix("linux-"))
 }

@@ -50,6 +50,21 @@ pub fn variants() -> Vec<&'static RawVariant> {
     raw_variants().to_vec()
 }
 
+/// The comments at the heads of the C files, in the same order: equations, constants with their sources, deviations.
+pub fn heads() -> Vec<String> {
+    FILES.iter().map(|text| head(text)).collect()
+}
+
+/// The first comment of a C file, without its stars.
+fn head(text: &str) -> String {
+    let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
+    let lines = comment.map_or("", |(comment, _)| comment).trim().lines();
+    let bare = |line: &str| {
+        line.strip_prefix(" *").map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest)).to_owned()
+    };
+    lines.map(bare).collect::<Vec<_>>().join("\n")
+}
+
 impl RawVariant {
     /// Name, description and source.
     pub fn description(&'static self) -> (&'static str, &'static str, &'static str) {

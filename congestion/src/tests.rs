@@ -141,7 +141,8 @@ fn c_and_rust_lay_out_the_shared_structures_alike() {
 #[test]
 fn every_operation_reaches_c_with_its_arguments() {
     // SAFETY: a constant of tests/probe.c.
-    let probe: &'static Variant = Box::leak(Box::new(Variant::new(unsafe { &bp_variant_probe })));
+    let probe: &'static Variant =
+        Box::leak(Box::new(Variant::new(unsafe { &bp_variant_probe }, String::new())));
     assert_eq!(
         probe.parameters,
         [Parameter {
@@ -207,6 +208,9 @@ fn the_list_is_in_order_and_says_what_and_from_where() {
     assert!(names.is_sorted() && names.contains(&"reno") && names.contains(&"vegas"), "{names:?}");
     for variant in variants() {
         assert!(!variant.about.is_empty() && !variant.source.is_empty());
+        for part in ["Source:", "Constants:", "Deviations:", "Licence:    Dual MIT/GPL"] {
+            assert!(variant.head.contains(part), "{} says no {part}", variant.name);
+        }
         assert!(variant.name.len() < 16 - "bp_".len(), "{} is too long for the kernel", variant.name);
         let control = variant.create(&BTreeMap::new()).unwrap();
         assert_eq!(control.name(), variant.name);

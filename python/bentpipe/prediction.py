@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEADER_BYTES: Final = 40
 TIMESTAMP_BYTES: Final = 12
 #: Congestion controls whose growth or response function the equations describe.
-COVERED: Final = ("reno", "cubic")
+COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict
         "loss_probability": there.loss_probability(segment + header),
         "window_bytes": None if window is None else base_value(window),
         "segments_per_ack": 2 if transport["delayed_ack"] else 1,
-        "response": "cubic" if transport["congestion"] == "cubic" else "padhye",
+        "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
     }
 
 

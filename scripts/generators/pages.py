@@ -161,10 +161,16 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> str:
         "# Congestion controls",
         GENERATED,
         '`transport = { kind = "tcp", congestion = "NAME", parameters = { ... } }`. Each is one C file in '
-        "`congestion/`, compiled into the engine and into an object for the Linux kernel.",
+        "`congestion/`, compiled into the engine and into an object for the Linux kernel (as `bp_NAME`). For real "
+        "hosts `linux-NAME` is the running kernel's own. `bentpipe variants` and `bentpipe variants NAME` show them.",
+        "![The window of each variant over a GEO link with 1 % loss, and without](../variants.png)",
     ]
     for variant in variants_listed:
-        parts += [f"## {variant['name']}", f"{variant['about']}. Source: {variant['source']}."]
+        parts += [
+            f"## {variant['name']}",
+            f"{variant['about']}. Homes: {', '.join(variant['homes'])}.",
+            f"```text\n{variant['head']}\n```",
+        ]
         if variant["parameters"]:
             rows = [
                 [f"`{one['name']}`", f"{one['min']} to {one['max']}", str(one["default"]), one["about"]]

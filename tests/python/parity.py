@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import bentpipe as bp
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bentpipe.emulation import Clock
@@ -225,6 +226,59 @@ CASES += (
 )
 
 
+#: Conditions under which every congestion control is held to itself in its other home, the kernel.
+_CONDITIONS: Final = {
+    "geo": (_GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
+    "geo-loss-0.1": (
+        _GEO + 'error = { kind = "packet", probability = 0.001 }\n',
+        5,
+        0.15,
+        ("goodput", "retransmissions"),
+    ),
+    "geo-loss-1": (
+        _GEO + 'error = { kind = "packet", probability = 0.01 }\n',
+        5,
+        0.15,
+        ("goodput", "retransmissions"),
+    ),
+    "dvb-vbdc": (_dvb('"vbdc"'), 1, 0.10, ("goodput", "retransmissions")),
+    "leo": (
+        _GEO.replace("250 ms", "20 ms").replace("250 kB", "50 kB")
+        + "".join(
+            f'[[change]]\nat = "{second} s"\n'
+            f'set.link.sat = {{ delay = "{delay} ms", return = {{ delay = "{delay} ms" }} }}\n'
+            for second, delay in ((5, 26), (10, 18), (15, 24), (20, 30), (25, 20))
+        ),
+        1,
+        0.10,
+        ("goodput", "retransmissions"),
+    ),
+}
+
+
+def variant_cases(names: Iterable[str]) -> tuple[Case, ...]:
+    """Every congestion control under every condition: goodput within 10 % (15 % with loss), the time to fill the pipe
+    within 20 %, retransmissions within 25 %."""
+    return tuple(
+        Case(
+            f"{condition}-{name}",
+            text
+            + _flow(
+                "f",
+                *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
+                transport=f'{{ kind = "tcp", congestion = "{name}", timestamps = true }}',
+            ),
+            "30 s",
+            seeds,
+            tolerance,
+            {"filled": Exceptional(0.20, ""), "retransmissions": Exceptional(0.25, "")},
+            quantities=quantities,
+        )
+        for name in names
+        for condition, (text, seeds, tolerance, quantities) in _CONDITIONS.items()
+    )
+
+
 @dataclass(frozen=True)
 class Difference:
     """One quantity of one flow on the two clocks."""
@@ -266,7 +320,13 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
         )
         model = pool.map(lambda seed: bp.simulate(file, seed=seed, out=folder / f"s{seed}"), seeds)
         runs = (list(model), list(real))
-    rows = [[{row["flow"]: row for row in run.flows.to_dicts()} for run in clock] for clock in runs]
+    rows = [
+        [
+            {row["flow"]: row | {"filled": filled(run, row["flow"])} for row in run.flows.to_dicts()}
+            for run in clock
+        ]
+        for clock in runs
+    ]
     differences = []
     flows = list(rows[0][0])
     for group in [flows] if case.together else [[flow] for flow in flows]:
@@ -279,6 +339,23 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
                 Difference(case.name, ", ".join(group), quantity, values[0], values[1], tolerance, reason)
             )
     return differences
+
+
+def filled(run: bp.Run, flow: str) -> float | None:
+    """Seconds until acknowledgments of one second brought nine tenths of the most that they ever did."""
+    if not run.has_trace("tcp"):
+        return None
+    trace = run.trace("tcp")
+    mine = trace.filter(trace["flow"] == flow)
+    if mine.is_empty():
+        return None
+    times, bytes_ = mine["time"].to_list(), mine["acknowledged"].to_list()
+    rates, first = [], 0
+    for index, time in enumerate(times):
+        while times[first] < time - 1:
+            first += 1
+        rates.append(bytes_[index] - bytes_[first])
+    return next(time for time, rate in zip(times, rates, strict=True) if rate >= 0.9 * max(rates))
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -74,18 +74,18 @@ def test_commands_are_shown_and_refused(tmp_path: Path) -> None:
 
 
 def test_commands_and_the_kernels_congestion_controls_are_not_simulated(tmp_path: Path) -> None:
-    file = _scenario(tmp_path, IPERF, congestion="cubic")
+    file = _scenario(tmp_path, IPERF, congestion="linux-cubic")
     assert _bentpipe("check", file).returncode == 0
     done = _bentpipe("simulate", file, "--out", tmp_path / "run")
     assert done.returncode == 2, done.stderr
-    for words in ("flow.up.app", "bentpipe emulate", "flow.up.transport.congestion", "cubic"):
+    for words in ("flow.up.app", "bentpipe emulate", "flow.up.transport.congestion", "linux-cubic"):
         assert words in done.stderr
     assert not (tmp_path / "run").exists()
 
 
 @networks
 @needs("iperf3")
-@pytest.mark.parametrize("congestion", ["cubic", "reno"])
+@pytest.mark.parametrize("congestion", ["linux-cubic", "reno"])
 def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
     file = _scenario(tmp_path, IPERF, congestion=congestion)
     done = _bentpipe("emulate", file, "--out", tmp_path / "run", "--allow-commands", "--no-report")
@@ -98,7 +98,7 @@ def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
     assert flow["rtt_min"] >= 0.02
     document = json.loads((run.path / "commands/up.stdout").read_text())
     if congestion != "reno":
-        assert document["end"]["sender_tcp_congestion"] == congestion
+        assert document["end"]["sender_tcp_congestion"] == congestion.removeprefix("linux-")
 
 
 @networks

@@ -1,6 +1,7 @@
 //! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
-//! the kernel has under the same name.
+//! the kernel has under the same name; `linux-NAME` is always the kernel's own.
 
+use bentpipe_congestion::of_linux;
 use bentpipe_kernel::{available, list, register, Registered, Start};
 use bentpipe_models::transport::tcp;
 use std::collections::BTreeMap;
@@ -71,12 +72,13 @@ impl Variants {
                 continue;
             }
             let has = built_in();
-            if !has.split_whitespace().any(|other| other == name) {
+            let own = of_linux(name).unwrap_or(name);
+            if !has.split_whitespace().any(|other| other == own) {
                 let why = refusal.clone().filter(|_| ours(name));
                 let why = why.unwrap_or_else(|| "bentpipe has no file for it".to_owned());
-                return Err(Unknown::Missing { name: name.clone(), why, has });
+                return Err(Unknown::Missing { name: own.to_owned(), why, has });
             }
-            variants.note(format!("congestion control {name} is the kernel's own"));
+            variants.note(format!("congestion control {name} is the kernel's own {own}"));
             for (what, given) in [
                 ("parameters", !config.parameters.is_empty()),
                 ("initial_ssthresh", config.initial_ssthresh.is_some()),
@@ -123,10 +125,10 @@ impl Variants {
     /// The kernel's name for a flow's congestion control.
     pub fn name<'a>(&'a self, config: &'a tcp::Config) -> &'a str {
         let key = key(config);
-        self.loaded
-            .iter()
-            .find(|(other, _)| *other == key)
-            .map_or(&config.congestion, |(_, registered)| registered.name())
+        self.loaded.iter().find(|(other, _)| *other == key).map_or_else(
+            || of_linux(&config.congestion).unwrap_or(&config.congestion),
+            |(_, registered)| registered.name(),
+        )
     }
 
     /// What is worth knowing about them, for the provenance.

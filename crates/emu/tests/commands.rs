@@ -56,7 +56,7 @@ fn run(
 }
 
 fn flow(name: &str, app: &str) -> String {
-    let ends = "from = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n";
+    let ends = "from = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp\", congestion = \"linux-cubic\" }\n";
     format!("[[flow]]\nname = \"{name}\"\napp = {{ kind = \"command\", {app} }}\n{ends}")
 }
 

@@ -98,7 +98,7 @@ transport = "udp"
 #[test]
 fn congestion_controls_of_the_kernel_fill_the_link() {
     let mut compared = 0;
-    for name in ["cubic", "bbr"] {
+    for name in ["linux-cubic", "linux-bbr"] {
         let flow = format!(
             r#"
 [[flow]]

@@ -52,9 +52,17 @@ pub fn variants() -> String {
                 "name": variant.name,
                 "about": variant.about,
                 "source": variant.source,
+                "head": variant.head,
+                "homes": homes(variant.name),
                 "parameters": parameters.collect::<Vec<_>>(),
             })
         })
         .collect();
     json!(variants).to_string()
+}
+
+/// Where a congestion control can run: the engine has all, the kernel those of which there is a BPF object.
+fn homes(name: &str) -> Vec<String> {
+    let kernel = bentpipe_kernel::list().any(|other| other == name).then(|| format!("kernel as bp_{name}"));
+    std::iter::once("engine".to_owned()).chain(kernel).collect()
 }

@@ -33,6 +33,7 @@ from .shell import shell
 from .show import show
 from .simulate import simulate
 from .up import up
+from .variants import variants
 from .watch import watch
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare),
-    *(run, shell, up, ps, execute, set_, watch, down, new, schema, doctor, calibrate, pep),
+    *(run, shell, up, ps, execute, set_, watch, down, new, variants, schema, doctor, calibrate, pep),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

@@ -74,11 +74,12 @@ def table(
     return shown
 
 
-def print_note(text: str) -> None:
+def print_note(text: str, indent: int = 2) -> None:
     """A sentence or two, wrapped to the terminal; further lines are indented."""
     width = Console().width
+    further = " " * indent
     typer.echo(
-        textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        textwrap.fill(text, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
     )
 
 

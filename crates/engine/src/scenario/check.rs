@@ -1,7 +1,7 @@
 //! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
 
 use super::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
-use bentpipe_congestion::{only_in_linux, CongestionError, LINUX};
+use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
 use bentpipe_models::transport;
 use std::borrow::Cow;
@@ -168,7 +168,7 @@ fn check_congestion(flow: &Flow, problems: &mut Problems) {
     };
     match bentpipe_congestion::create(&config.congestion, &config.parameters) {
         Ok(_) => {}
-        Err(CongestionError::UnknownVariant { name, known, .. }) if only_in_linux(&name) => {
+        Err(CongestionError::UnknownVariant { name, known, .. }) if of_linux(&name).is_some() => {
             if flow.endpoints == Endpoints::Model {
                 problems.add("congestion", not_simulated(&name, &known));
             }
@@ -179,7 +179,7 @@ fn check_congestion(flow: &Flow, problems: &mut Problems) {
         }
         Err(CongestionError::UnknownVariant { name, mut known, .. }) => {
             if flow.endpoints == Endpoints::Kernel {
-                known.extend(LINUX.iter().filter(|name| only_in_linux(name)));
+                known.extend(LINUX);
             }
             let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
@@ -201,7 +201,7 @@ fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
         problems.add("app", message);
     }
     let transport::Config::Tcp(config) = &flow.transport else { return };
-    if only_in_linux(&config.congestion) {
+    if of_linux(&config.congestion).is_some() {
         let known: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
         let message = not_simulated(&config.congestion, &known);
         problems.within("transport", |problems| problems.add("congestion", message));

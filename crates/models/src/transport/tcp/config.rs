@@ -53,7 +53,8 @@ macro_rules! keys {
 }
 
 keys! {
-    /// Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic.
+    /// Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
+    /// kernel's own of that name.
     congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,0 +1,108 @@
+/*
+ * BIC: after a loss the window is searched for by halving the distance to where the loss was.
+ *
+ * Source:     L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
+ *             IEEE INFOCOM 2004, section III.D (the paper numbers no equations).
+ *                 On loss: max_win = cwnd, or with fast convergence, when that is less than before,
+ *                 (max_win + min_win) / 2; min_win = cwnd (1 - beta)
+ *                 target = (max_win + min_win) / 2; each round trip cwnd += target - cwnd, at least S_min, at most
+ *                 S_max. Each round trip below max_win, min_win = cwnd. Above max_win: by 1, 2, 4 ... up to S_max, and
+ *                 then by S_max, each round trip (slow start's steps, to find a new maximum).
+ * Constants:  beta 0.125, S_max 32, S_min 0.01, low window 14, below which it is Reno (section III.D).
+ * Deviations: growth by target - cwnd is spread over the round's acknowledgments and target moves with cwnd, so that the
+ *             search is continuous (the paper's pseudo-code does the same).
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(beta, 125, 1, 900, "thousandths of the window that a loss takes")                            \
+	PARAMETER(s_max, 32, 1, 10000, "segments per round trip at most")                                      \
+	PARAMETER(s_min, 10, 1, 1000, "thousandths of a segment per round trip at least")                      \
+	PARAMETER(low_window, 14, 2, 1000000, "segments below which it is Reno")                               \
+	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost before its last maximum gives more room")
+
+#include "reno.h"
+
+#define BIC_ONE 1000ull
+
+struct bic {
+	u64 credit;    /* growth not yet a segment, thousandths times the window */
+	u64 max_win;   /* thousandths; 0: not known */
+	u64 undo_max_win;
+};
+BP_PRIVATE(struct bic)
+
+/* Thousandths of a segment to grow by in a round trip. */
+static inline u64 bic_growth(struct bp_tcp *tp, struct bic *bic)
+{
+	u64 cwnd = tp->snd_cwnd * BIC_ONE;
+	u64 most = s_max(tp) * BIC_ONE;
+	u64 growth;
+
+	if (cwnd < bic->max_win)
+		growth = (bic->max_win - cwnd) / 2;
+	else
+		/* Doubling: as much again as was gained since. */
+		growth = cwnd - bic->max_win + BIC_ONE;
+	growth = growth < most ? growth : most;
+	return growth > s_min(tp) ? growth : s_min(tp);
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	struct bic *bic = bp_private(tp);
+	u64 window, gained, steps;
+
+	if (!bp_is_cwnd_limited(tp))
+		return;
+	if (bp_in_slow_start(tp)) {
+		acked = bp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	if (tp->snd_cwnd < low_window(tp)) {
+		bp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+		return;
+	}
+	if (!bic->max_win)
+		bic->max_win = tp->snd_cwnd * BIC_ONE;
+	acked = bp_min(acked, bp_min(tp->snd_cwnd, 1 << 20));
+	window = tp->snd_cwnd * BIC_ONE;
+	gained = bic->credit + acked * bic_growth(tp, bic);
+	steps = bp_divide(gained, window);
+	bic->credit = gained - steps * window;
+	bp_set_cwnd(tp, tp->snd_cwnd + bp_min((u32)steps, tp->snd_cwnd), 1);
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	struct bic *bic = bp_private(tp);
+	u64 cwnd = tp->snd_cwnd * BIC_ONE;
+	u64 left = cwnd * (1000 - beta(tp)) / 1000;
+
+	bic->undo_max_win = bic->max_win;
+	bic->credit = 0;
+	if (fast_convergence(tp) && cwnd < bic->max_win)
+		bic->max_win = (cwnd + left) / 2;
+	else
+		bic->max_win = cwnd;
+	if (tp->snd_cwnd < low_window(tp))
+		return bp_reno_ssthresh(tp);
+	return bp_max((u32)(left / BIC_ONE), BP_RENO_LEAST_SSTHRESH);
+}
+
+BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
+{
+	if (new_state == TCP_CA_Loss)
+		bp_private(tp)->max_win = 0;
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	struct bic *bic = bp_private(tp);
+
+	bic->max_win = bic->undo_max_win;
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(bic, "Searches for the window by halving the distance to where the last loss was",
+	   "Xu, Harfoush and Rhee, BIC, IEEE INFOCOM 2004", cong_avoid, ssthresh, set_state, undo_cwnd)

@@ -1,0 +1,138 @@
+/*
+ * Hybla: grows per second as a connection with a round-trip time of 25 ms does, however long its own is.
+ *
+ * Source:     C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal
+ *             of Satellite Communications and Networking 22(5), pages 547-566, 2004.
+ *                 rho = RTT / RTT0, at least 1
+ *                 W += 2^rho - 1       for each segment acknowledged, in slow start
+ *                 W += rho^2 / W       in congestion avoidance
+ *             from W = rho; with these the rate W / RTT follows the curve of the reference connection. The paper's
+ *             further parts are switches here:
+ *             `hoe`: the initial ssthresh is the bandwidth-delay product by packet pairs (J. C. Hoe, "Improving the
+ *             start-up behavior of a congestion control scheme for TCP", ACM SIGCOMM 1996, section 3.2): the segments
+ *             acknowledged between the first and the third of closely spaced acknowledgments over the time between
+ *             them, times the smallest round-trip time. `spacing`: segments are spaced by pacing, since a window that
+ *             grows by 2^rho would leave in bursts.
+ * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart are closely spaced.
+ *             cwnd at most 65535 segments in slow start, as 2^rho has no bound where Hoe's estimate is off
+ *             (the limit of the Linux implementation, which its authors made).
+ * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
+ *             initial window is rho where that is more than the connection's own. Spacing is by the pacing rate that
+ *             follows the window (200 and 120 % of cwnd / SRTT), not one segment each RTT / cwnd. Slow start acts on
+ *             acknowledged segments, not acknowledgments, so that delayed acknowledgments do not halve it.
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(rtt0, 25, 1, 10000, "milliseconds: round-trip time of the connection to be equal to")        \
+	PARAMETER(hoe, 1, 0, 1, "1: the initial ssthresh is estimated by packet pairs")                        \
+	PARAMETER(spacing, 1, 0, 1, "1: segments are paced")                                                   \
+	PARAMETER(most_cwnd, 65535, 2, 100000000, "segments: cwnd at most in slow start")
+
+#include "power.h"
+#include "rate.h"
+#include "reno.h"
+
+#define HYBLA_MOST_RHO (2048 * BP_ONE)
+#define HYBLA_MOST_ACKED 4096
+#define HYBLA_PAIR_ACKS 3
+
+struct hybla {
+	u64 credit;        /* growth not yet a segment, 65536ths */
+	u32 rho;           /* 65536ths */
+	u32 min_rtt;       /* microseconds; 0: none yet */
+	u32 pair_start;    /* first of the closely spaced acknowledgments, microseconds */
+	u32 pair_last;
+	u32 pair_segments; /* acknowledged after the first */
+	u32 pair_acks;     /* their number; HYBLA_PAIR_ACKS: done */
+};
+BP_PRIVATE(struct hybla)
+
+static inline void hybla_measure(struct bp_tcp *tp, struct hybla *hybla, u32 rtt)
+{
+	u64 rho;
+
+	if (!rtt || (hybla->min_rtt && rtt >= hybla->min_rtt))
+		return;
+	hybla->min_rtt = rtt;
+	rho = bp_divide((u64)rtt * BP_ONE, (u64)rtt0(tp) * 1000);
+	rho = rho > BP_ONE ? rho : BP_ONE;
+	hybla->rho = (u32)(rho < HYBLA_MOST_RHO ? rho : HYBLA_MOST_RHO);
+}
+
+/* Hoe's estimate, while ssthresh is not known. */
+static inline void hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
+{
+	u32 now = (u32)tp->tcp_mstamp;
+	u32 rate;
+
+	if (!hoe(tp) || hybla->pair_acks >= HYBLA_PAIR_ACKS || tp->snd_ssthresh < BP_INFINITE_SSTHRESH)
+		return;
+	if (!hybla->pair_acks || now - hybla->pair_last > hybla->min_rtt / 4) {
+		hybla->pair_acks = 1;
+		hybla->pair_start = now;
+		hybla->pair_segments = 0;
+	} else if (now != hybla->pair_start) {
+		hybla->pair_acks++;
+		hybla->pair_segments += acked;
+	}
+	hybla->pair_last = now;
+	if (hybla->pair_acks < HYBLA_PAIR_ACKS)
+		return;
+	rate = bp_rate(hybla->pair_segments, now - hybla->pair_start);
+	tp->snd_ssthresh = bp_max(bp_rate_segments(rate, hybla->min_rtt), BP_RENO_LEAST_SSTHRESH);
+}
+
+BP_OP(void, init, struct bp_tcp *tp)
+{
+	struct hybla *hybla = bp_private(tp);
+
+	hybla->rho = BP_ONE;
+	hybla_measure(tp, hybla, tp->srtt_us >> 3);
+	bp_set_cwnd(tp, bp_max(tp->snd_cwnd, hybla->rho >> 16), 1);
+	if (spacing(tp))
+		bp_need_pacing(tp);
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	struct hybla *hybla = bp_private(tp);
+	u64 rho = hybla->rho;
+	u64 growth;
+
+	hybla_pair(tp, hybla, acked);
+	if (!bp_is_cwnd_limited(tp))
+		return;
+	acked = bp_min(acked, HYBLA_MOST_ACKED);
+	if (bp_in_slow_start(tp)) {
+		u32 most = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
+
+		growth = hybla->credit + acked * (bp_exp2((u32)rho) - BP_ONE);
+		hybla->credit = growth & 0xffff;
+		growth >>= 16;
+		bp_set_cwnd(tp, growth < most - tp->snd_cwnd ? tp->snd_cwnd + (u32)growth : most, 1);
+	} else {
+		growth = hybla->credit + bp_divide(acked * (rho * rho >> 16), tp->snd_cwnd);
+		hybla->credit = growth & 0xffff;
+		growth = growth >> 16 < tp->snd_cwnd ? growth >> 16 : tp->snd_cwnd;
+		bp_set_cwnd(tp, tp->snd_cwnd + (u32)growth, 1);
+	}
+}
+
+BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
+{
+	if (sample->rtt_us > 0)
+		hybla_measure(tp, bp_private(tp), (u32)sample->rtt_us);
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	return bp_reno_ssthresh(tp);
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(hybla, "Grows as if the round-trip time were 25 ms: for satellites",
+	   "Caini and Firrincieli, TCP Hybla, IJSCN 22(5), 2004", init, cong_avoid, pkts_acked, ssthresh, undo_cwnd)

@@ -1,0 +1,150 @@
+/*
+ * The end of slow start before packets are lost, for variants that want it: HyStart and HyStart++.
+ *
+ * Source: HyStart: S. Ha and I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011. Two
+ *         signs end slow start, both looked for from a window of 16 on: an ACK train, acknowledgments less than 2 ms
+ *         apart since the round began that span half of the smallest round-trip time (the packets of a train take as
+ *         long as the forward path); and a delay increase, the smallest of the first 8 round-trip times of a round
+ *         being above the connection's smallest by an eighth of it, at least 4 ms, at most 16 ms. ssthresh becomes
+ *         cwnd. The numbers are those of Linux. A paced connection spreads its window over half a round-trip time by
+ *         itself, so there the train must span the whole of it (Linux' commit "tcp_cubic: make Hystart aware of
+ *         pacing", 2019).
+ *         HyStart++: RFC 9406, section 4.2. Only the delay counts, compared with the smallest of the round before,
+ *         and what follows is Conservative Slow Start at a quarter of the speed for five rounds, which is left again
+ *         for slow start when the delay falls below where it began. Constants of section 4.3.
+ */
+#pragma once
+
+#include "reno.h"
+
+enum bp_hystart_kind { BP_HYSTART_OFF, BP_HYSTART, BP_HYSTART_PLUS_PLUS };
+
+#define HYSTART_LOW_WINDOW 16
+#define HYSTART_TRAIN_GAP_US 2000
+#define HYSTART_SAMPLES 8           /* RFC 9406: N_RTT_SAMPLE */
+#define HYSTART_LEAST_RISE_US 4000  /* MIN_RTT_THRESH */
+#define HYSTART_MOST_RISE_US 16000  /* MAX_RTT_THRESH */
+#define HYSTART_RISE_SHIFT 3        /* MIN_RTT_DIVISOR 8 */
+#define HYSTART_CSS_DIVISOR 4       /* CSS_GROWTH_DIVISOR */
+#define HYSTART_CSS_ROUNDS 5        /* CSS_ROUNDS */
+#define HYSTART_LIMIT 8             /* L, segments, when not paced */
+#define HYSTART_NO_RTT 0xffffffffu
+
+struct bp_hystart {
+	u32 round_end;   /* the round is over when what follows this sequence number is acknowledged */
+	u32 round_start; /* microseconds, modulo 2^32 like all times here */
+	u32 train_end;   /* last acknowledgment of the train */
+	u32 round_rtt;   /* smallest of this round, microseconds */
+	u32 base_rtt;    /* HyStart: smallest of the connection; HyStart++: of the round before */
+	u32 css_rtt;     /* HyStart++: cssBaselineMinRtt */
+	u8 samples;      /* of this round, up to HYSTART_SAMPLES */
+	u8 css_rounds;   /* 0: not in Conservative Slow Start; else the rounds begun in it */
+	u8 is_over;      /* HyStart++ is for the first slow start only */
+};
+
+static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *hystart)
+{
+	hystart->round_end = tp->snd_nxt;
+	hystart->round_start = (u32)tp->tcp_mstamp;
+	hystart->train_end = (u32)tp->tcp_mstamp;
+	hystart->round_rtt = HYSTART_NO_RTT;
+	hystart->samples = 0;
+}
+
+/* For init, and after a time-out, when the path may be another. */
+static inline void bp_hystart_reset(struct bp_tcp *tp, struct bp_hystart *hystart)
+{
+	hystart->base_rtt = HYSTART_NO_RTT;
+	hystart->css_rounds = 0;
+	bp_hystart_begin_round(tp, hystart);
+}
+
+static inline void bp_hystart_end(struct bp_tcp *tp, struct bp_hystart *hystart)
+{
+	tp->snd_ssthresh = tp->snd_cwnd;
+	hystart->css_rounds = 0;
+	hystart->is_over = 1;
+}
+
+static inline bool bp_hystart_rose(const struct bp_hystart *hystart)
+{
+	u32 rise = hystart->base_rtt >> HYSTART_RISE_SHIFT;
+
+	rise = bp_min(bp_max(rise, HYSTART_LEAST_RISE_US), HYSTART_MOST_RISE_US);
+	return hystart->samples >= HYSTART_SAMPLES && hystart->base_rtt != HYSTART_NO_RTT &&
+	       hystart->round_rtt != HYSTART_NO_RTT && hystart->round_rtt - rise >= hystart->base_rtt &&
+	       hystart->round_rtt >= rise;
+}
+
+static inline void bp_hystart_sample(struct bp_tcp *tp, struct bp_hystart *hystart, u32 rtt)
+{
+	u32 now = (u32)tp->tcp_mstamp;
+	u32 span = now - hystart->round_start;
+
+	hystart->base_rtt = bp_min(hystart->base_rtt, rtt);
+	if (!bp_in_slow_start(tp) || tp->snd_cwnd < HYSTART_LOW_WINDOW)
+		return;
+	if (now - hystart->train_end <= HYSTART_TRAIN_GAP_US) {
+		hystart->train_end = now;
+		if (span > hystart->base_rtt >> (bp_is_paced(tp) ? 0 : 1)) {
+			bp_hystart_end(tp, hystart);
+			return;
+		}
+	}
+	if (hystart->samples < HYSTART_SAMPLES) {
+		hystart->round_rtt = bp_min(hystart->round_rtt, rtt);
+		hystart->samples++;
+	} else if (bp_hystart_rose(hystart)) {
+		bp_hystart_end(tp, hystart);
+	}
+}
+
+static inline void bp_hystart_plus_plus_sample(struct bp_tcp *tp, struct bp_hystart *hystart, u32 rtt)
+{
+	if (!bp_in_slow_start(tp) || hystart->is_over)
+		return;
+	hystart->round_rtt = bp_min(hystart->round_rtt, rtt);
+	if (hystart->samples < HYSTART_SAMPLES)
+		hystart->samples++;
+	if (!hystart->css_rounds) {
+		if (bp_hystart_rose(hystart)) {
+			hystart->css_rtt = hystart->round_rtt;
+			hystart->css_rounds = 1;
+		}
+	} else if (hystart->samples >= HYSTART_SAMPLES && hystart->round_rtt < hystart->css_rtt) {
+		hystart->css_rounds = 0;
+	}
+}
+
+/* For pkts_acked: a round-trip time was measured. */
+static inline void bp_hystart_take(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 rtt)
+{
+	if (kind == BP_HYSTART)
+		bp_hystart_sample(tp, hystart, rtt);
+	else if (kind == BP_HYSTART_PLUS_PLUS)
+		bp_hystart_plus_plus_sample(tp, hystart, rtt);
+}
+
+/* Slow start with HyStart of this kind; returns the acknowledged segments that are left for avoidance. */
+static inline u32 bp_hystart_slow_start(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 ack, u32 acked)
+{
+	if (kind != BP_HYSTART_OFF && bp_after(ack, hystart->round_end)) {
+		if (kind == BP_HYSTART_PLUS_PLUS) {
+			hystart->base_rtt = hystart->round_rtt;
+			if (hystart->css_rounds && ++hystart->css_rounds > HYSTART_CSS_ROUNDS) {
+				bp_hystart_end(tp, hystart);
+				return acked;
+			}
+		}
+		bp_hystart_begin_round(tp, hystart);
+	}
+	if (kind == BP_HYSTART_PLUS_PLUS && !bp_is_paced(tp))
+		acked = bp_min(acked, HYSTART_LIMIT);
+	if (hystart->css_rounds) {
+		u32 credit = tp->snd_cwnd_cnt + acked;
+
+		acked = credit / HYSTART_CSS_DIVISOR;
+		tp->snd_cwnd_cnt = credit % HYSTART_CSS_DIVISOR;
+	}
+	return bp_slow_start(tp, acked);
+}

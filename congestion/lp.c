@@ -1,0 +1,102 @@
+/*
+ * TCP-LP: takes what others leave, by backing off when the one-way delay rises.
+ *
+ * Source:     A. Kuzmanovic, E. W. Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM
+ *             Transactions on Networking 14(4), pages 739-752, 2006, section III (the paper numbers no equations there).
+ *                 sd = (1 - gamma) sd + gamma d                         smoothed one-way delay
+ *                 sd > d_min + (d_max - d_min) delta                    early congestion
+ *             On the first such sign cwnd is halved and an inference phase of one round-trip time begins, in which cwnd
+ *             does not grow; on a sign in that phase cwnd = 1. Otherwise Reno's increase.
+ * Constants:  delta 0.15, gamma 1/8 (section III.B).
+ * Deviations: delay.h says how delays are measured; d_max starts with the first sample. cwnd falls to 2 instead of 1: the
+ *             acknowledgment of a single segment waits for the receiver's timer, which would be taken for congestion
+ *             and hold the window there for ever.
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(delta, 150, 1, 999, "thousandths of the range of delays above the smallest: early congestion")
+
+#include "delay.h"
+#include "reno.h"
+
+#define LP_GAMMA_SHIFT 3
+#define LP_LEAST_CWND 2
+
+struct lp {
+	u32 least;        /* one-way delays, milliseconds of both clocks */
+	u32 most;
+	u32 smoothed;     /* above the smallest, 256ths of a millisecond */
+	u32 inference;    /* end of the inference phase, milliseconds; 0: there is none */
+	u32 has_delay;
+};
+BP_PRIVATE(struct lp)
+
+static inline u32 lp_now(const struct bp_tcp *tp)
+{
+	return (u32)(tp->tcp_mstamp / 1000);
+}
+
+static inline bool lp_is_early(const struct bp_tcp *tp, const struct lp *lp)
+{
+	u64 range = (u64)(lp->most - lp->least) << 8;
+
+	/* Two milliseconds of range are the clocks' ticks. */
+	return lp->has_delay && lp->most - lp->least > 2 && lp->smoothed > range * delta(tp) / 1000;
+}
+
+BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
+{
+	struct lp *lp = bp_private(tp);
+	u32 delay = bp_delay(tp, sample);
+	u32 above;
+
+	if (delay == BP_NO_DELAY)
+		return;
+	if (!lp->has_delay) {
+		lp->has_delay = 1;
+		lp->least = delay;
+		lp->most = delay;
+	}
+	if (bp_delay_less(delay, lp->least)) {
+		lp->smoothed += bp_min(lp->least - delay, 1 << 20) << 8;
+		lp->least = delay;
+	}
+	if (bp_delay_less(lp->most, delay))
+		lp->most = delay;
+	above = bp_min(delay - lp->least, 1 << 20) << 8;
+	lp->smoothed += (above >> LP_GAMMA_SHIFT) - (lp->smoothed >> LP_GAMMA_SHIFT);
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	struct lp *lp = bp_private(tp);
+	u32 now = lp_now(tp);
+	bool infers = lp->inference && (s32)(now - lp->inference) < 0;
+
+	if (!lp_is_early(tp, lp)) {
+		if (!infers)
+			bp_reno_cong_avoid(tp, acked);
+		return;
+	}
+	if (infers) {
+		bp_set_cwnd(tp, LP_LEAST_CWND, LP_LEAST_CWND);
+		tp->snd_ssthresh = BP_RENO_LEAST_SSTHRESH;
+		return;
+	}
+	bp_set_cwnd(tp, tp->snd_cwnd / 2, LP_LEAST_CWND);
+	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_LEAST_SSTHRESH);
+	lp->inference = bp_max(now + bp_max(tp->srtt_us >> 3, 1000) / 1000, 1);
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	return bp_reno_ssthresh(tp);
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(lp, "Low priority: takes what others leave, judged by the one-way delay",
+	   "Kuzmanovic and Knightly, TCP-LP, IEEE/ACM ToN 14(4), 2006", cong_avoid, ssthresh, pkts_acked, undo_cwnd)

@@ -1,0 +1,24 @@
+/*
+ * Rates in integers: segments per microsecond, times 2^24, which holds 1 bit/s as well as terabits per second.
+ */
+#pragma once
+
+#include "bentpipe.h"
+
+#define BP_RATE_SHIFT 24
+
+/* The rate of so many segments in so many microseconds, as far as 32 bits hold. */
+static inline u32 bp_rate(u64 segments, u64 microseconds)
+{
+	u64 rate = bp_divide(segments << BP_RATE_SHIFT, microseconds);
+
+	return rate < 0xffffffffu ? (u32)rate : 0xffffffffu;
+}
+
+/* Segments that a rate delivers in so many microseconds, rounded down. */
+static inline u32 bp_rate_segments(u32 rate, u32 microseconds)
+{
+	u64 segments = (u64)rate * microseconds >> BP_RATE_SHIFT;
+
+	return segments < 0x7fffffffu ? (u32)segments : 0x7fffffffu;
+}

@@ -1,0 +1,231 @@
+//! CUBIC, from RFC 9438 and RFC 9406.
+
+use std::collections::BTreeMap;
+
+use bentpipe_models::transport::tcp::congestion::{
+    AckSample, Congestion, Event, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
+};
+
+fn cubic(parameters: &[(&str, i64)]) -> (Box<dyn Congestion>, State) {
+    let parameters =
+        parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>();
+    let mut control = bentpipe_congestion::create("cubic", &parameters).unwrap();
+    let mut state = State {
+        snd_cwnd: 10,
+        snd_cwnd_clamp: 1 << 24,
+        snd_ssthresh: INFINITE_SSTHRESH,
+        is_cwnd_limited: 1,
+        mss_cache: 1448,
+        tcp_mstamp: 1_000_001_000,
+        ..State::default()
+    };
+    control.init(&mut state);
+    (control, state)
+}
+
+/// A loss in a window of `cwnd`: fast recovery, and back to Open.
+fn lose(control: &mut dyn Congestion, state: &mut State, cwnd: u32) {
+    state.snd_cwnd = cwnd;
+    state.prior_cwnd = cwnd;
+    state.snd_ssthresh = control.ssthresh(state);
+    control.set_state(state, CA_RECOVERY);
+    state.snd_cwnd = state.snd_ssthresh;
+    control.set_state(state, CA_OPEN);
+}
+
+fn wait(state: &mut State, seconds: f64) {
+    state.tcp_mstamp += (seconds * 1e6).round() as u64;
+}
+
+/// Acknowledges until the window has settled where it is to be at this moment.
+fn settle(control: &mut dyn Congestion, state: &mut State) {
+    loop {
+        let before = state.snd_cwnd;
+        for _ in 0..30 {
+            let cwnd = state.snd_cwnd;
+            control.cong_avoid(state, 0, cwnd);
+        }
+        if state.snd_cwnd == before {
+            return;
+        }
+    }
+}
+
+#[test]
+fn windows_follow_the_reference_rows_of_rfc_9438() {
+    // authorities/tcp/PROVENANCE.md: kind, W_max, cwnd_epoch, C, beta, t, value.
+    let rows = include_str!("../../authorities/tcp/rfc9438_cubic_reference.csv");
+    let mut seen = 0;
+    let mut k = 0.0;
+    for row in rows.lines().skip(1) {
+        let field: Vec<&str> = row.split(',').collect();
+        let number = |index: usize| field[index].parse::<f64>().unwrap();
+        if field[0] == "K" {
+            k = number(6);
+        }
+        if field[0] != "W_cubic" {
+            continue;
+        }
+        let (t, value) = (number(5), number(6));
+        let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+        lose(control.as_mut(), &mut state, number(1) as u32);
+        assert!((f64::from(state.snd_cwnd) - number(2)).abs() < 1.0, "{row}");
+        // The stage begins with its first acknowledgment, at an odd millisecond.
+        state.snd_ssthresh = state.snd_cwnd;
+        control.cong_avoid(&mut state, 0, 1);
+        wait(&mut state, t);
+        settle(control.as_mut(), &mut state);
+        // Whole segments, the last of them begun; W_max 416 begins at 291 instead of 291.2, which moves K by 5 ms; K
+        // and t are whole milliseconds, of which the slope makes at most so much.
+        let slope = 3.0 * 0.4 * (t - k).powi(2);
+        let (above, slack) = (f64::from(state.snd_cwnd) - value, 0.02 + 0.007 * slope);
+        assert!((-slack..1.0 + slack).contains(&above), "{row}: cwnd {}", state.snd_cwnd);
+        seen += 1;
+    }
+    assert!(seen > 50, "{seen} rows");
+}
+
+#[test]
+fn fast_convergence_remembers_less_after_a_smaller_maximum() {
+    for (fast_convergence, expected) in [(1, 85.0), (0, 100.0)] {
+        let (mut control, mut state) =
+            cubic(&[("fast_convergence", fast_convergence), ("reno_friendly", 0), ("hystart", 0)]);
+        lose(control.as_mut(), &mut state, 200);
+        lose(control.as_mut(), &mut state, 100);
+        control.cong_avoid(&mut state, 0, 1);
+        // K after the second loss: W_max = 100 (1 + beta) / 2 or 100, from 70.
+        wait(&mut state, ((expected - 70.0) / 0.4_f64).cbrt());
+        settle(control.as_mut(), &mut state);
+        assert!((f64::from(state.snd_cwnd) - expected).abs() <= 1.0, "{} of {expected}", state.snd_cwnd);
+    }
+}
+
+#[test]
+fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old_window() {
+    let (mut control, mut state) = cubic(&[("hystart", 0)]);
+    lose(control.as_mut(), &mut state, 20);
+    let mut windows = Vec::new();
+    // Round trips of 10 ms: the cubic part has hardly begun.
+    for _ in 0..24 {
+        wait(&mut state, 0.01);
+        let mut left = state.snd_cwnd;
+        while left > 0 {
+            control.cong_avoid(&mut state, 0, 1);
+            left -= 1;
+        }
+        windows.push(state.snd_cwnd);
+    }
+    // alpha = 3 (1 - 0.7) / (1 + 0.7) = 0.529: from 14 to 20 in 11.3 round trips, then one each.
+    assert!((17..=18).contains(&windows[6]), "{windows:?}");
+    let reached = windows.iter().position(|window| *window >= 20).unwrap();
+    assert!((11..=13).contains(&reached), "{windows:?}");
+    let grown = windows[reached + 10] - windows[reached];
+    assert!((9..=10).contains(&grown), "{windows:?}");
+}
+
+#[test]
+fn after_a_time_out_the_window_grows_from_where_slow_start_ends() {
+    let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+    (state.snd_cwnd, state.prior_cwnd) = (100, 100);
+    state.snd_ssthresh = control.ssthresh(&mut state);
+    control.cwnd_event(&mut state, Event::Loss);
+    control.set_state(&mut state, CA_LOSS);
+    assert_eq!(state.snd_ssthresh, 70);
+    state.snd_cwnd = 70;
+    control.cong_avoid(&mut state, 0, 1);
+    // K = 0: after 5 s 0.4 * 125 segments more.
+    wait(&mut state, 5.0);
+    settle(control.as_mut(), &mut state);
+    assert!((120..=121).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+}
+
+#[test]
+fn a_reduction_that_is_taken_back_leaves_the_curve_as_it_was() {
+    let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+    lose(control.as_mut(), &mut state, 100);
+    control.cong_avoid(&mut state, 0, 1);
+    wait(&mut state, 2.0);
+    settle(control.as_mut(), &mut state);
+    let before = state.snd_cwnd;
+    lose(control.as_mut(), &mut state, before);
+    state.snd_cwnd = control.undo_cwnd(&mut state);
+    assert_eq!(state.snd_cwnd, before);
+    wait(&mut state, 2.217 + 1.0);
+    settle(control.as_mut(), &mut state);
+    // One second after K: 0.4 segments above 100.
+    assert!((100..=101).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+}
+
+#[test]
+fn time_in_which_the_window_does_not_limit_does_not_count() {
+    let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+    lose(control.as_mut(), &mut state, 100);
+    control.cong_avoid(&mut state, 0, 1);
+    state.is_cwnd_limited = 0;
+    for _ in 0..100 {
+        wait(&mut state, 0.1);
+        control.cong_avoid(&mut state, 0, 1);
+    }
+    control.cwnd_event(&mut state, Event::TxStart);
+    state.is_cwnd_limited = 1;
+    wait(&mut state, 1.0);
+    settle(control.as_mut(), &mut state);
+    // W_cubic(1 s) of the reference rows is 86.68.
+    assert!((86..=87).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+}
+
+/// Slow start, a round trip at a time: `rtt` gives the round-trip time, in microseconds, of each of a round's samples;
+/// `gap` is the time between acknowledgments. Returns the windows at the rounds' ends.
+fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Vec<u32>, State) {
+    let (mut control, mut state) = cubic(&[("hystart", kind)]);
+    let (mut windows, mut una) = (Vec::new(), 0u32);
+    for round in 0..count {
+        let flight = state.snd_cwnd;
+        state.snd_nxt = una + flight * 1448;
+        let begin = state.tcp_mstamp;
+        for number in 0..flight {
+            una += 1448;
+            state.tcp_mstamp += gap;
+            // The next window is sent meanwhile.
+            state.snd_nxt += 1448;
+            let sample = AckSample { pkts_acked: 1, rtt_us: rtt(round, number), in_flight: flight };
+            control.pkts_acked(&mut state, &sample);
+            control.cong_avoid(&mut state, una, 1);
+        }
+        state.tcp_mstamp = state.tcp_mstamp.max(begin + 100_000);
+        windows.push(state.snd_cwnd);
+    }
+    (windows, state)
+}
+
+#[test]
+fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is_long() {
+    // Acknowledgments 3 ms apart are no train. 100 ms, and from the fifth round on 112 ms: not yet an eighth.
+    for (risen, ends) in [(112_000, false), (113_000, true)] {
+        let (windows, state) = rounds(1, 7, 3000, |round, _| if round < 4 { 100_000 } else { risen });
+        assert_eq!(windows[..4], [20, 40, 80, 160]);
+        assert_eq!(state.snd_ssthresh < INFINITE_SSTHRESH, ends, "{windows:?}");
+    }
+    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins with the first
+    // acknowledgment after its end, some later than here.
+    let (windows, state) = rounds(1, 4, 1000, |_, _| 100_000);
+    assert_eq!(windows[..3], [20, 40, 80]);
+    assert!((128..=136).contains(&state.snd_ssthresh), "{}", state.snd_ssthresh);
+}
+
+#[test]
+fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_falls() {
+    // RFC 9406: from the round in which the delay rises on a quarter of the growth, and after five rounds avoidance.
+    let (windows, state) = rounds(2, 9, 10, |round, _| if round < 3 { 100_000 } else { 120_000 });
+    assert_eq!(windows[..3], [20, 40, 80]);
+    let growth: Vec<f64> = windows.windows(2).map(|pair| f64::from(pair[1]) / f64::from(pair[0])).collect();
+    assert!((1.25..1.4).contains(&growth[2]), "{growth:?}");
+    for round in 3..6 {
+        assert!((growth[round] - 1.25).abs() < 0.03, "{growth:?}");
+    }
+    assert!(state.snd_ssthresh < INFINITE_SSTHRESH && growth[7] < 1.1, "{growth:?}");
+    // A rise that goes away was none.
+    let (windows, state) = rounds(2, 7, 10, |round, _| if round == 3 { 120_000 } else { 100_000 });
+    assert!(state.snd_ssthresh == INFINITE_SSTHRESH, "{windows:?}");
+    assert!(windows[6] as f64 / windows[5] as f64 > 1.9, "{windows:?}");
+}

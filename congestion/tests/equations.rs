@@ -1,0 +1,313 @@
+//! Each variant against the equations of its source. CUBIC, Reno and Vegas have files of their own.
+
+use std::collections::BTreeMap;
+
+use bentpipe_models::transport::tcp::congestion::{
+    AckSample, Congestion, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
+};
+
+const MSS: u32 = 1000;
+
+/// A connection in congestion avoidance.
+struct Connection {
+    control: Box<dyn Congestion>,
+    state: State,
+}
+
+impl Connection {
+    fn new(name: &str, parameters: &[(&str, i64)], cwnd: u32, rtt_us: u32) -> Connection {
+        let parameters =
+            parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>();
+        let mut control = bentpipe_congestion::create(name, &parameters).unwrap();
+        let mut state = State {
+            snd_cwnd: 10,
+            snd_cwnd_clamp: 1 << 28,
+            snd_ssthresh: INFINITE_SSTHRESH,
+            is_cwnd_limited: 1,
+            mss_cache: MSS,
+            srtt_us: rtt_us * 8,
+            rtt_min_us: rtt_us,
+            tcp_mstamp: 1_000_000_000,
+            sk_pacing_rate: u64::MAX,
+            sk_max_pacing_rate: u64::MAX,
+            ..State::default()
+        };
+        control.init(&mut state);
+        (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd.min(INFINITE_SSTHRESH));
+        Connection { control, state }
+    }
+
+    /// One round trip of `microseconds`: a window is sent and acknowledged segment by segment, evenly spread.
+    fn round(&mut self, microseconds: u32) {
+        let window = self.state.snd_cwnd;
+        self.state.srtt_us = microseconds * 8;
+        let begin = self.state.tcp_mstamp;
+        for number in 1..=window {
+            self.state.snd_nxt = self.state.snd_nxt.wrapping_add(MSS);
+            self.state.packets_out = window;
+            self.state.tcp_mstamp = begin + u64::from(microseconds) * u64::from(number) / u64::from(window);
+            self.state.snd_una = self.state.snd_nxt.wrapping_sub(window * MSS);
+            self.state.delivered += 1;
+            let sample = AckSample { pkts_acked: 1, rtt_us: microseconds as i32, in_flight: window };
+            self.control.pkts_acked(&mut self.state, &sample);
+            let ack = self.state.snd_una;
+            self.control.cong_avoid(&mut self.state, ack, 1);
+        }
+    }
+
+    fn rounds(&mut self, count: u32, microseconds: u32) -> u32 {
+        (0..count).for_each(|_| self.round(microseconds));
+        self.state.snd_cwnd
+    }
+
+    /// A loss; returns what is left of the window.
+    fn lose(&mut self) -> u32 {
+        self.state.prior_cwnd = self.state.snd_cwnd;
+        self.state.snd_ssthresh = self.control.ssthresh(&mut self.state);
+        self.control.set_state(&mut self.state, CA_RECOVERY);
+        self.state.ca_state = CA_RECOVERY;
+        self.state.snd_cwnd = self.state.snd_ssthresh;
+        self.control.set_state(&mut self.state, CA_OPEN);
+        self.state.ca_state = CA_OPEN;
+        self.state.snd_cwnd
+    }
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64, tolerance: f64) {
+    assert!((value - expected).abs() <= tolerance, "{value} instead of {expected} within {tolerance}");
+}
+
+#[test]
+fn hybla_grows_per_second_as_a_connection_of_25_ms() {
+    // Congestion avoidance: one segment per 25 ms per 25 ms, so in a round trip of rho x 25 ms rho^2 segments.
+    for rho in [1u32, 2, 4, 10] {
+        let mut hybla = Connection::new("hybla", &[("hoe", 0)], 1000, rho * 25_000);
+        let grown = hybla.rounds(5, rho * 25_000) - 1000;
+        near(f64::from(grown), f64::from(5 * rho * rho), 0.03 * f64::from(5 * rho * rho) + 1.0);
+    }
+    // Slow start: each acknowledged segment brings 2^rho - 1 more; rho = 2.5 brings 4.657.
+    let mut hybla = Connection::new("hybla", &[("hoe", 0)], 10, 62_500);
+    hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
+    hybla.round(62_500);
+    near(f64::from(hybla.state.snd_cwnd), 10.0 + 10.0 * (2f64.powf(2.5) - 1.0), 1.0);
+    // Shorter round-trip times are Reno's.
+    let mut hybla = Connection::new("hybla", &[("hoe", 0)], 100, 5_000);
+    assert_eq!(hybla.rounds(3, 5_000), 103);
+}
+
+#[test]
+fn hybla_learns_its_first_threshold_from_the_spacing_of_acknowledgments() {
+    // Acknowledgments 2 ms apart: 500 segments per second; 600 ms of them are 300.
+    let mut hybla = Connection::new("hybla", &[], 10, 600_000);
+    hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
+    for number in 1..=5 {
+        hybla.state.tcp_mstamp += 2_000;
+        let sample = AckSample { pkts_acked: 1, rtt_us: 600_000, in_flight: 10 };
+        hybla.control.pkts_acked(&mut hybla.state, &sample);
+        hybla.control.cong_avoid(&mut hybla.state, number * MSS, 1);
+    }
+    assert_eq!(hybla.state.snd_ssthresh, 300);
+    assert_eq!(hybla.state.snd_cwnd, 300, "2^24 segments are cut at the threshold");
+    assert_eq!(hybla.state.sk_pacing_status, 1, "segments are spaced");
+}
+
+#[test]
+fn westwood_leaves_what_the_measured_rate_needs() {
+    // 100 segments each 100 ms, whose round trip took 80 ms when the path was empty.
+    let mut westwood = Connection::new("westwood", &[], 100, 80_000);
+    westwood.round(80_000);
+    westwood.state.is_cwnd_limited = 0;
+    for _ in 0..60 {
+        westwood.state.snd_cwnd = 100;
+        westwood.round(100_000);
+    }
+    westwood.state.snd_cwnd = 300;
+    near(f64::from(westwood.lose()), 80.0, 2.0);
+}
+
+#[test]
+fn compound_adds_a_delay_window_while_no_queue_is_seen_and_gives_it_back() {
+    // Equation (3) with wnd: Reno's one and wnd^0.75 / 8 - 1 more each round trip: wnd^0.75 / 8 together.
+    let mut compound = Connection::new("compound", &[], 200, 100_000);
+    let mut expected = 200.0f64;
+    for _ in 0..10 {
+        expected += expected.powf(0.75) / 8.0;
+    }
+    let grown = compound.rounds(10, 100_000);
+    near(f64::from(grown), expected, 0.03 * expected);
+    // 30 % of the window queued: more than gamma, so dwnd shrinks by it until Reno's part is left.
+    let before = compound.state.snd_cwnd;
+    compound.state.srtt_us = 143_000 * 8;
+    let after = compound.rounds(2, 143_000);
+    assert!(after < before, "{before} to {after}");
+    // Small windows are Reno's.
+    assert_eq!(Connection::new("compound", &[], 30, 100_000).rounds(5, 100_000), 35);
+    assert_eq!(Connection::new("compound", &[], 100, 100_000).lose(), 50);
+}
+
+#[test]
+fn scalable_gains_a_hundredth_and_loses_an_eighth() {
+    let mut scalable = Connection::new("scalable", &[], 1000, 100_000);
+    near(f64::from(scalable.rounds(10, 100_000)), 1000.0 * 1.01f64.powi(10), 3.0);
+    scalable.state.snd_cwnd = 800;
+    assert_eq!(scalable.lose(), 700);
+    assert_eq!(Connection::new("scalable", &[], 10, 100_000).rounds(4, 100_000), 14);
+    assert_eq!(Connection::new("scalable", &[], 16, 100_000).lose(), 8);
+}
+
+#[test]
+fn highspeed_follows_the_table_of_rfc_3649() {
+    // Appendix B: w, a(w) reached there, b(w).
+    for (w, a, b) in [
+        (38, 1.0, 0.50),
+        (118, 2.0, 0.44),
+        (221, 3.0, 0.41),
+        (347, 4.0, 0.38),
+        (495, 5.0, 0.37),
+        (1058, 8.0, 0.33),
+        (2076, 12.0, 0.29),
+        (5036, 20.0, 0.25),
+        (10661, 30.0, 0.21),
+    ] {
+        let mut highspeed = Connection::new("highspeed", &[], w, 100_000);
+        let before = f64::from(highspeed.state.snd_cwnd);
+        near(f64::from(highspeed.rounds(4, 100_000)) - before, 4.0 * a, 0.06 * 4.0 * a + 1.0);
+        let mut highspeed = Connection::new("highspeed", &[], w, 100_000);
+        near(f64::from(highspeed.lose()) / f64::from(w), 1.0 - b, 0.012);
+    }
+}
+
+#[test]
+fn illinois_grows_by_ten_without_delay_and_by_a_third_at_the_largest() {
+    let mut illinois = Connection::new("illinois", &[], 500, 100_000);
+    illinois.rounds(3, 100_000);
+    let before = illinois.state.snd_cwnd;
+    near(f64::from(illinois.rounds(10, 100_000) - before), 100.0, 3.0);
+    assert_eq!((f64::from(illinois.lose()) / f64::from(before + 100) * 16.0).round(), 14.0, "beta is 1/8");
+    // The largest delay: alpha 0.3, beta 1/2.
+    illinois.state.snd_cwnd = 500;
+    illinois.rounds(2, 200_000);
+    let before = illinois.state.snd_cwnd;
+    near(f64::from(illinois.rounds(20, 200_000) - before), 6.0, 2.0);
+    let before = illinois.state.snd_cwnd;
+    assert_eq!(illinois.lose(), before - before / 2);
+}
+
+#[test]
+fn veno_tells_random_losses_from_congestion() {
+    let mut veno = Connection::new("veno", &[], 100, 100_000);
+    assert_eq!(veno.rounds(6, 100_000), 106);
+    assert_eq!(veno.lose(), 84, "four fifths of 106");
+    // 10 % of the window queued.
+    veno.state.snd_cwnd = 100;
+    veno.round(111_111);
+    let before = veno.state.snd_cwnd;
+    near(f64::from(veno.rounds(8, 111_111) - before), 4.0, 1.0);
+    let before = veno.state.snd_cwnd;
+    assert_eq!(veno.lose(), before / 2);
+}
+
+#[test]
+fn htcp_grows_with_the_time_since_the_last_loss() {
+    let mut htcp = Connection::new("htcp", &[], 1000, 100_000);
+    htcp.lose();
+    htcp.state.snd_cwnd = 1000;
+    htcp.rounds(9, 100_000);
+    near(f64::from(htcp.state.snd_cwnd), 1009.0, 1.0);
+    // After 11 s: alpha(D) = 1 + 10 x 10 + 5^2 = 126, times 2 (1 - beta) = 1.
+    htcp.state.tcp_mstamp += 10_050_000;
+    let before = htcp.state.snd_cwnd;
+    htcp.round(100_000);
+    near(f64::from(htcp.state.snd_cwnd - before), 126.0, 4.0);
+}
+
+#[test]
+fn htcp_leaves_what_empties_the_queue_when_the_rate_is_steady() {
+    let mut htcp = Connection::new("htcp", &[], 500, 100_000);
+    htcp.state.is_cwnd_limited = 0;
+    htcp.rounds(3, 100_000);
+    for _ in 0..2 {
+        htcp.state.snd_cwnd = 700;
+        htcp.rounds(5, 140_000);
+        htcp.lose();
+    }
+    htcp.state.snd_cwnd = 700;
+    htcp.rounds(5, 140_000);
+    near(f64::from(htcp.lose()) / 700.0, 1.0 / 1.4, 0.02);
+}
+
+#[test]
+fn bic_searches_half_the_distance_and_then_probes_beyond() {
+    let mut bic = Connection::new("bic", &[], 1000, 100_000);
+    assert_eq!(bic.lose(), 875);
+    // Half of 125 is more than S_max = 32 until 64 are left.
+    let mut windows = vec![bic.state.snd_cwnd];
+    for _ in 0..30 {
+        bic.round(100_000);
+        windows.push(bic.state.snd_cwnd);
+    }
+    near(f64::from(windows[2] - windows[0]), 64.0, 3.0);
+    assert!((990..=1001).contains(&windows[7]), "{windows:?}");
+    let flat = windows.iter().position(|window| *window >= 999).unwrap();
+    assert!(windows[30] > 1100, "{windows:?}");
+    let steps: Vec<u32> = windows[flat..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(steps.iter().max() <= Some(&33) && steps.last() >= Some(&31), "{steps:?}");
+    assert_eq!(Connection::new("bic", &[], 12, 100_000).rounds(1, 100_000), 13);
+}
+
+#[test]
+fn yeah_is_scalable_with_a_short_queue_and_empties_a_long_one() {
+    let mut yeah = Connection::new("yeah", &[], 1000, 100_000);
+    near(f64::from(yeah.rounds(10, 100_000)), 1000.0 * 1.01f64.powi(10), 12.0);
+    // 20 % queued: more than 80 segments, and more than an eighth of the round trip.
+    let before = yeah.state.snd_cwnd;
+    yeah.rounds(2, 125_000);
+    near(f64::from(yeah.state.snd_cwnd), 0.8 * f64::from(before), 0.03 * f64::from(before));
+    let mut yeah = Connection::new("yeah", &[], 800, 100_000);
+    assert_eq!(yeah.lose(), 700, "an eighth, as nothing is queued");
+}
+
+#[test]
+fn lp_backs_off_when_the_delay_rises_and_again_while_it_infers() {
+    let mut lp = Connection::new("lp", &[], 100, 100_000);
+    assert_eq!(lp.rounds(3, 100_000), 103, "Reno's increase");
+    // The delay rises above 15 % of its range: half, and a round trip later, as it stays, half again.
+    lp.state.tcp_mstamp += 1;
+    lp.round(200_000);
+    assert!(lp.state.snd_cwnd <= 52, "{}", lp.state.snd_cwnd);
+    lp.rounds(5, 200_000);
+    assert!(lp.state.snd_cwnd <= 2, "{}", lp.state.snd_cwnd);
+    lp.rounds(60, 100_000);
+    assert!(lp.state.snd_cwnd > 20, "{}", lp.state.snd_cwnd);
+}
+
+#[test]
+fn ledbat_keeps_the_target_and_halves_once_on_loss() {
+    // Without queueing one segment per round trip; with half the target queued half a segment; above it shrinks.
+    let mut ledbat = Connection::new("ledbat", &[], 100, 100_000);
+    near(f64::from(ledbat.rounds(10, 100_000)), 110.0, 1.0);
+    let before = ledbat.state.snd_cwnd;
+    near(f64::from(ledbat.rounds(10, 150_000) - before), 5.0, 1.0);
+    let before = ledbat.state.snd_cwnd;
+    near(f64::from(ledbat.rounds(10, 200_000)) - f64::from(before), 0.0, 1.0);
+    let before = ledbat.state.snd_cwnd;
+    near(f64::from(before - ledbat.rounds(10, 250_000)), 5.0, 1.5);
+    let before = ledbat.state.snd_cwnd;
+    assert_eq!(ledbat.lose(), before / 2);
+}
+
+#[test]
+fn time_outs_make_those_forget_that_their_sources_say() {
+    for name in ["compound", "illinois", "veno"] {
+        let mut control = Connection::new(name, &[], 200, 100_000);
+        control.rounds(5, 100_000);
+        control.state.snd_ssthresh = control.control.ssthresh(&mut control.state);
+        control.control.set_state(&mut control.state, CA_LOSS);
+        control.control.set_state(&mut control.state, CA_OPEN);
+        (control.state.snd_cwnd, control.state.snd_ssthresh) = (20, 20);
+        // The new path is longer, which is no queue.
+        let grown = control.rounds(8, 300_000) - 20;
+        assert!(grown >= 8, "{name} grew by {grown}");
+    }
+}

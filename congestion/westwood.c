@@ -1,0 +1,84 @@
+/*
+ * Westwood+: after a loss the window is what the measured rate needs, not half.
+ *
+ * Source:     L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
+ *             congestion control", ACM SIGCOMM Computer Communication Review 34(2), pages 25-38, 2004, section 2; the
+ *             idea is that of C. Casetti et al., "TCP Westwood", ACM MobiCom 2001.
+ *                 b_k  = segments delivered in the last round-trip time / that time
+ *                 B_k  = 0.9 B_(k-1) + 0.1 b_k                          low-pass filter, once per round-trip time
+ *                 ssthresh = max(2, B RTTmin)                           after three duplicate ACKs or a time-out
+ *             Everything else is Reno's. One sample per round trip, instead of one per acknowledgment as in the first
+ *             Westwood, is what keeps compressed acknowledgments from raising the estimate.
+ * Constants:  filter 0.9 (the paper's alpha); a sample spans at least 50 ms, so that round trips of a few milliseconds
+ *             do not measure the spacing of acknowledgments (the choice of the Linux implementation, by its authors).
+ * Deviations: delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
+ *             from duplicate acknowledgments exactly. The first sample starts the filter.
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(filter, 900, 0, 999, "thousandths: weight of the old estimate of the rate")                  \
+	PARAMETER(least_sample, 50, 1, 10000, "milliseconds that a sample of the rate spans at least")
+
+#include "rate.h"
+#include "reno.h"
+
+#define WESTWOOD_NO_RTT 0xffffffffu
+
+struct westwood {
+	u32 rate;      /* B, as rate.h has it; 0: no sample yet */
+	u32 rtt;       /* last sample, microseconds */
+	u32 rtt_min;
+	u32 start;     /* of the present sample, microseconds */
+	u32 delivered; /* then */
+};
+BP_PRIVATE(struct westwood)
+
+BP_OP(void, init, struct bp_tcp *tp)
+{
+	struct westwood *westwood = bp_private(tp);
+
+	westwood->rtt_min = WESTWOOD_NO_RTT;
+	westwood->start = (u32)tp->tcp_mstamp;
+	westwood->delivered = tp->delivered;
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	bp_reno_cong_avoid(tp, acked);
+}
+
+BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
+{
+	struct westwood *westwood = bp_private(tp);
+	u32 elapsed = (u32)tp->tcp_mstamp - westwood->start;
+	u64 weight = filter(tp);
+	u32 rate;
+
+	if (sample->rtt_us > 0) {
+		westwood->rtt = (u32)sample->rtt_us;
+		westwood->rtt_min = bp_min(westwood->rtt_min, westwood->rtt);
+	}
+	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, least_sample(tp) * 1000))
+		return;
+	rate = bp_rate(tp->delivered - westwood->delivered, elapsed);
+	westwood->rate = westwood->rate ? (u32)((weight * westwood->rate + (1000 - weight) * rate) / 1000) : rate;
+	westwood->start = (u32)tp->tcp_mstamp;
+	westwood->delivered = tp->delivered;
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	const struct westwood *westwood = bp_private(tp);
+
+	if (!westwood->rate || westwood->rtt_min == WESTWOOD_NO_RTT)
+		return bp_reno_ssthresh(tp);
+	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_LEAST_SSTHRESH);
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(westwood, "Westwood+: after a loss the window is the measured rate times the smallest round-trip time",
+	   "Grieco and Mascolo, Westwood+, ACM CCR 34(2), 2004", init, cong_avoid, pkts_acked, ssthresh, undo_cwnd)

@@ -1,0 +1,121 @@
+/*
+ * YeAH: Scalable TCP while the queue is short, Reno that empties it while it is not.
+ *
+ * Source:     A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007, section 3.
+ *                 RTT_queue = RTT_min of the round - RTT_base; Q = RTT_queue cwnd / RTT_min; L = RTT_queue / RTT_base
+ *                 Q < Q_max and L < 1 / phi: fast mode, cwnd grows as Scalable TCP's (scalable.c); otherwise slow mode,
+ *                 as Reno's.
+ *                 Slow mode with Q > Q_max: cwnd -= Q, once a round, but not below cwnd_reno, the window that Reno
+ *                 would have, and ssthresh = cwnd ("precautionary decongestion").
+ *                 On loss: in slow mode for more than rho rounds, others are as greedy: half; otherwise
+ *                 cwnd -= max(Q, cwnd / 8), at most half.
+ * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux implementation); Scalable's
+ *             0.01 and 16.
+ * Deviations: none but Linux' (windows in segments; see reno.c).
+ * Licence:    Dual MIT/GPL
+ */
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(q_max, 80, 1, 1000000, "segments queued at most in fast mode")                               \
+	PARAMETER(phi, 8, 1, 1000, "queueing delay at most RTT / phi in fast mode")                            \
+	PARAMETER(rho, 16, 1, 1000, "rounds of slow mode after which others are taken to be greedy")
+
+#include "reno.h"
+
+#define YEAH_NO_RTT 0x7fffffffu
+#define YEAH_SCALABLE 100 /* segments acknowledged for one more */
+
+struct yeah {
+	u32 base_rtt;    /* microseconds */
+	u32 round_rtt;   /* smallest of this round */
+	u32 round_end;
+	u32 queue;       /* Q of the last round */
+	u32 is_fast;
+	u32 slow_rounds; /* of slow mode in a row */
+	u32 cwnd_reno;
+};
+BP_PRIVATE(struct yeah)
+
+/* At the end of a round. */
+static inline void yeah_decide(struct bp_tcp *tp, struct yeah *yeah)
+{
+	u32 delay = yeah->round_rtt - yeah->base_rtt;
+
+	yeah->queue = (u32)bp_divide((u64)delay * tp->snd_cwnd, yeah->round_rtt);
+	yeah->is_fast = yeah->queue < q_max(tp) && (u64)delay * phi(tp) < yeah->base_rtt;
+	if (yeah->is_fast) {
+		yeah->slow_rounds = 0;
+		yeah->cwnd_reno = bp_max(tp->snd_cwnd / 2, 2);
+		return;
+	}
+	yeah->slow_rounds++;
+	yeah->cwnd_reno++;
+	if (yeah->queue > q_max(tp) && tp->snd_cwnd > yeah->cwnd_reno) {
+		u32 left = tp->snd_cwnd > yeah->queue ? tp->snd_cwnd - yeah->queue : 0;
+
+		bp_set_cwnd(tp, bp_max(left, yeah->cwnd_reno), 2);
+		tp->snd_ssthresh = tp->snd_cwnd;
+	}
+}
+
+BP_OP(void, init, struct bp_tcp *tp)
+{
+	struct yeah *yeah = bp_private(tp);
+
+	yeah->base_rtt = YEAH_NO_RTT;
+	yeah->round_rtt = YEAH_NO_RTT;
+	yeah->round_end = tp->snd_nxt;
+	yeah->is_fast = 1;
+	yeah->cwnd_reno = 2;
+}
+
+BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
+{
+	struct yeah *yeah = bp_private(tp);
+
+	if (bp_after(ack, yeah->round_end)) {
+		if (yeah->round_rtt != YEAH_NO_RTT && !bp_in_slow_start(tp))
+			yeah_decide(tp, yeah);
+		yeah->round_rtt = YEAH_NO_RTT;
+		yeah->round_end = tp->snd_nxt;
+	}
+	if (!bp_is_cwnd_limited(tp))
+		return;
+	if (bp_in_slow_start(tp)) {
+		acked = bp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	bp_cong_avoid_ai(tp, yeah->is_fast ? bp_min(tp->snd_cwnd, YEAH_SCALABLE) : tp->snd_cwnd, acked);
+}
+
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	struct yeah *yeah = bp_private(tp);
+	u32 less = bp_max(yeah->queue, tp->snd_cwnd / 8);
+
+	if (yeah->slow_rounds > rho(tp))
+		less = tp->snd_cwnd / 2;
+	less = bp_min(less, tp->snd_cwnd / 2);
+	yeah->cwnd_reno = bp_max(yeah->cwnd_reno / 2, 2);
+	yeah->queue = 0;
+	yeah->slow_rounds = 0;
+	return bp_max(tp->snd_cwnd - less, BP_RENO_LEAST_SSTHRESH);
+}
+
+BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
+{
+	struct yeah *yeah = bp_private(tp);
+
+	if (sample->rtt_us <= 0)
+		return;
+	yeah->base_rtt = bp_min(yeah->base_rtt, (u32)sample->rtt_us);
+	yeah->round_rtt = bp_min(yeah->round_rtt, (u32)sample->rtt_us);
+}
+
+BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
+{
+	return bp_reno_undo_cwnd(tp);
+}
+
+BP_VARIANT(yeah, "Scalable TCP while the queue is short, Reno that empties it otherwise",
+	   "Baiocchi, Castellani and Vacirca, YeAH-TCP, PFLDnet 2007", init, cong_avoid, ssthresh, pkts_acked, undo_cwnd)

@@ -1,0 +1,123 @@
+//! The window of every congestion control over four conditions, as a table of numbers.
+
+use crate::golden;
+use crate::run::{goodput, scenario, value, Run};
+use std::fmt::Write as _;
+
+/// Seconds at which the window is looked at.
+const MOMENTS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
+
+/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20 Mbit/s, 20 ms one way,
+/// which follows the satellites.
+pub const CONDITIONS: [(&str, &str); 4] = [
+    ("GEO, clean", GEO),
+    ("GEO, bit errors 1e-6", "error = { kind = \"bit\", rate = 1e-6 }"),
+    ("GEO, loss 1 %", "error = { kind = \"packet\", probability = 0.01 }"),
+    ("LEO, varying delay", ""),
+];
+
+const GEO: &str = "";
+
+pub fn text(variant: &str, condition: &str) -> String {
+    let error = CONDITIONS.iter().find(|(name, _)| *name == condition).map_or("", |(_, error)| error);
+    let (rate, delay, packets) =
+        if condition.starts_with("GEO") { ("4 Mbit/s", "250 ms", 167) } else { ("20 Mbit/s", "20 ms", 67) };
+    let mut text = format!(
+        r#"
+        name = "trajectory"
+        duration = "60 s"
+        record = {{ traces = ["tcp"] }}
+        [[link]]
+        name = "sat"
+        from = "a"
+        to = "b"
+        rate = "{rate}"
+        delay = "{delay}"
+        queue = {{ kind = "drop-tail", packets = {packets} }}
+        {error}
+        return = {{ rate = "{rate}", delay = "{delay}" }}
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "b"
+        app = "bulk"
+        transport = {{ kind = "tcp", congestion = "{variant}", timestamps = true }}
+        "#
+    );
+    if condition.starts_with("LEO") {
+        // A satellite comes nearer and goes, and hands over to the next each 15 s.
+        for (second, delay) in [
+            (5, 16),
+            (10, 20),
+            (15, 26),
+            (20, 20),
+            (25, 16),
+            (30, 24),
+            (35, 18),
+            (40, 22),
+            (45, 30),
+            (50, 24),
+            (55, 19),
+        ] {
+            let _ = write!(
+                text,
+                "[[change]]\nat = \"{second} s\"\nset.link.sat = {{ delay = \"{delay} ms\", return = {{ delay = \"{delay} \
+                 ms\" }} }}\n"
+            );
+        }
+    }
+    text
+}
+
+/// Windows at [`MOMENTS`].
+fn windows(trace: &[crate::run::TraceRow]) -> Vec<u32> {
+    MOMENTS
+        .iter()
+        .map(|second| {
+            let until = trace.partition_point(|row| row.time <= second * 1_000_000_000);
+            trace[..until].last().map_or(0, |row| row.values[0] as u32)
+        })
+        .collect()
+}
+
+#[test]
+fn windows_of_every_variant_over_four_conditions() {
+    let mut table = "\
+Congestion windows in segments, 60 s of one endless flow, seed 1
+GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets)
+LEO: 20 Mbit/s, 16 to 30 ms one way, another each 5 s, a queue of 67 packets
+
+"
+    .to_owned();
+    let _ = write!(table, "{:<11}{:<22}", "variant", "condition");
+    for second in MOMENTS {
+        let _ = write!(table, "{:>6}", format!("{second} s"));
+    }
+    let _ = writeln!(
+        table,
+        "{:>8} {:>6} {:>5}\n{:>95} {:>6} {:>5}",
+        "goodput", "resent", "time-", "kbit/s", "", "outs"
+    );
+    for variant in bentpipe_congestion::variants() {
+        for (condition, _) in CONDITIONS {
+            let scenario = scenario(&text(variant.name, condition));
+            let run = Run::new(&scenario, 1, 0).finished();
+            let report = run.report();
+            let traces = run.results().traces;
+            let windows = windows(&traces["tcp"]);
+            let _ = write!(table, "{:<11}{condition:<22}", variant.name);
+            for window in windows {
+                let _ = write!(table, "{window:>6}");
+            }
+            let source = |column| value(&report, "flow_source", "f", column);
+            let _ = writeln!(
+                table,
+                "{:>8.0} {:>6} {:>5}",
+                goodput(&report, "f", 60.0) / 1e3,
+                source("retransmissions"),
+                source("timeouts")
+            );
+        }
+    }
+    golden::check("variants.txt", &table);
+}

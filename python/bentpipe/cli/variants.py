@@ -1,0 +1,54 @@
+"""``bentpipe variants``: the congestion controls, from the heads of their C files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from .common import Json
+
+
+def variants(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them, in full.")] = None,
+    json: Json = False,
+) -> None:
+    """List the congestion controls, or show one with its equations, constants and deviations.
+
+    Each is one C file that runs in the simulation and, as a BPF object, in the Linux kernel. A flow takes one by
+    congestion = "NAME"; "linux-NAME" is the running kernel's own, for emulations.
+    """
+    import json as codec
+
+    from bentpipe import _native
+    from bentpipe.errors import InputError
+
+    from .output import print_json, print_note, print_table
+
+    listed: list[dict[str, Any]] = codec.loads(_native.variants())
+    if name is not None:
+        known = {variant["name"]: variant for variant in listed}
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f' (is "{near[0]}" meant?)' if near else ""
+            raise InputError(f'there is no congestion control "{name}"{meant}; there are {", ".join(known)}')
+        listed = [known[name]]
+    if json:
+        print_json(listed if name is None else listed[0])
+    elif name is None:
+        for variant in listed:
+            print_note(f"{variant['name']:<11}{variant['about']}", indent=11)
+            for line in (variant["source"], ", ".join(variant["homes"])):
+                print_note(f"{'':<11}{line}", indent=11)
+    else:
+        (variant,) = listed
+        typer.echo(variant["head"])
+        typer.echo(f"\nHomes:      {', '.join(variant['homes'])}")
+        if variant["parameters"]:
+            rows = [
+                (one["name"], f"{one['min']} to {one['max']}", str(one["default"]), one["about"])
+                for one in variant["parameters"]
+            ]
+            print_table(("parameter", "range", "default", "meaning"), rows, text_columns=4)
