@@ -7,7 +7,8 @@
  *                      target = W_cubic(t + RTT), within cwnd and 1.5 cwnd; cwnd += (target - cwnd) / cwnd for
  *                      each segment acknowledged (sections 4.2, 4.4, 4.5)
  *                 (4)  W_est += alpha segments_acked / cwnd: what Reno would have. Where W_cubic(t) < W_est,
- *                      cwnd = W_est (section 4.3); alpha = 3 (1 - beta) / (1 + beta), and 1 from W_est = cwnd_prior on
+ *                      cwnd = W_est (section 4.3); alpha = 3 (1 - beta) / (1 + beta), and with
+ *                      `fast_reno` 1 from W_est = cwnd_prior on
  *                      ssthresh = beta cwnd; W_max = cwnd, or with fast convergence, when cwnd < W_max,
  *                      cwnd (1 + beta) / 2 (sections 4.6, 4.7)
  *             After a time-out, and after a slow start that HyStart ended, W_max = cwnd_epoch and K = 0 (4.8, 4.10).
@@ -17,6 +18,8 @@
  * Deviations: those of Linux. Windows count segments, and ssthresh is beta times cwnd, not FlightSize. The time in
  *             which cwnd is not what limits sending does not count for t (section 5.8), from acknowledgment to
  *             acknowledgment. HyStart is Linux' default and here too; RFC 9438 recommends HyStart++ (hystart = 2).
+ *             Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
+ *             says that it SHOULD (fast_reno = 1).
  *             Times are in milliseconds, windows in 1024ths of a segment: K is right to 1 ms.
  * Licence:    Dual MIT/GPL
  */
@@ -25,6 +28,7 @@
 	PARAMETER(beta, 700, 100, 950, "thousandths: the part of the window that a loss leaves")               \
 	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost before its last maximum gives more room")    \
 	PARAMETER(reno_friendly, 1, 0, 1, "1: never slower than Reno")                                         \
+	PARAMETER(fast_reno, 0, 0, 1, "1: that Reno adds a whole segment above the last maximum (RFC 9438)")   \
 	PARAMETER(hystart, 1, 0, 2, "end of slow start by delay: 0 off, 1 HyStart, 2 HyStart++")
 
 #include "hystart.h"
@@ -92,7 +96,7 @@ static inline u32 cubic_reno(struct bp_tcp *tp, struct cubic *cubic, u32 acked)
 {
 	u64 one = 1ull << CUBIC_EST_SHIFT;
 	u64 most = (u64)CUBIC_MOST_WINDOW << CUBIC_EST_SHIFT;
-	u64 alpha = cubic->w_est >> CUBIC_EST_SHIFT >= cubic->cwnd_prior
+	u64 alpha = fast_reno(tp) && cubic->w_est >> CUBIC_EST_SHIFT >= cubic->cwnd_prior
 			    ? one
 			    : bp_divide(3 * (1000 - beta(tp)) * one, 1000 + beta(tp));
 

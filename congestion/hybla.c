@@ -19,7 +19,8 @@
  * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
  *             initial window is rho where that is more than the connection's own. Spacing is by the pacing rate that
  *             follows the window (200 and 120 % of cwnd / SRTT), not one segment each RTT / cwnd. Slow start acts on
- *             acknowledged segments, not acknowledgments, so that delayed acknowledgments do not halve it.
+ *             acknowledged segments, not acknowledgments, so that delayed acknowledgments do not halve it. Until Hoe's
+ *             estimate is made slow start is Reno's: with a long rho one acknowledgment opens the window beyond bounds.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -59,14 +60,14 @@ static inline void hybla_measure(struct bp_tcp *tp, struct hybla *hybla, u32 rtt
 	hybla->rho = (u32)(rho < HYBLA_MOST_RHO ? rho : HYBLA_MOST_RHO);
 }
 
-/* Hoe's estimate, while ssthresh is not known. */
-static inline void hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
+/* Hoe's estimate, while ssthresh is not known. Returns whether more acknowledgments are needed for it. */
+static inline bool hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
 {
 	u32 now = (u32)tp->tcp_mstamp;
 	u32 rate;
 
 	if (!hoe(tp) || hybla->pair_acks >= HYBLA_PAIR_ACKS || tp->snd_ssthresh < BP_INFINITE_SSTHRESH)
-		return;
+		return false;
 	if (!hybla->pair_acks || now - hybla->pair_last > hybla->min_rtt / 4) {
 		hybla->pair_acks = 1;
 		hybla->pair_start = now;
@@ -77,9 +78,10 @@ static inline void hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
 	}
 	hybla->pair_last = now;
 	if (hybla->pair_acks < HYBLA_PAIR_ACKS)
-		return;
+		return true;
 	rate = bp_rate(hybla->pair_segments, now - hybla->pair_start);
 	tp->snd_ssthresh = bp_max(bp_rate_segments(rate, hybla->min_rtt), BP_RENO_LEAST_SSTHRESH);
+	return false;
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
@@ -96,14 +98,16 @@ BP_OP(void, init, struct bp_tcp *tp)
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct hybla *hybla = bp_private(tp);
+	bool waits = hybla_pair(tp, hybla, acked);
 	u64 rho = hybla->rho;
 	u64 growth;
 
-	hybla_pair(tp, hybla, acked);
 	if (!bp_is_cwnd_limited(tp))
 		return;
 	acked = bp_min(acked, HYBLA_MOST_ACKED);
-	if (bp_in_slow_start(tp)) {
+	if (waits) {
+		bp_slow_start(tp, acked);
+	} else if (bp_in_slow_start(tp)) {
 		u32 most = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
 
 		growth = hybla->credit + acked * (bp_exp2((u32)rho) - BP_ONE);

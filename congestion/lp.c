@@ -6,11 +6,12 @@
  *                 sd = (1 - gamma) sd + gamma d                         smoothed one-way delay
  *                 sd > d_min + (d_max - d_min) delta                    early congestion
  *             On the first such sign cwnd is halved and an inference phase of one round-trip time begins, in which cwnd
- *             does not grow; on a sign in that phase cwnd = 1. Otherwise Reno's increase.
+ *             does not grow; if the sign is still there then, cwnd = 1. Otherwise Reno's increase.
  * Constants:  delta 0.15, gamma 1/8 (section III.B).
  * Deviations: delay.h says how delays are measured; d_max starts with the first sample. cwnd falls to 2 instead of 1: the
  *             acknowledgment of a single segment waits for the receiver's timer, which would be taken for congestion
- *             and hold the window there for ever.
+ *             and hold the window there for ever. The sign that makes it fall is looked for when the phase ends, since
+ *             until then acknowledgments are of what was sent before the window was halved.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -26,15 +27,11 @@ struct lp {
 	u32 least;        /* one-way delays, milliseconds of both clocks */
 	u32 most;
 	u32 smoothed;     /* above the smallest, 256ths of a millisecond */
-	u32 inference;    /* end of the inference phase, milliseconds; 0: there is none */
+	u32 inference;    /* the phase ends when what follows this sequence number is acknowledged */
+	u32 infers;
 	u32 has_delay;
 };
 BP_PRIVATE(struct lp)
-
-static inline u32 lp_now(const struct bp_tcp *tp)
-{
-	return (u32)(tp->tcp_mstamp / 1000);
-}
 
 static inline bool lp_is_early(const struct bp_tcp *tp, const struct lp *lp)
 {
@@ -70,22 +67,19 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct lp *lp = bp_private(tp);
-	u32 now = lp_now(tp);
-	bool infers = lp->inference && (s32)(now - lp->inference) < 0;
+	bool ends = lp->infers && bp_after(ack, lp->inference);
 
-	if (!lp_is_early(tp, lp)) {
-		if (!infers)
-			bp_reno_cong_avoid(tp, acked);
+	/* What was sent before the window was halved tells nothing of it. */
+	if (lp->infers && !ends)
+		return;
+	lp->infers = lp_is_early(tp, lp);
+	if (!lp->infers) {
+		bp_reno_cong_avoid(tp, acked);
 		return;
 	}
-	if (infers) {
-		bp_set_cwnd(tp, LP_LEAST_CWND, LP_LEAST_CWND);
-		tp->snd_ssthresh = BP_RENO_LEAST_SSTHRESH;
-		return;
-	}
-	bp_set_cwnd(tp, tp->snd_cwnd / 2, LP_LEAST_CWND);
+	bp_set_cwnd(tp, ends ? LP_LEAST_CWND : tp->snd_cwnd / 2, LP_LEAST_CWND);
 	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_LEAST_SSTHRESH);
-	lp->inference = bp_max(now + bp_max(tp->srtt_us >> 3, 1000) / 1000, 1);
+	lp->inference = tp->snd_nxt;
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

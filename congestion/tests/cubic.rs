@@ -102,7 +102,7 @@ fn fast_convergence_remembers_less_after_a_smaller_maximum() {
 
 #[test]
 fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old_window() {
-    let (mut control, mut state) = cubic(&[("hystart", 0)]);
+    let (mut control, mut state) = cubic(&[("hystart", 0), ("fast_reno", 1)]);
     lose(control.as_mut(), &mut state, 20);
     let mut windows = Vec::new();
     // Round trips of 10 ms: the cubic part has hardly begun.

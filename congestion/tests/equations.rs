@@ -73,6 +73,12 @@ impl Connection {
     }
 }
 
+/// The window after rounds in each of which every one of the window's acknowledgments adds `a` / window: a little less
+/// than `a` a round, as the window grows under way.
+fn additive(window: f64, a: f64, rounds: u32) -> f64 {
+    (0..rounds).fold(window, |window, _| (window * window + 2.0 * a * window).sqrt())
+}
+
 #[track_caller]
 fn near(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} instead of {expected} within {tolerance}");
@@ -83,8 +89,8 @@ fn hybla_grows_per_second_as_a_connection_of_25_ms() {
     // Congestion avoidance: one segment per 25 ms per 25 ms, so in a round trip of rho x 25 ms rho^2 segments.
     for rho in [1u32, 2, 4, 10] {
         let mut hybla = Connection::new("hybla", &[("hoe", 0)], 1000, rho * 25_000);
-        let grown = hybla.rounds(5, rho * 25_000) - 1000;
-        near(f64::from(grown), f64::from(5 * rho * rho), 0.03 * f64::from(5 * rho * rho) + 1.0);
+        let expected = additive(1000.0, f64::from(rho * rho), 5);
+        near(f64::from(hybla.rounds(5, rho * 25_000)), expected, 2.0);
     }
     // Slow start: each acknowledged segment brings 2^rho - 1 more; rho = 2.5 brings 4.657.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 10, 62_500);
@@ -93,7 +99,7 @@ fn hybla_grows_per_second_as_a_connection_of_25_ms() {
     near(f64::from(hybla.state.snd_cwnd), 10.0 + 10.0 * (2f64.powf(2.5) - 1.0), 1.0);
     // Shorter round-trip times are Reno's.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 100, 5_000);
-    assert_eq!(hybla.rounds(3, 5_000), 103);
+    near(f64::from(hybla.rounds(3, 5_000)), additive(100.0, 1.0, 3), 1.0);
 }
 
 #[test]
@@ -107,8 +113,8 @@ fn hybla_learns_its_first_threshold_from_the_spacing_of_acknowledgments() {
         hybla.control.pkts_acked(&mut hybla.state, &sample);
         hybla.control.cong_avoid(&mut hybla.state, number * MSS, 1);
     }
-    assert_eq!(hybla.state.snd_ssthresh, 300);
-    assert_eq!(hybla.state.snd_cwnd, 300, "2^24 segments are cut at the threshold");
+    assert!((299..=300).contains(&hybla.state.snd_ssthresh), "{}", hybla.state.snd_ssthresh);
+    assert_eq!(hybla.state.snd_cwnd, hybla.state.snd_ssthresh, "2^24 segments are cut at the threshold");
     assert_eq!(hybla.state.sk_pacing_status, 1, "segments are spaced");
 }
 
@@ -130,12 +136,13 @@ fn westwood_leaves_what_the_measured_rate_needs() {
 fn compound_adds_a_delay_window_while_no_queue_is_seen_and_gives_it_back() {
     // Equation (3) with wnd: Reno's one and wnd^0.75 / 8 - 1 more each round trip: wnd^0.75 / 8 together.
     let mut compound = Connection::new("compound", &[], 200, 100_000);
-    let mut expected = 200.0f64;
-    for _ in 0..10 {
+    // The first round is over with the second's first acknowledgment.
+    let mut expected = 201.0f64;
+    for _ in 0..9 {
         expected += expected.powf(0.75) / 8.0;
     }
     let grown = compound.rounds(10, 100_000);
-    near(f64::from(grown), expected, 0.03 * expected);
+    near(f64::from(grown), expected, 3.0);
     // 30 % of the window queued: more than gamma, so dwnd shrinks by it until Reno's part is left.
     let before = compound.state.snd_cwnd;
     compound.state.srtt_us = 143_000 * 8;
@@ -219,7 +226,7 @@ fn htcp_grows_with_the_time_since_the_last_loss() {
     htcp.state.tcp_mstamp += 10_050_000;
     let before = htcp.state.snd_cwnd;
     htcp.round(100_000);
-    near(f64::from(htcp.state.snd_cwnd - before), 126.0, 4.0);
+    near(f64::from(htcp.state.snd_cwnd), additive(f64::from(before), 126.0, 1), 4.0);
 }
 
 #[test]

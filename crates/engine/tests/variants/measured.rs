@@ -32,6 +32,8 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 }
 
 fn simulated((variant, delay, loss): &Case, seeds: u64) -> Vec<f64> {
+    let offload = std::env::var("OFFLOAD").unwrap_or("true".to_owned());
+    let extra = std::env::var("EXTRA").ok().filter(|_| variant == "cubic").unwrap_or_default();
     let probability = f64::from(*loss) / 100.0;
     let direction = format!(
         "rate = \"{} bit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", packets = 1000 }}\n\
@@ -59,7 +61,8 @@ fn simulated((variant, delay, loss): &Case, seeds: u64) -> Vec<f64> {
         congestion = "{variant}"
         segment_size = 1448
         timestamps = true
-        rto_min = "200 ms"
+        segmentation_offload = {offload}
+        {extra}
         "#
     );
     let scenario = untraced(&text);

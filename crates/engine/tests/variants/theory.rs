@@ -1,6 +1,7 @@
 //! Congestion controls against the equations of their authors.
 
 use crate::run::{goodput, report, untraced, value};
+use bentpipe_core::Streams;
 
 /// So many endless flows over one link, each with its share of the report.
 fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str) -> String {
@@ -50,32 +51,56 @@ fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f6
     sum / seeds as f64
 }
 
+/// The mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently, one in 1/p segments: the
+/// equations, integrated, without packets.
+fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
+    const C: f64 = 0.4;
+    const BETA: f64 = 0.7;
+    const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+    let mut random = Streams::new(1, 0).stream("losses");
+    let (mut w_max, mut epoch) = (1.0 / p.sqrt(), BETA / p.sqrt());
+    let (mut sent, mut time) = (0.0, 0.0);
+    for loss in 0..4000 {
+        let gap = -(1.0 - random.uniform()).ln() / p;
+        let k = ((w_max - epoch).max(0.0) / C).cbrt();
+        let origin = w_max.max(epoch);
+        let step = rtt / 10.0;
+        let (mut t, mut since) = (0.0, 0.0);
+        let mut window = epoch;
+        while since < gap {
+            window = (C * (t - k).powi(3) + origin).max(epoch + ALPHA * t / rtt);
+            since += window * step / rtt;
+            t += step;
+        }
+        w_max = if window < w_max { window * (1.0 + BETA) / 2.0 } else { window };
+        epoch = BETA * window;
+        if loss >= 100 {
+            (sent, time) = (sent + since, time + t);
+        }
+    }
+    sent * rtt / time
+}
+
 #[test]
-fn cubic_follows_its_response_function_where_it_is_not_reno() {
-    // RFC 9438, equation 6 (C = 0.4, beta = 0.7): 1.054 (RTT / p)^(3/4), for losses that come after 1/p segments each.
-    // Here they are independent. For a window that grows with t^(1/d) between losses and keeps beta of itself, the
-    // mean under Poisson losses is above that of equal gaps; Reno's is 1.31 instead of 1.22 (Ott, Kemperman, Mathis,
-    // 1996), and for the concave part of CUBIC, which lies longer near W_max, it is below.
+fn cubic_follows_its_equations_where_it_is_not_reno() {
     for (p, rtt) in [(1e-4_f64, 0.5_f64), (1e-4, 1.0), (3e-4, 0.5)] {
-        let expected = 1.054 * (rtt / p).powf(0.75);
-        let window = mean_window("cubic", p, rtt, 1500.0, 2);
-        println!(
-            "cubic p {p:.0e} rtt {rtt}: {window:.1} of {expected:.1}, {:+.1} %",
-            100.0 * (window / expected - 1.0)
-        );
-        assert!((window / expected - 1.0).abs() < 0.2, "p {p}, RTT {rtt} s: {window} of {expected}");
+        // RFC 9438, equation 6, is for losses at equal distances: 1.054 (RTT / p)^(3/4).
+        let equal = 1.054 * (rtt / p).powf(0.75);
+        let independent = cubic_under_independent_losses(p, rtt);
+        let window = mean_window("cubic", p, rtt, 1500.0, 3);
+        println!("cubic p {p:.0e} RTT {rtt} s: {window:.0}; equations {independent:.0}, equal distances {equal:.0}");
+        assert!((window / independent - 1.0).abs() < 0.10, "p {p}, RTT {rtt} s: {window} of {independent}");
+        assert!((window / equal - 1.0).abs() < 0.20, "p {p}, RTT {rtt} s: {window} of {equal}");
     }
 }
 
 #[test]
-fn scalable_and_highspeed_follow_their_response_functions() {
-    // Kelly 2003, section 3.1: a / (b p) of the losses that reduce, b = 1/8: w = 0.08 / p. RFC 3649, section 5:
-    // w = (0.078 / p)^(1 / 1.2) from Low_Window to High_Window.
-    for (variant, p, expected) in
-        [("highspeed", 1e-4, (0.078_f64 / 1e-4).powf(1.0 / 1.2)), ("scalable", 1e-4, 0.08 / 1e-4)]
-    {
-        let window = mean_window(variant, p, 0.1, 1000.0, 2);
-        println!("{variant}: {window:.1} of {expected:.1}, {:+.1} %", 100.0 * (window / expected - 1.0));
+fn highspeed_and_scalable_follow_their_response_functions() {
+    // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08 / p.
+    for (variant, expected) in [("highspeed", (0.078_f64 / 1e-4).powf(1.0 / 1.2)), ("scalable", 0.08 / 1e-4)] {
+        let window = mean_window(variant, 1e-4, 0.1, 1000.0, 3);
+        println!("{variant}: {window:.0} of {expected:.0}");
+        assert!((window / expected - 1.0).abs() < 0.20, "{variant}: {window} of {expected}");
     }
 }
 
@@ -94,14 +119,28 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     }
 }
 
+/// The second's smallest round-trip time has the first's queue in it (vegas, vegas95: J. Mo et al., "Analysis and
+/// Comparison of TCP Reno and Vegas", INFOCOM 1999; illinois judges its range of delays by it too).
+const UNEQUAL: [&str; 3] = ["illinois", "vegas", "vegas95"];
+
 #[test]
 fn two_equal_flows_share_alike_over_a_long_run() {
-    let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"drop-tail\", packets = 50 }";
+    // Which of two flows meets the full queue is a matter of phase, so some rates are averaged over.
+    let rates = [9.7, 10.0, 10.3];
     for variant in bentpipe_congestion::variants() {
-        let scenario = untraced(&flows(2, variant.name, 1200.0, link, ""));
-        let report = report(&scenario, 1);
-        let rates: Vec<f64> = (0..2).map(|flow| goodput(&report, &flow.to_string(), 1200.0)).collect();
-        let share = rates[0] / (rates[0] + rates[1]);
-        println!("{:<10} {:.3}, {:.0} kbit/s together", variant.name, share, (rates[0] + rates[1]) / 1e3);
+        let (mut first, mut both) = (0.0, 0.0);
+        for rate in rates {
+            let link =
+                format!("rate = \"{rate} Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ kind = \"drop-tail\", packets = 50 }}");
+            let scenario = untraced(&flows(2, variant.name, 600.0, &link, ""));
+            let report = report(&scenario, 1);
+            let flow = |name| goodput(&report, name, 600.0);
+            first += flow("0");
+            both += flow("0") + flow("1");
+        }
+        let (share, used) = (first / both, both / rates.iter().sum::<f64>() / 1e6);
+        println!("{:<10} {share:.3}, {used:.3} of the link", variant.name);
+        assert!(used > 0.9 || variant.name == "lp", "{}: {used}", variant.name);
+        assert!((share - 0.5).abs() <= 0.025 || UNEQUAL.contains(&variant.name), "{}: {share}", variant.name);
     }
 }

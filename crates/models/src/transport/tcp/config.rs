@@ -144,6 +144,10 @@ keys! {
     pacing_ss_ratio: Count<1, 1000>,
     /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120.
     pacing_ca_ratio: Count<1, 1000>,
+    /// Segments that leave together travel as one packet, as TSO and GSO make of them where no interface divides it:
+    /// a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is queued, lost and
+    /// acknowledged as one. Off in all profiles; real hosts' packets are divided before the models see them.
+    segmentation_offload: bool,
     /// Initial sequence number of both ends; random when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_sequence: Option<Count<0, 4_294_967_295>>,
@@ -238,6 +242,7 @@ impl Profile {
             pacing: false,
             pacing_ss_ratio: Count::new(200),
             pacing_ca_ratio: Count::new(120),
+            segmentation_offload: false,
             initial_sequence: None,
         };
         let classic = Config {

@@ -358,7 +358,7 @@ impl Endpoint {
         let packet = Packet {
             birth: now,
             number: self.number,
-            size: header::size(&segment),
+            size: header::size(&segment, self.connection.sender().segment_size()),
             flow: self.site.flow,
             source: self.site.node,
             destination: self.site.peer,
@@ -416,7 +416,8 @@ impl Stage for Endpoint {
             }
         };
         if segment.payload > 0 {
-            self.destination.delivered_packets += 1;
+            let size = self.connection.sender().segment_size();
+            self.destination.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
             self.destination.delay.add(packet.age(now));
         }
         let line = &mut self.lines[at];

@@ -53,10 +53,12 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     timestamps + permitted + mss + scale + sack
 }
 
-/// Bytes of the segment at the network layer.
+/// Bytes of the segment at the network layer; of several segments of `segment_size` when it is more than one.
 #[inline]
-pub fn size(segment: &Segment) -> u32 {
-    HEADER + option_bytes(segment) + u32::from(segment.payload)
+pub fn size(segment: &Segment, segment_size: u32) -> u32 {
+    let payload = u32::from(segment.payload);
+    let headers = if payload > segment_size { payload.div_ceil(segment_size) } else { 1 };
+    headers * (HEADER + option_bytes(segment)) + payload
 }
 
 /// The timestamp of a segment that leaves at `now`.

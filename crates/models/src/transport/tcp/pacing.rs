@@ -15,16 +15,31 @@
 //! one that is sent at t lets the next go at t + payload / rate. The first ten go unpaced, as with fq. Who is later
 //! than he might have been, as acknowledgments came late, is given that time for the next segment, up to half of what
 //! it costs, so that a rate near the bottleneck's is not lost by small delays.
+//!
+//! With segmentation offload the segments of a millisecond at the pacing rate, at least two and at most 64 KB, leave as
+//! one packet (Linux' TSO autosizing, commit "tcp: TSO packets automatic sizing", 2013, and ip-sysctl's tcp_min_tso_segs).
+//! Less than that waits for the next acknowledgment, unless that is far away or the window is small (commit "tcp: tso:
+//! restore IW10 after TSO autosizing", 2015, and ip-sysctl's tcp_tso_win_divisor, 3).
 
-use super::congestion::{State, PACING_NONE, PACING_PACED};
+use super::congestion::{State, CA_RECOVERY, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
 /// Segments at the start of a connection that leave unpaced.
 const UNPACED: u32 = 10;
 
+/// A third of the window leaves whatever could be added to it.
+const WINDOW_DIVISOR: u32 = 3;
+
+/// Fewest segments and most bytes of a packet.
+const LEAST_BURST: u64 = 2;
+const MOST_BURST: u64 = 65_000;
+
 /// When the next segment may leave.
 #[derive(Clone, Debug)]
 pub struct Pacing {
+    offload: bool,
+    /// Segments are being added to a packet that leaves.
+    adding: bool,
     next: Time,
     /// The wake that is asked for.
     wake: Time,
@@ -36,14 +51,51 @@ pub struct Pacing {
 
 impl Pacing {
     /// Nothing sent yet. The ratios are percentages of cwnd / SRTT.
-    pub fn new(slow_start_percent: u64, avoidance_percent: u64) -> Pacing {
-        Pacing { next: Time::ZERO, wake: Time::MAX, sent: 0, slow_start_percent, avoidance_percent }
+    pub fn new(slow_start_percent: u64, avoidance_percent: u64, offload: bool) -> Pacing {
+        Pacing {
+            offload,
+            adding: false,
+            next: Time::ZERO,
+            wake: Time::MAX,
+            sent: 0,
+            slow_start_percent,
+            avoidance_percent,
+        }
+    }
+
+    /// Segments that leave as one packet.
+    #[inline]
+    pub fn burst(&self, state: &State) -> u32 {
+        if !self.offload {
+            return 1;
+        }
+        let size = u64::from(state.mss_cache.max(1));
+        (state.sk_pacing_rate / 1024).min(MOST_BURST).div_euclid(size).max(LEAST_BURST).min(MOST_BURST / size)
+            as u32
+    }
+
+    /// Whether so few segments, which the window leaves room for, are to wait for the next acknowledgment. `age`: since
+    /// the first one out was sent.
+    #[inline]
+    pub fn defers(&self, room: u32, age: Span, state: &State) -> bool {
+        self.offload
+            && !self.adding
+            && state.ca_state < CA_RECOVERY
+            && room < self.burst(state).min(state.snd_cwnd)
+            && room < state.snd_cwnd / WINDOW_DIVISOR
+            && age.as_micros() >= u64::from(state.srtt_us >> 4)
+    }
+
+    /// Between `true` and `false`, segments are added to a packet: they need not wait.
+    #[inline]
+    pub fn add(&mut self, adding: bool) {
+        self.adding = adding;
     }
 
     /// Whether a segment that could leave now must wait. If so, a wake is asked for.
     #[inline]
     pub fn holds(&mut self, now: Time, state: &State) -> bool {
-        let holds = now < self.next && state.sk_pacing_status != PACING_NONE;
+        let holds = now < self.next && !self.adding && state.sk_pacing_status != PACING_NONE;
         self.wake = if holds { self.next } else { Time::MAX };
         holds
     }
@@ -55,19 +107,19 @@ impl Pacing {
             return;
         }
         let late = now.since(self.next.min(now));
-        self.next = now;
+        self.next = self.next.max(now);
         if self.sent < UNPACED {
             self.sent += 1;
         } else if state.sk_pacing_rate != u64::MAX {
             let nanoseconds = u64::from(payload) * 1_000_000_000 / state.sk_pacing_rate.max(1);
-            self.next = now + Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
+            self.next = self.next + Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
         }
     }
 
     /// The rate for a congestion control that sets none, after an acknowledgment.
     #[inline]
     pub fn follow_window(&self, state: &mut State) {
-        if state.sk_pacing_status == PACING_NONE || state.srtt_us == 0 {
+        if (state.sk_pacing_status == PACING_NONE && !self.offload) || state.srtt_us == 0 {
             return;
         }
         let percent = if state.snd_cwnd < state.snd_ssthresh / 2 {
@@ -118,7 +170,7 @@ mod tests {
             sk_max_pacing_rate: u64::MAX,
             ..State::default()
         };
-        (Pacing { sent: UNPACED, ..Pacing::new(200, 120) }, state)
+        (Pacing { sent: UNPACED, ..Pacing::new(200, 120, false) }, state)
     }
 
     #[test]
@@ -142,7 +194,7 @@ mod tests {
     #[test]
     fn ten_segments_go_at_once_and_none_wait_when_nobody_asked() {
         let (_, mut state) = paced(1000);
-        let mut pacing = Pacing::new(200, 120);
+        let mut pacing = Pacing::new(200, 120, false);
         for _ in 0..10 {
             assert!(!pacing.holds(Time::ZERO, &state));
             pacing.sent(Time::ZERO, 1000, &state);
@@ -173,5 +225,25 @@ mod tests {
         state.sk_max_pacing_rate = 1000;
         pacing.follow_window(&mut state);
         assert_eq!(state.sk_pacing_rate, 1000);
+    }
+
+    #[test]
+    fn a_millisecond_of_the_rate_leaves_as_one_packet() {
+        let (_, mut state) = paced(0);
+        let pacing = Pacing::new(200, 120, true);
+        (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1448, 30, 100_000 * 8);
+        for (rate, segments) in [(100_000, 2), (12_500_000, 8), (u64::MAX, 44)] {
+            state.sk_pacing_rate = rate;
+            assert_eq!(pacing.burst(&state), segments);
+            assert_eq!(Pacing::new(200, 120, false).burst(&state), 1);
+        }
+        // One segment waits for a second when the next acknowledgment is near.
+        state.sk_pacing_rate = 100_000;
+        let age = Span::from_millis;
+        assert!(pacing.defers(1, age(60), &state));
+        assert!(!pacing.defers(2, age(60), &state), "that is a whole packet");
+        assert!(!pacing.defers(1, age(40), &state), "the next acknowledgment is far away");
+        state.snd_cwnd = 3;
+        assert!(!pacing.defers(1, age(60), &state), "a third of the window");
     }
 }

@@ -74,6 +74,8 @@ pub struct Receiver {
     window: u64,
     /// Largest payload seen, for counting full segments.
     largest: u64,
+    /// The most payload that counts as one segment: a packet may hold several.
+    segment_size: u64,
     due: Due,
     delayed: DelayedAck,
     compression: Span,
@@ -102,6 +104,7 @@ impl Receiver {
             edge: 0,
             window: config.window(),
             largest: 1,
+            segment_size: config.segment_size.value(),
             due: Due::Nothing,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
@@ -160,7 +163,7 @@ impl Receiver {
         if fin {
             self.fin = Some(start + payload);
         }
-        self.largest = self.largest.max(payload);
+        self.largest = self.largest.max(payload.min(self.segment_size));
         self.delayed.arrived(now, path, self.window / self.largest);
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         if start > self.next {

@@ -184,7 +184,7 @@ impl Sender {
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
-            pacing: Pacing::new(ss_ratio, ca_ratio),
+            pacing: Pacing::new(ss_ratio, ca_ratio, config.segmentation_offload),
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
             timer: Timer::stopped(),
@@ -300,6 +300,12 @@ impl Sender {
         self.edge
     }
 
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+
     /// Round-trip time and time-out.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
@@ -399,9 +405,38 @@ impl Sender {
         }
     }
 
-    /// The next chunk that may be sent now, lost ones first.
+    /// The next chunk that may be sent now, lost ones first; of several segments with segmentation offload.
     #[inline]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
+        let mut chunk = self.next_segment(now)?;
+        let burst = self.pacing.burst(&self.state);
+        if burst > 1 {
+            self.pacing.add(true);
+            for _ in 1..burst {
+                let Some(more) = self.following(now, &chunk) else { break };
+                chunk.payload += more.payload;
+                chunk.fin = more.fin;
+            }
+            self.pacing.add(false);
+        }
+        Some(chunk)
+    }
+
+    /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
+    fn following(&mut self, now: Time, chunk: &Chunk) -> Option<Chunk> {
+        let end = chunk.start + u64::from(chunk.payload);
+        if chunk.fin || chunk.payload % self.segment_size != 0 || chunk.payload == 0 {
+            return None;
+        }
+        if end == self.nxt {
+            return self.next_new(now);
+        }
+        self.scoreboard.next_lost().filter(|lost| lost.start == end)?;
+        self.next_lost(now)
+    }
+
+    #[inline]
+    fn next_segment(&mut self, now: Time) -> Option<Chunk> {
         if std::mem::take(&mut self.loss_probe_due) {
             if let Some(chunk) = self.loss_probe(now) {
                 return Some(chunk);
@@ -561,6 +596,14 @@ impl Sender {
             }
             return None;
         }
+        let room = self.state.snd_cwnd - in_flight(&self.state);
+        if u64::from(room) * u64::from(self.segment_size) < available.min(usable) {
+            let first_sent = self.scoreboard.first_sent_at().unwrap_or(now);
+            if self.pacing.defers(room, now.since(first_sent), &self.state) {
+                self.usage.deferred();
+                return None;
+            }
+        }
         let small = payload < u64::from(self.segment_size) && !fin_wanted;
         if small && self.nagle && !self.scoreboard.is_empty() {
             return None;
@@ -576,6 +619,7 @@ impl Sender {
         let fin = self.closed && self.nxt <= self.end && self.nxt + payload == self.end;
         let length = payload as u32 + u32::from(fin);
         if in_flight(&self.state) == 0 {
+            self.stamp(now);
             self.congestion.cwnd_event(&mut self.state, Event::TxStart);
         }
         let nothing_out = self.scoreboard.is_empty();

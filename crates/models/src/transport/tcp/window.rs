@@ -20,6 +20,8 @@ use bentpipe_core::{Span, Time};
 pub struct Usage {
     /// Something was sent since the last look.
     sent: bool,
+    /// What the window allows waits to leave with more.
+    deferred: bool,
     /// New data has left.
     fresh: bool,
     /// Linux' `cwnd_usage_seq`: where the window ends over which `is_cwnd_limited` holds.
@@ -40,6 +42,7 @@ impl Usage {
     pub fn new(config: &Config) -> Usage {
         Usage {
             sent: false,
+            deferred: false,
             fresh: false,
             end: 0,
             initial: config.initial_window.value() as u32,
@@ -93,6 +96,13 @@ impl Usage {
         self.used = 0;
     }
 
+    /// What the window leaves room for waits, to leave with more: the window is the limit all the same.
+    #[inline]
+    pub fn deferred(&mut self) {
+        self.sent = true;
+        self.deferred = true;
+    }
+
     /// New data left at `now`.
     #[inline]
     pub fn left(&mut self, now: Time) {
@@ -115,7 +125,7 @@ impl Usage {
         if !std::mem::take(&mut self.sent) {
             return;
         }
-        let limited = in_flight(state) >= state.snd_cwnd;
+        let limited = std::mem::take(&mut self.deferred) || in_flight(state) >= state.snd_cwnd;
         let new_window = una >= self.end;
         if new_window || limited || (state.is_cwnd_limited == 0 && state.packets_out > state.max_packets_out)
         {
