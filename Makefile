@@ -12,7 +12,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel kernel bench studies lock generate clean venv
+.PHONY: help build run test test-kernel test-variants kernel bench studies lock generate clean venv
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -41,6 +41,9 @@ kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in v
 test-kernel: kernel ## Tests and studies with real kernels in virtual time, also the long ones
 	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py tests/python/test_parity.py -k 'kernel or guest'
 	@$(BIN)/bentpipe reproduce satnex --test eggs-tcp
+
+test-variants: build ## Every congestion control in engine and kernel, over five conditions: some minutes
+	@$(BIN)/pytest tests/python/test_parity_variants.py -m slow -s
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session
 	@scripts/bench

@@ -8,10 +8,11 @@
  *             On the first such sign cwnd is halved and an inference phase of one round-trip time begins, in which cwnd
  *             does not grow; if the sign is still there then, cwnd = 1. Otherwise Reno's increase.
  * Constants:  delta 0.15, gamma 1/8 (section III.B).
- * Deviations: delay.h says how delays are measured; d_max starts with the first sample. cwnd falls to 2 instead of 1: the
- *             acknowledgment of a single segment waits for the receiver's timer, which would be taken for congestion
- *             and hold the window there for ever. The sign that makes it fall is looked for when the phase ends, since
- *             until then acknowledgments are of what was sent before the window was halved.
+ * Deviations: delay.h says how delays are measured; d_max starts with the first sample. The first slow start goes on to
+ *             its loss, so that d_max is that of a full queue: otherwise the spacing of two segments is congestion. cwnd
+ *             falls to 2 instead of 1: the acknowledgment of a single segment waits for the receiver's timer, which would
+ *             be taken for congestion and hold the window there for ever. The sign that makes it fall is looked for when
+ *             the phase ends, since until then acknowledgments are of what was sent before the window was halved.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -69,6 +70,11 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	struct lp *lp = bp_private(tp);
 	bool ends = lp->infers && bp_after(ack, lp->inference);
 
+	/* The first slow start learns the largest delay. */
+	if (tp->snd_ssthresh >= BP_INFINITE_SSTHRESH) {
+		bp_reno_cong_avoid(tp, acked);
+		return;
+	}
 	/* What was sent before the window was halved tells nothing of it. */
 	if (lp->infers && !ends)
 		return;

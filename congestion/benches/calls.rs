@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use bentpipe_models::transport::tcp::congestion::{AckSample, State};
+use bentpipe_models::transport::tcp::congestion::{AckSample, RateSample, State};
 use criterion::{criterion_group, criterion_main, Criterion};
 
 fn calls(criterion: &mut Criterion) {
@@ -29,7 +29,22 @@ fn calls(criterion: &mut Criterion) {
                     control.pkts_acked(&mut state, &sample);
                 }
                 let ack = state.snd_una;
-                black_box(&mut control).cong_avoid(black_box(&mut state), ack, 1);
+                state.tcp_mstamp += 5000;
+                if control.has_cong_control() {
+                    state.delivered = state.delivered.wrapping_add(1);
+                    let sample = RateSample {
+                        delivered: 100,
+                        interval_us: 500_000,
+                        rtt_us: 500_000,
+                        acked_sacked: 1,
+                        prior_in_flight: 100,
+                        prior_delivered: state.delivered.wrapping_sub(100),
+                        ..RateSample::default()
+                    };
+                    black_box(&mut control).cong_control(black_box(&mut state), &sample);
+                } else {
+                    black_box(&mut control).cong_avoid(black_box(&mut state), ack, 1);
+                }
             })
         });
     }

@@ -233,8 +233,30 @@ class TcpTransport(TypedDict):
     ack_compression: NotRequired[Span]
     """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
     ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
-    congestion: NotRequired[Literal["reno", "vegas", "vegas95"]]
-    """Name of the congestion control; for real endpoints also one that only the kernel has, such as cubic."""
+    congestion: NotRequired[
+        Literal[
+            "bbr",
+            "bbr3",
+            "bic",
+            "compound",
+            "cubic",
+            "highspeed",
+            "htcp",
+            "hybla",
+            "illinois",
+            "ledbat",
+            "lp",
+            "reno",
+            "scalable",
+            "vegas",
+            "vegas95",
+            "veno",
+            "westwood",
+            "yeah",
+        ]
+    ]
+    """Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
+    kernel's own of that name."""
     delayed_ack: NotRequired[bool]
     """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
     profiles); otherwise every segment at once."""
@@ -305,6 +327,11 @@ class TcpTransport(TypedDict):
     segment_size: NotRequired[int]
     """Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP
     headers), 52 with timestamps."""
+    segmentation_offload: NotRequired[bool]
+    """Segments that leave together travel as one packet, as TSO and GSO make of them where no interface
+    divides it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
+    queued, lost and acknowledged as one. Off in all profiles; real hosts' packets are divided before the
+    models see them."""
     syn_retries: NotRequired[int]
     """Retransmissions of a SYN or SYN-ACK after which the connection fails: 6."""
     tail_loss_probe: NotRequired[bool]

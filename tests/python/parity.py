@@ -322,7 +322,11 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
         runs = (list(model), list(real))
     rows = [
         [
-            {row["flow"]: row | {"filled": filled(run, row["flow"])} for row in run.flows.to_dicts()}
+            {
+                row["flow"]: row
+                | ({"filled": filled(run, row["flow"])} if "filled" in case.quantities else {})
+                for row in run.flows.to_dicts()
+            }
             for run in clock
         ]
         for clock in runs

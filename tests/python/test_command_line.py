@@ -14,7 +14,8 @@ from folders import write_run
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
-    *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "schema", "doctor", "calibrate"),
+    *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
+    *("schema", "doctor", "calibrate"),
     *("pep", "kernel"),
 )
 #: They print nothing, or what a program prints, or have commands of their own.

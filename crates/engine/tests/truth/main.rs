@@ -10,4 +10,5 @@ mod determinism;
 mod golden;
 mod run;
 mod spoiled;
+mod table;
 mod theory;

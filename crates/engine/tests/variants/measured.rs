@@ -1,22 +1,28 @@
-//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s, nine runs each
-//! (authorities/tcp/PROVENANCE.md).
+//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s (authorities/tcp/PROVENANCE.md).
 //!
-//! What is known of the measurement: netem's rate counts Ethernet frames (1514 bytes for 1448 of payload, as CUBIC's
-//! 9.559 Mbit/s without loss say), its queue is deep (netem's default of 1000 packets here), data and acknowledgments
-//! are lost alike.
+//! What the campaign of LANMAN 2023 published of its path: server, netem with rate and delay, router, netem with loss,
+//! client, all of them containers on one machine, joined by veth pairs with their offloads on. So packets are never
+//! divided: what TCP hands down, two segments at these rates, is sent, lost and acknowledged as one
+//! (`segmentation_offload`). netem counts Ethernet frames, 1514 bytes for 1448 of payload, and holds 1000 packets.
+//!
+//! That this matters was found out by measuring again with packets of one segment: CUBIC has a third less, since twice as
+//! many events of loss meet it. Both are held here.
 
 use crate::run::{goodput, report, untraced};
 use std::collections::BTreeMap;
 
-const ROWS: &str = include_str!("../../../../authorities/tcp/linux_tcp_netem_goodput_60s.csv");
+const CAMPAIGN: &str = include_str!("../../../../authorities/tcp/linux_tcp_netem_goodput_60s.csv");
+const SINGLE: &str = include_str!("../../../../authorities/tcp/linux_cubic_single_packets_60s.csv");
 const SECONDS: f64 = 60.0;
+const SEEDS: u64 = 9;
 
+/// Variant, delay in ms, loss in percent.
 type Case = (String, u32, u32);
 
-/// Goodputs by variant, delay in ms, loss in percent.
-fn measured() -> BTreeMap<Case, Vec<f64>> {
+/// Goodputs by case.
+fn measured(rows: &str) -> BTreeMap<Case, Vec<f64>> {
     let mut cases: BTreeMap<Case, Vec<f64>> = BTreeMap::new();
-    for row in ROWS.lines().skip(1) {
+    for row in rows.lines().skip(1) {
         let field: Vec<&str> = row.split(',').collect();
         let number = |index: usize| field[index].parse().expect("a number");
         let case = (field[1].to_owned(), number(3) as u32, number(4) as u32);
@@ -31,9 +37,7 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (values.len() - 1) as f64).sqrt())
 }
 
-fn simulated((variant, delay, loss): &Case, seeds: u64) -> Vec<f64> {
-    let offload = std::env::var("OFFLOAD").unwrap_or("true".to_owned());
-    let extra = std::env::var("EXTRA").ok().filter(|_| variant == "cubic").unwrap_or_default();
+fn simulated((variant, delay, loss): &Case, offload: bool) -> Vec<f64> {
     let probability = f64::from(*loss) / 100.0;
     let direction = format!(
         "rate = \"{} bit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", packets = 1000 }}\n\
@@ -62,20 +66,18 @@ fn simulated((variant, delay, loss): &Case, seeds: u64) -> Vec<f64> {
         segment_size = 1448
         timestamps = true
         segmentation_offload = {offload}
-        {extra}
         "#
     );
     let scenario = untraced(&text);
-    (0..seeds).map(|seed| goodput(&report(&scenario, seed), "f", SECONDS)).collect()
+    (0..SEEDS).map(|seed| goodput(&report(&scenario, seed), "f", SECONDS)).collect()
 }
 
-/// Simulates the cases and says which of them are off.
-fn compare(cases: impl Fn(&Case) -> bool) {
+/// Within 15 % of the measured mean, or twice its deviation where that is more.
+fn compare(rows: &str, offload: bool) {
     let mut wrong = Vec::new();
-    for (case, values) in measured().iter().filter(|(case, _)| cases(case)) {
+    for (case, values) in &measured(rows) {
         let (mean, deviation) = mean_and_deviation(values);
-        let (ours, spread) = mean_and_deviation(&simulated(case, values.len() as u64));
-        let allowed = (0.15 * mean).max(2.0 * deviation);
+        let (ours, spread) = mean_and_deviation(&simulated(case, offload));
         let line = format!(
             "{:<6} {:>3} ms {} %: measured {:>5.0} +- {:>3.0} kbit/s, simulated {:>5.0} +- {:>3.0}: {:+.1} %",
             case.0,
@@ -88,7 +90,7 @@ fn compare(cases: impl Fn(&Case) -> bool) {
             100.0 * (ours / mean - 1.0)
         );
         println!("{line}");
-        if (ours - mean).abs() > allowed {
+        if (ours - mean).abs() > (0.15 * mean).max(2.0 * deviation) {
             wrong.push(line);
         }
     }
@@ -96,12 +98,11 @@ fn compare(cases: impl Fn(&Case) -> bool) {
 }
 
 #[test]
-fn cubic_and_bbr_have_the_goodput_of_real_ones_with_little_loss() {
-    compare(|(_, delay, loss)| *loss == 0 || (*loss == 1 && *delay == 50));
+fn cubic_and_bbr_have_the_goodput_of_the_campaign() {
+    compare(CAMPAIGN, true);
 }
 
 #[test]
-#[ignore = "180 runs; `make measured`"]
-fn cubic_and_bbr_have_the_goodput_of_real_ones() {
-    compare(|_| true);
+fn cubic_has_the_goodput_of_linux_when_each_packet_is_lost_by_itself() {
+    compare(SINGLE, false);
 }

@@ -1,7 +1,7 @@
 //! The window of every congestion control over four conditions, as a table of numbers.
 
-use crate::golden;
 use crate::run::{goodput, scenario, value, Run};
+use crate::table;
 use std::fmt::Write as _;
 
 /// Seconds at which the window is looked at.
@@ -9,16 +9,14 @@ const MOMENTS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
 
 /// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20 Mbit/s, 20 ms one way,
 /// which follows the satellites.
-pub const CONDITIONS: [(&str, &str); 4] = [
-    ("GEO, clean", GEO),
+const CONDITIONS: [(&str, &str); 4] = [
+    ("GEO, clean", ""),
     ("GEO, bit errors 1e-6", "error = { kind = \"bit\", rate = 1e-6 }"),
     ("GEO, loss 1 %", "error = { kind = \"packet\", probability = 0.01 }"),
     ("LEO, varying delay", ""),
 ];
 
-const GEO: &str = "";
-
-pub fn text(variant: &str, condition: &str) -> String {
+fn text(variant: &str, condition: &str) -> String {
     let error = CONDITIONS.iter().find(|(name, _)| *name == condition).map_or("", |(_, error)| error);
     let (rate, delay, packets) =
         if condition.starts_with("GEO") { ("4 Mbit/s", "250 ms", 167) } else { ("20 Mbit/s", "20 ms", 67) };
@@ -119,5 +117,5 @@ LEO: 20 Mbit/s, 16 to 30 ms one way, another each 5 s, a queue of 67 packets
             );
         }
     }
-    golden::check("variants.txt", &table);
+    table::check("variants.txt", &table);
 }

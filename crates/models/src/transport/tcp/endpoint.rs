@@ -255,7 +255,8 @@ impl Endpoint {
         while let Some(segment) = self.lines[at].connection.next_segment(now) {
             let line = &self.lines[at];
             let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
-            self.emit(now, line.number, ecn, segment, out);
+            let size = header::size(&segment, line.connection.sender().segment_size());
+            self.emit(now, (line.number, ecn, size), segment, out);
         }
         let line = &mut self.lines[at];
         if std::mem::take(&mut line.traced) {
@@ -354,11 +355,17 @@ impl Endpoint {
     }
 
     #[inline]
-    fn emit(&mut self, now: Time, connection: u16, ecn: Ecn, segment: Segment, out: &mut Outbox) {
+    fn emit(
+        &mut self,
+        now: Time,
+        (connection, ecn, size): (u16, Ecn, u32),
+        segment: Segment,
+        out: &mut Outbox,
+    ) {
         let packet = Packet {
             birth: now,
             number: self.number,
-            size: header::size(&segment, self.connection.sender().segment_size()),
+            size,
             flow: self.site.flow,
             source: self.site.node,
             destination: self.site.peer,
@@ -416,7 +423,7 @@ impl Stage for Endpoint {
             }
         };
         if segment.payload > 0 {
-            let size = self.connection.sender().segment_size();
+            let size = self.lines[at].connection.sender().segment_size();
             self.destination.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
             self.destination.delay.add(packet.age(now));
         }

@@ -112,7 +112,7 @@ impl Pacing {
             self.sent += 1;
         } else if state.sk_pacing_rate != u64::MAX {
             let nanoseconds = u64::from(payload) * 1_000_000_000 / state.sk_pacing_rate.max(1);
-            self.next = self.next + Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
+            self.next += Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
         }
     }
 

@@ -425,7 +425,7 @@ impl Sender {
     /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
     fn following(&mut self, now: Time, chunk: &Chunk) -> Option<Chunk> {
         let end = chunk.start + u64::from(chunk.payload);
-        if chunk.fin || chunk.payload % self.segment_size != 0 || chunk.payload == 0 {
+        if chunk.fin || !chunk.payload.is_multiple_of(self.segment_size) || chunk.payload == 0 {
             return None;
         }
         if end == self.nxt {
