@@ -51,7 +51,7 @@ bench: build ## Speed and memory, as ratios against a baseline in the same sessi
 generate: build ## Write again what is generated from the engine: types, reference pages
 	@$(BIN)/python scripts/generate
 
-studies: build ## Every published experiment again, whole: verdicts, figures below runs/
+studies: build ## Every published experiment again, whole (satnex needs `make kernel`): verdicts, figures below runs/
 	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study) || exit 1; done
 
 lock: venv ## Write requirements.txt again from pyproject.toml, with the newest versions
