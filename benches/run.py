@@ -225,6 +225,22 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
+    # 40 000 packets in flight, and as many lost when slow start overshoots.
+    s, longer = plan.seconds(20), plan.seconds(60)
+    yield Row(
+        "large windows",
+        plan.bentpipe("large", bulk_tcp(s, flows=10, rate_mbps=1000, delay_ms=250)),
+        figure=Figure(cpu_seconds, "cpu s", at_most=3),
+        simulated_s=s,
+    )
+    yield Row(
+        "large windows, longer",
+        plan.bentpipe("larger", bulk_tcp(longer, flows=10, rate_mbps=1000, delay_ms=250)),
+        "large windows",
+        Figure(times_the_cpu, "x the cpu", at_most=4.5),
+        longer,
+    )
+
     s = plan.seconds(60)
     yield Row(
         "chain of 10",
@@ -322,6 +338,11 @@ def times_less_cpu(own: Summary, base: Summary | None) -> float:
 def times_the_cpu(own: Summary, base: Summary | None) -> float:
     """CPU time in that of the baseline."""
     return ratio(own.cpu_s, base.cpu_s) if base else math.nan
+
+
+def cpu_seconds(own: Summary, _: Summary | None) -> float:
+    """CPU time in seconds."""
+    return own.cpu_s
 
 
 def times_the_memory(own: Summary, base: Summary | None) -> float:

@@ -303,6 +303,9 @@ class TcpTransport(TypedDict):
     retransmissions: 16 in Linux (linux), 0 for none (classic)."""
     receive_window: NotRequired[Size]
     """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
+    receive_window_start: NotRequired[Size]
+    """The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as
+    Linux' auto-tuning does it); as large as `receive_window` from the start when not given."""
     recovery: NotRequired[Recovery]
     """How losses are found and repaired: rack (linux), sack (classic)."""
     restart_after_idle: NotRequired[bool]
@@ -310,6 +313,10 @@ class TcpTransport(TypedDict):
     that has passed as in Linux (linux); otherwise the window stays (classic)."""
     retries: NotRequired[int]
     """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
+    retries_as_time: NotRequired[bool]
+    """Give data up not after so many retransmissions but at the first one after the time that they would take
+    if the time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off
+    (classic)."""
     rto_estimator: NotRequired[RtoEstimator]
     """How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic)."""
     rto_initial: NotRequired[Span]
@@ -332,8 +339,13 @@ class TcpTransport(TypedDict):
     divides it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
     queued, lost and acknowledged as one. Off in all profiles; real hosts' packets are divided before the
     models see them."""
+    send_buffer: NotRequired[Size]
+    """The sender's buffer: most bytes that may be unacknowledged; never limiting when not given."""
+    syn_linear_timeouts: NotRequired[int]
+    """Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic)."""
     syn_retries: NotRequired[int]
-    """Retransmissions of a SYN or SYN-ACK after which the connection fails: 6."""
+    """Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails:
+    6."""
     tail_loss_probe: NotRequired[bool]
     """Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses
     are found by rack: on (linux), off (classic)."""

@@ -34,6 +34,9 @@ pub struct Disagreement {
     host: String,
 }
 
+/// What kernels before 6.5 do not have.
+const NEWEST: &str = "net.ipv4.tcp_syn_linear_timeouts";
+
 /// Linux' own values, for which no route is needed.
 const KERNEL_RTO_MIN: Span = Span::from_millis(200);
 const KERNEL_WINDOW: u64 = 10;
@@ -50,7 +53,6 @@ impl Settings {
             ("net.ipv4.tcp_rmem", "4096 33554432 1073741824"),
             ("net.ipv4.tcp_wmem", "4096 4194304 1073741824"),
             ("net.ipv4.tcp_no_metrics_save", "1"),
-            ("net.ipv4.tcp_ecn", "0"),
         ] {
             settings.sysctls.insert(name, value.to_owned());
         }
@@ -66,6 +68,7 @@ impl Settings {
         for (name, value) in [
             ("net.ipv4.tcp_sack", on(config.offers_sack())),
             ("net.ipv4.tcp_dsack", on(config.dsack)),
+            ("net.ipv4.tcp_ecn", on(config.ecn)),
             ("net.ipv4.tcp_timestamps", on(config.timestamps)),
             // 3: probes for tail losses; 2: F-RTO in any state.
             ("net.ipv4.tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
@@ -74,6 +77,7 @@ impl Settings {
             ("net.ipv4.tcp_comp_sack_delay_ns", config.ack_compression.as_nanos().to_string()),
             ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
             ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),
+            (NEWEST, config.syn_linear_timeouts.value().to_string()),
             ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
             ("net.ipv4.tcp_pacing_ss_ratio", config.pacing_ss_ratio.value().to_string()),
             ("net.ipv4.tcp_pacing_ca_ratio", config.pacing_ca_ratio.value().to_string()),
@@ -149,6 +153,9 @@ impl Settings {
         let sysctls = || -> io::Result<()> {
             for (name, value) in &self.sysctls {
                 let path = format!("/proc/sys/{}", name.replace('.', "/"));
+                if *name == NEWEST && !std::path::Path::new(&path).exists() {
+                    continue;
+                }
                 std::fs::write(path, value)
                     .map_err(|error| io::Error::new(error.kind(), format!("{name} = {value}: {error}")))?;
             }
@@ -201,10 +208,13 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
         config.window_validation != config.restart_after_idle,
         "as restart_after_idle",
     );
+    differs("send_buffer", config.send_buffer.is_some(), "never limiting");
+    differs("receive_window_start", config.receive_window_start.is_some(), "64 KiB and a window that grows");
     differs("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "16");
     let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
     differs("delayed_ack_min", config.delayed_ack && least, "40 ms");
     differs("rto_estimator", config.rto_estimator != model.rto_estimator, "linux");
+    differs("retries_as_time", !config.retries_as_time, "on");
     differs("timer_tick", config.timer_tick != model.timer_tick, "its own, 1 to 10 ms");
     differs("rto_initial", config.rto_initial != model.rto_initial, "1 s");
     differs("initial_sequence", config.initial_sequence.is_some(), "random");

@@ -158,14 +158,20 @@ impl Hosted {
     #[inline]
     pub fn on(&mut self, now: Time, connection: u16, event: Event) -> Actions {
         let mut actions = Actions::default();
-        self.app.on(now, connection, event, &mut self.stream, &mut actions);
+        self.ask(now, connection, event, &mut actions);
+        actions
+    }
+
+    /// [`Hosted::on`] without moving what is asked, which costs more than asking.
+    #[inline]
+    pub fn ask(&mut self, now: Time, connection: u16, event: Event, actions: &mut Actions) {
+        self.app.on(now, connection, event, &mut self.stream, actions);
         if let Some(timer) = actions.timer {
             self.timer = timer.max(now);
         }
         if let Some(over) = &actions.over {
             self.transactions.add(now, over);
         }
-        actions
     }
 
     /// Writes the row of what the user of `flow` waited for, if there was anything.

@@ -90,6 +90,9 @@ fn config() -> impl Strategy<Value = Config> {
                 window_validation: idle,
                 initial_window: Count::new(first),
                 receive_window: window.map(Size::from_bytes),
+                receive_window_start: (first % 3 == 0).then(|| Size::from_bytes(1000)),
+                send_buffer: (first % 4 == 0).then(|| Size::from_bytes(5000)),
+                ecn: modern,
                 initial_sequence: Some(Count::new(initial)),
                 timer_tick: Span::from_millis(tick),
                 ..profile

@@ -114,6 +114,13 @@ keys! {
     /// The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
+    /// The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as Linux'
+    /// auto-tuning does it); as large as `receive_window` from the start when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receive_window_start: Option<Size>,
+    /// The sender's buffer: most bytes that may be unacknowledged; never limiting when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_buffer: Option<Size>,
     /// Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535 bytes.
     window_scaling: bool,
     /// Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic).
@@ -133,10 +140,15 @@ keys! {
     /// Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of the
     /// nineties (RFC 6298, section 4); 0 s for an exact one (all profiles).
     timer_tick: Span,
-    /// Retransmissions of a SYN or SYN-ACK after which the connection fails: 6.
+    /// Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails: 6.
     syn_retries: Count<0, 255>,
+    /// Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic).
+    syn_linear_timeouts: Count<0, 127>,
     /// Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15.
     retries: Count<0, 255>,
+    /// Give data up not after so many retransmissions but at the first one after the time that they would take if the
+    /// time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off (classic).
+    retries_as_time: bool,
     /// Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
     /// only those of a congestion control that asks for it, such as bbr.
     pacing: bool,
@@ -229,6 +241,8 @@ impl Profile {
             ecn: false,
             nagle: false,
             receive_window: None,
+            receive_window_start: None,
+            send_buffer: None,
             window_scaling: true,
             timestamps: true,
             rto_estimator: RtoEstimator::Linux,
@@ -238,7 +252,9 @@ impl Profile {
             rto_variance_min: Span::from_millis(200),
             timer_tick: Span::ZERO,
             syn_retries: Count::new(6),
+            syn_linear_timeouts: Count::new(4),
             retries: Count::new(15),
+            retries_as_time: true,
             pacing: false,
             pacing_ss_ratio: Count::new(200),
             pacing_ca_ratio: Count::new(120),
@@ -260,6 +276,8 @@ impl Profile {
             window_validation: false,
             timestamps: false,
             rto_estimator: RtoEstimator::Rfc6298,
+            syn_linear_timeouts: Count::new(0),
+            retries_as_time: false,
             rto_min: Span::from_secs(1),
             ..linux.clone()
         };
@@ -292,6 +310,7 @@ impl Config {
     /// Adds what is wrong.
     pub fn check(&self, problems: &mut Problems) {
         self.check_window(problems);
+        self.check_buffers(problems);
         self.check_times(problems);
         self.check_combination(problems);
     }
@@ -309,6 +328,22 @@ impl Config {
                     ),
                 );
             }
+        }
+    }
+
+    fn check_buffers(&self, problems: &mut Problems) {
+        let (segment, most) = (self.segment_size.value(), self.window());
+        if let Some(start) =
+            self.receive_window_start.filter(|start| !(segment..=most).contains(&start.bytes()))
+        {
+            let text = format!(
+                "{start} is out of range; allowed: one segment ({segment} B) to receive_window ({most} B)"
+            );
+            problems.add("receive_window_start", text);
+        }
+        if let Some(buffer) = self.send_buffer.filter(|buffer| buffer.bytes() < segment) {
+            let text = format!("{buffer} is out of range; allowed: at least one segment ({segment} B)");
+            problems.add("send_buffer", text);
         }
     }
 
@@ -388,6 +423,13 @@ impl Config {
         );
     }
 
+    /// How long data is sent again, if it is time that counts (Documentation/networking/ip-sysctl.rst, tcp_retries2).
+    pub(super) fn patience(&self) -> Option<Span> {
+        let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
+        self.retries_as_time
+            .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
+    }
+
     /// The receive window to advertise, at most.
     pub(super) fn window(&self) -> u64 {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
@@ -417,6 +459,9 @@ mod tests {
         assert_eq!(problems(r#"{"receive_window": "64 KiB"}"#), Vec::<String>::new());
         assert_eq!(problems(r#"{"receive_window": "64 KiB", "window_scaling": false}"#), ["receive_window"]);
         assert_eq!(problems(r#"{"receive_window": "1 kB"}"#), ["receive_window"]);
+        let start = r#"{"receive_window": "64 KiB", "receive_window_start": "100 kB"}"#;
+        assert_eq!(problems(start), ["receive_window_start"]);
+        assert_eq!(problems(r#"{"send_buffer": "1 kB"}"#), ["send_buffer"]);
         assert_eq!(problems(r#"{"rto_min": "200 s"}"#), ["rto_min"]);
         assert_eq!(problems(r#"{"delayed_ack_timeout": "1 s"}"#), ["delayed_ack_timeout"]);
     }
@@ -445,6 +490,13 @@ mod tests {
         assert_eq!(classic, Config { delayed_ack: false, ..Profile::Classic.config() });
         let whole: Config = serde_json::from_str(&serde_json::to_string(&classic).unwrap()).unwrap();
         assert_eq!(whole, classic);
+    }
+
+    /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6 seconds".
+    #[test]
+    fn linux_gives_up_after_the_time_that_its_documentation_says() {
+        assert_eq!(Config::default().patience(), Some(Span::from_millis(924_600)));
+        assert_eq!(Profile::Classic.config().patience(), None);
     }
 
     #[test]

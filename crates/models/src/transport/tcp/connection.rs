@@ -244,7 +244,7 @@ impl Connection {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
         if self.pending != Pending::Nothing {
-            return self.next_handshake_segment(now);
+            return self.next_handshake_segment(now).map(taken_apart);
         }
         if self.phase < Phase::Established {
             return None;
@@ -325,6 +325,10 @@ impl Connection {
         }
         self.take_acknowledgment(now, segment, start, occupies > 0);
         if occupies > 0 && self.phase != Phase::Closed {
+            if self.receiver.right_sizes() {
+                let stamps = segment.timestamps.filter(|_| self.timestamps);
+                self.receiver.note_echo(now, stamps.and_then(|stamps| header::echoed(now, stamps.echo())));
+            }
             self.take_data(now, start, payload, fin);
         }
     }
@@ -336,14 +340,13 @@ impl Connection {
             Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
             _ => None,
         };
-        let stamps = match segment.timestamps {
-            Some(stamps) if self.timestamps => (stamps.value(), stamps.echo()),
-            _ => (0, 0),
-        };
+        if let (Some(stamps), true) = (segment.timestamps, self.timestamps) {
+            self.sender.note_timestamps(stamps.value(), stamps.echo());
+        }
         let window = segment.window;
         let echo_flag = segment.flags.0 & (SegmentFlags::ECE.0 | SegmentFlags::SYN.0) == SegmentFlags::ECE.0;
         let ece = self.ecn.in_use && echo_flag;
-        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, stamps, ece };
+        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, ece };
         let news = match &segment.options {
             None => self.sender.acknowledge(now, &ack),
             Some(options) => self.take_blocks(now, &ack, options),
@@ -531,7 +534,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut flags = if chunk.fin { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
         if self.ecn.in_use && chunk.fresh && chunk.payload > 0 {
@@ -543,7 +546,7 @@ impl Connection {
         self.segment(now, chunk.start, chunk.payload as u16, flags, None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
         let sack = self.receiver.sack_blocks(self.theirs);
         let options = sack.map(|sack| Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));
@@ -579,6 +582,14 @@ impl Connection {
             Timestamps::new(header::timestamp(now), echo)
         })
     }
+}
+
+/// The same segment, field by field: so the rare segments that are made in memory do not make the others, which live in
+/// registers until they are part of a packet, take that way.
+#[inline(always)]
+fn taken_apart(segment: Segment) -> Segment {
+    let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
+    Segment { sequence, acknowledgment, window, payload, flags, timestamps, options }
 }
 
 #[inline]

@@ -313,7 +313,8 @@ impl Endpoint {
     #[inline]
     fn call(&mut self, now: Time, mut number: u16, mut event: app::Event, out: &mut Outbox) {
         loop {
-            let actions = self.hosted.on(now, number, event);
+            let mut actions = Actions::default();
+            self.hosted.ask(now, number, event, &mut actions);
             self.act(now, number, &actions, out);
             match actions.turn {
                 Some(other) => (number, event) = (other, app::Event::Turn),

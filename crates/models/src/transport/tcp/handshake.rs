@@ -1,6 +1,7 @@
 //! Setting up a connection: when the SYN or SYN-ACK is sent again, and the options that both ends agree on.
 //!
-//! - The time-out begins with `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails.
+//! - The time-out begins with `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails. A SYN's
+//!   first `syn_linear_timeouts` are not doubled and not counted (Linux' sysctl of that name).
 //! - An option is in use when both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018).
 //!   The smaller maximum segment size counts, 536 bytes when the other end does not say (RFC 9293, section
 //!   3.7.1). The option counts payload and options of data segments (RFC 6691), so it is 12 bytes more than
@@ -46,6 +47,8 @@ pub struct Handshake {
     resent: bool,
     timeouts: u32,
     retries: u32,
+    /// Time-outs of a SYN that do not double it.
+    linear: u32,
 }
 
 impl Handshake {
@@ -65,6 +68,7 @@ impl Handshake {
             resent: false,
             timeouts: 0,
             retries: config.syn_retries.value() as u32,
+            linear: config.syn_linear_timeouts.value() as u32,
         }
     }
 
@@ -102,11 +106,13 @@ impl Handshake {
         if !self.timer.expired(now) {
             return Ok(false);
         }
-        if self.timeouts >= self.retries {
+        if self.timeouts >= self.retries + self.linear {
             return Err(NoAnswer);
         }
         self.timeouts += 1;
-        self.estimator.back_off();
+        if self.timeouts > self.linear {
+            self.estimator.back_off();
+        }
         Ok(true)
     }
 
@@ -127,6 +133,10 @@ impl Handshake {
 
     /// The other end's SYN has come.
     pub fn agree(&mut self, syn: &Segment) {
+        if self.sent == Time::MAX {
+            // Ours will be a SYN-ACK.
+            self.linear = 0;
+        }
         let options = syn.options.as_deref().copied().unwrap_or_default();
         let agreement = &mut self.agreement;
         agreement.timestamps &= syn.timestamps.is_some();

@@ -27,6 +27,7 @@ mod ranges;
 pub mod rate;
 pub mod receiver;
 pub mod recovery;
+mod right_sizing;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;

@@ -15,10 +15,11 @@
 //!   not, since they may just be reordered.
 //!
 //! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
-//! back. Deviation: no automatic size of the buffer.
+//! back; it may grow by what arrives ([`super::right_sizing`]).
 
 use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
+use super::right_sizing::RightSizing;
 use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{SackBlocks, Span, Time};
@@ -72,6 +73,11 @@ pub struct Receiver {
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
+    sizing: Option<RightSizing>,
+    /// Bytes that a unit of the window field stands for, as a shift.
+    shift: u8,
+    /// Round-trip time by the latest segment's timestamp, for the sizing.
+    echoed: Option<Span>,
     /// Largest payload seen, for counting full segments.
     largest: u64,
     /// The most payload that counts as one segment: a packet may hold several.
@@ -102,7 +108,10 @@ impl Receiver {
             sack: false,
             fin: None,
             edge: 0,
-            window: config.window(),
+            window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
+            sizing: config.receive_window_start.map(|_| RightSizing::new(config.window())),
+            shift: 0,
+            echoed: None,
             largest: 1,
             segment_size: config.segment_size.value(),
             due: Due::Nothing,
@@ -125,10 +134,15 @@ impl Receiver {
         self.recent_timestamp = timestamp.unwrap_or(0);
         self.edge = 1 + self.window.min(UNSCALED_WINDOW);
         // From now on the field says multiples of 2^scale, or bytes.
+        self.shift = scale.unwrap_or(0);
         self.window = match scale {
-            Some(shift) => self.window >> shift << shift,
+            // Not nothing, where the window is to grow.
+            Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
+        if self.sizing.is_some() && scale.is_none() {
+            self.sizing = Some(RightSizing::new(UNSCALED_WINDOW));
+        }
     }
 
     /// Next position expected.
@@ -191,11 +205,32 @@ impl Receiver {
             self.forget_blocks();
             self.due = if self.held.is_empty() { Due::Now } else { Due::Alone };
         }
+        if self.sizing.is_some() {
+            self.grow(now, path);
+        }
         let finished = self.fin.is_some_and(|fin| fin < self.next);
         if finished {
             self.due = self.due.max(Due::Now);
         }
         Arrival { delivered: self.next - before - u64::from(finished), finished }
+    }
+
+    /// A data segment echoes a timestamp of ours that was sent at `sent`.
+    pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
+        self.echoed = sent.map(|sent| now.since(sent));
+    }
+
+    /// Whether the window grows by what arrives.
+    #[inline]
+    pub fn right_sizes(&self) -> bool {
+        self.sizing.is_some()
+    }
+
+    fn grow(&mut self, now: Time, path: &Estimator) {
+        let rtt = self.echoed.take().or(path.srtt());
+        if let Some(sizing) = &mut self.sizing {
+            self.window = sizing.arrived(now, self.next, rtt, self.window) >> self.shift << self.shift;
+        }
     }
 
     /// The next acknowledgments go at once.

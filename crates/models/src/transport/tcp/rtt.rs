@@ -230,6 +230,32 @@ mod tests {
         assert!(rows > 30, "{rows} rows");
     }
 
+    /// Worked by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the time-out, milliseconds.
+    #[test]
+    fn linux_takes_the_greatest_deviation_at_once_and_lets_it_go_slowly() {
+        let mut estimator = Estimator::new(&Config::default());
+        let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
+        let mut seen = |sample: u64, una: u32, nxt: u32| {
+            (state.snd_una, state.snd_nxt) = (una, nxt);
+            estimator.sample(Span::from_millis(sample), &mut state);
+            (state.srtt_us / 8, state.mdev_us, estimator.rto().as_micros())
+        };
+        assert_eq!(seen(100, 1, 10), (100_000, 200_000, 300_000));
+        // 200 - 50 + 300.
+        assert_eq!(seen(400, 2, 11), (137_500, 450_000, 587_500));
+        // Below SRTT by more than RTTVAR: an eighth of the excess, where RFC 6298 has 465 ms.
+        assert_eq!(seen(10, 3, 12), (121_562, 451_875, 573_437));
+        // The round trip ends with 452 ms as its greatest; the next begins.
+        assert_eq!(seen(122, 11, 20), (121_617, 339_345, 573_492));
+        for una in 12..20 {
+            seen(122, una, 20);
+        }
+        // It ends with 255 ms: the term falls by a quarter of the difference, 452 - (452 - 255) / 4.
+        let (srtt, deviation, rto) = seen(122, 21, 30);
+        assert!((121_000..123_000).contains(&srtt) && deviation < 30_000, "{srtt} {deviation}");
+        assert!((523_000..526_000).contains(&rto), "{rto}");
+    }
+
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
         let mut estimator = Estimator::new(&Profile::Classic.config());

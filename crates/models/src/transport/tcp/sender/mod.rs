@@ -1,0 +1,370 @@
+//! The sending half of a connection: what may be sent now, and what acknowledgments and time-outs change.
+//!
+//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative
+//! acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window;
+//! then sending, until the window is full.
+//!
+//! - Window updates: as in `tcp_may_update_window`.
+//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none when
+//!   one of them was sent twice (Karn); else from the first one SACKed; else from the timestamp, when in use.
+//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is sent again, as in
+//!   Linux.
+//! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
+//!   (`tcp_may_raise_cwnd`); whether it was the limit is told by `is_cwnd_limited`, kept as in
+//!   `tcp_cwnd_validate`.
+//! - Small segments: no Nagle; a segment that the receive window cuts short is sent only if that is half of
+//!   the largest window seen (RFC 1122, section 4.2.3.4) or by the persist timer.
+//! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
+//!   window, as Linux does, which the receiver must answer.
+//!
+//! - Pacing: [`super::pacing`], asked last, after all else allows a segment to go.
+//!
+//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no segmentation offload.
+
+use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
+use super::pacing::{pace_always, Pacing};
+use super::rate::{self, check_application_limited};
+use super::recovery::{Parts, Recovery};
+use super::rtt::Estimator;
+use super::scoreboard::{in_flight, Scoreboard};
+use super::timer::Timer;
+use super::window::Usage;
+use super::Config;
+use crate::transport::flow::SourceCounters;
+use bentpipe_core::{Span, Time};
+
+mod acknowledgment;
+mod timers;
+mod transmission;
+
+use timers::Purpose;
+
+/// A stretch of the stream to put into a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chunk {
+    /// Position of the first byte.
+    pub start: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Whether the FIN follows.
+    pub fin: bool,
+    /// Whether it is sent for the first time.
+    pub fresh: bool,
+}
+
+/// What an incoming segment says to the sender, in positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Next position expected by the other end.
+    pub position: u64,
+    /// Receive window, bytes.
+    pub window: u32,
+    /// Position of the segment itself.
+    pub sequence: u64,
+    /// Whether the segment carries data, SYN or FIN.
+    pub occupies: bool,
+    /// SACK blocks.
+    pub sack: &'a [(u64, u64)],
+    /// When the echoed timestamp was sent.
+    pub echo: Option<Time>,
+    /// Whether it says that congestion was experienced.
+    pub ece: bool,
+}
+
+/// See the module.
+pub struct Sender {
+    /// The congestion control's view.
+    pub state: State,
+    /// What the flow's source reports.
+    pub counters: SourceCounters,
+    congestion: Box<dyn Congestion>,
+    has_cong_control: bool,
+    has_pkts_acked: bool,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    pacing: Pacing,
+    /// For a congestion control that takes samples.
+    rate: rate::Estimator,
+    estimator: Estimator,
+    timer: Timer,
+    purpose: Purpose,
+    usage: Usage,
+    config: Box<Config>,
+    segment_size: u32,
+    /// First unacknowledged position.
+    una: u64,
+    /// Next position to be sent for the first time.
+    nxt: u64,
+    /// End of what the application has handed over.
+    end: u64,
+    /// The application has closed: a FIN follows at `end`.
+    closed: bool,
+    /// First position that the receive window does not allow.
+    edge: u64,
+    window: u32,
+    largest_window: u32,
+    /// Position of the segment that last updated the window (RFC 9293's SND.WL1).
+    window_from: u64,
+    /// Unanswered window probes.
+    probes: u32,
+    probe_due: bool,
+    /// Send what the window allows, however small.
+    overriding: bool,
+    retries: u32,
+    /// How long data is sent again, if it is time that counts, and since when it has been.
+    patience: Option<Span>,
+    stuck_since: Time,
+    nagle: bool,
+    /// Most bytes unacknowledged.
+    buffer: u64,
+    /// The last segment must be sent again as a probe, or new data beyond the window.
+    loss_probe_due: bool,
+    last_rtt: Option<Span>,
+    random: u64,
+}
+
+/// How things stood before an acknowledgment.
+struct Before {
+    una: u64,
+    in_flight: u32,
+    lost: u32,
+}
+
+/// What an acknowledgment meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News {
+    /// It acknowledges what was not sent.
+    NotSent,
+    /// It acknowledges nothing new.
+    Nothing,
+    /// It acknowledges new data.
+    Advanced,
+}
+
+/// The same data was sent too often without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManyRetries;
+
+impl Sender {
+    /// Before the handshake. `initial` is the initial sequence number, `random` seeds the congestion
+    /// control's draws.
+    pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
+        let first = initial.wrapping_add(1);
+        let mut state = State {
+            snd_cwnd: config.initial_window.value() as u32,
+            snd_cwnd_clamp: u32::MAX,
+            snd_ssthresh: config
+                .initial_ssthresh
+                .map_or(INFINITE_SSTHRESH, |segments| segments.value() as u32),
+            snd_una: first,
+            snd_nxt: first,
+            mss_cache: config.segment_size.value() as u32,
+            rtt_min_us: u32::MAX,
+            sk_pacing_rate: u64::MAX,
+            sk_max_pacing_rate: u64::MAX,
+            ..State::default()
+        };
+        if config.pacing {
+            pace_always(&mut state);
+        }
+        let (ss_ratio, ca_ratio) = (config.pacing_ss_ratio.value(), config.pacing_ca_ratio.value());
+        Sender {
+            counters: SourceCounters::default(),
+            has_cong_control: congestion.has_cong_control(),
+            has_pkts_acked: congestion.has_pkts_acked(),
+            congestion,
+            scoreboard: Scoreboard::default(),
+            recovery: Recovery::new(config, true),
+            pacing: Pacing::new(ss_ratio, ca_ratio, config.segmentation_offload),
+            rate: rate::Estimator::default(),
+            estimator: Estimator::new(config),
+            timer: Timer::stopped(),
+            purpose: Purpose::Retransmit,
+            usage: Usage::new(config),
+            config: Box::new(config.clone()),
+            segment_size: state.mss_cache,
+            una: 1,
+            nxt: 1,
+            end: 1,
+            closed: false,
+            edge: 1,
+            window: 0,
+            largest_window: 0,
+            window_from: 0,
+            probes: 0,
+            probe_due: false,
+            overriding: false,
+            retries: config.retries.value() as u32,
+            patience: config.patience(),
+            stuck_since: Time::ZERO,
+            nagle: config.nagle,
+            buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
+            loss_probe_due: false,
+            last_rtt: None,
+            random,
+            state,
+        }
+    }
+
+    /// The handshake is over. `rtt` is a sample from it, `syn_retransmissions` how often the SYN was sent
+    /// again: after more than one the window starts at one segment (RFC 5681, section 3.1, as Linux reads
+    /// it).
+    pub fn establish(
+        &mut self,
+        now: Time,
+        rtt: Option<Span>,
+        syn_retransmissions: u32,
+        segment_size: u32,
+        sack: bool,
+    ) {
+        self.segment_size = self.segment_size.min(segment_size);
+        self.state.mss_cache = self.segment_size;
+        self.recovery = Recovery::new(&self.config, sack);
+        self.scoreboard = Scoreboard::new(self.recovery.is_timed());
+        self.stamp(now);
+        match rtt {
+            Some(rtt) => self.take_rtt(rtt),
+            None => self.estimator.fall_back(),
+        }
+        self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
+        self.pacing.follow_window(&mut self.state);
+        self.congestion.init(&mut self.state);
+    }
+
+    /// More to send; `u64::MAX` for an endless stream.
+    pub fn hand_over(&mut self, bytes: u64) {
+        debug_assert!(!self.closed, "the application sends after it closed");
+        self.check_application_limited();
+        self.end = self.end.saturating_add(bytes);
+    }
+
+    /// No more to send: a FIN follows.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// What was handed over and not sent is forgotten.
+    pub fn forget_unsent(&mut self) {
+        self.end = self.end.min(self.nxt);
+    }
+
+    /// Whether everything handed over is acknowledged.
+    #[inline]
+    pub fn all_acknowledged(&self) -> bool {
+        self.una >= self.end
+    }
+
+    /// Whether the FIN was sent.
+    #[inline]
+    pub fn fin_sent(&self) -> bool {
+        self.closed && self.nxt > self.end
+    }
+
+    /// Whether the FIN is acknowledged.
+    #[inline]
+    pub fn fin_acknowledged(&self) -> bool {
+        self.closed && self.una > self.end
+    }
+
+    /// First unacknowledged position.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next position to be sent for the first time.
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Whether something sent is not acknowledged.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.una < self.nxt
+    }
+
+    /// Payload acknowledged so far.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.una.min(self.end) - 1
+    }
+
+    /// First position that the receive window does not allow.
+    pub fn window_edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+
+    /// Round-trip time and time-out.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// The sample that the last acknowledgment gave.
+    pub fn last_rtt(&self) -> Option<Span> {
+        self.last_rtt
+    }
+
+    /// Segments in flight.
+    pub fn in_flight(&self) -> u32 {
+        in_flight(&self.state)
+    }
+
+    /// When to call [`Sender::wake`]; `Time::MAX` for never.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.timer.wake().min(self.pacing.next_wake())
+    }
+
+    /// Stops the timers; for a connection that has ended.
+    pub fn stop(&mut self) {
+        self.timer.stop();
+        self.pacing.stop();
+    }
+
+    /// Whether the window was reduced since this was last asked.
+    #[inline]
+    pub fn take_reduced(&mut self) -> bool {
+        self.recovery.take_reduced()
+    }
+
+    /// Whether a window probe is due; asking takes it.
+    #[inline]
+    pub fn take_probe(&mut self) -> bool {
+        std::mem::take(&mut self.probe_due)
+    }
+
+    #[inline]
+    pub(super) fn check_application_limited(&mut self) {
+        if self.has_cong_control {
+            check_application_limited(self.end.saturating_sub(self.nxt), &mut self.state);
+        }
+    }
+
+    #[inline]
+    pub(super) fn with_parts<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&mut Recovery, &mut Parts) -> T,
+    ) -> T {
+        let mut parts = Parts {
+            state: &mut self.state,
+            congestion: &mut *self.congestion,
+            scoreboard: &mut self.scoreboard,
+            now,
+            una: self.una,
+            nxt: self.nxt,
+        };
+        work(&mut self.recovery, &mut parts)
+    }
+
+    #[inline]
+    pub(super) fn stamp(&mut self, now: Time) {
+        self.state.tcp_mstamp = now.as_nanos() / 1_000;
+    }
+}

@@ -1,0 +1,195 @@
+//! What may be sent now.
+
+use super::timers::Purpose;
+use super::{Chunk, Sender};
+use crate::transport::tcp::congestion::Event;
+use crate::transport::tcp::scoreboard::{in_flight, Lost};
+use bentpipe_core::Time;
+
+impl Sender {
+    /// The next chunk that may be sent now, lost ones first; of several segments with segmentation offload.
+    #[inline]
+    pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
+        let mut chunk = self.next_segment(now)?;
+        let burst = self.pacing.burst(&self.state);
+        if burst > 1 {
+            self.pacing.add(true);
+            for _ in 1..burst {
+                let Some(more) = self.following(now, &chunk) else { break };
+                chunk.payload += more.payload;
+                chunk.fin = more.fin;
+            }
+            self.pacing.add(false);
+        }
+        Some(chunk)
+    }
+
+    /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
+    fn following(&mut self, now: Time, chunk: &Chunk) -> Option<Chunk> {
+        let end = chunk.start + u64::from(chunk.payload);
+        if chunk.fin || !chunk.payload.is_multiple_of(self.segment_size) || chunk.payload == 0 {
+            return None;
+        }
+        if end == self.nxt {
+            return self.next_new(now);
+        }
+        self.scoreboard.next_lost().filter(|lost| lost.start == end)?;
+        self.next_lost(now)
+    }
+
+    #[inline]
+    fn next_segment(&mut self, now: Time) -> Option<Chunk> {
+        if std::mem::take(&mut self.loss_probe_due) {
+            if let Some(chunk) = self.loss_probe(now) {
+                return Some(chunk);
+            }
+        }
+        if !self.scoreboard.none_waits() {
+            if self.recovery.prefers_new() {
+                if let Some(chunk) = self.next_new(now) {
+                    return Some(chunk);
+                }
+                self.recovery.nothing_new(self.nxt);
+            }
+            if !self.recovery.prefers_new() {
+                if let Some(chunk) = self.next_lost(now) {
+                    return Some(chunk);
+                }
+            }
+        }
+        let chunk = self.next_new(now);
+        if chunk.is_none() {
+            self.validate(now);
+        }
+        chunk
+    }
+
+    #[inline]
+    pub(super) fn next_lost(&mut self, now: Time) -> Option<Chunk> {
+        if !self.recovery.forced() && in_flight(&self.state) >= self.state.snd_cwnd {
+            return None;
+        }
+        let lost = self.scoreboard.next_lost()?;
+        if self.pacing.holds(now, &self.state) {
+            return None;
+        }
+        if lost.first && self.purpose != Purpose::Reorder {
+            self.start_retransmission_timer(now, now);
+        }
+        Some(self.send_again(now, &lost))
+    }
+
+    pub(super) fn send_again(&mut self, now: Time, lost: &Lost) -> Chunk {
+        self.scoreboard.resent(now, lost.number, &mut self.state);
+        if self.has_cong_control {
+            self.rate.resent(lost.number, &self.state);
+        }
+        self.recovery.resent(now, &self.state);
+        let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
+        let payload = lost.length - u32::from(fin);
+        self.pacing.sent(now, payload, &self.state);
+        self.counters.sent_packets += 1;
+        self.counters.retransmissions += 1;
+        Chunk { start: lost.start, payload, fin, fresh: false }
+    }
+
+    /// RFC 8985, section 7.3: new data if there is some that the receiver's window allows, whatever the congestion
+    /// window says, or the last segment again.
+    pub(super) fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
+        let size = u64::from(self.segment_size).min(self.end.saturating_sub(self.nxt));
+        let nxt = self.nxt;
+        if size > 0 && self.nxt + size <= self.edge {
+            let chunk = self.send_new(now, size);
+            // Its own time is the time-out's.
+            self.usage.take_fresh();
+            self.recovery.probe_mut().sent(nxt, false);
+            return Some(chunk);
+        }
+        let last = self.scoreboard.last()?;
+        let chunk = self.send_again(now, &last);
+        self.recovery.probe_mut().sent(nxt, true);
+        Some(chunk)
+    }
+
+    #[inline]
+    pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
+        let available = self.end.saturating_sub(self.nxt);
+        let fin_wanted = self.closed && self.nxt <= self.end;
+        if available == 0 && !fin_wanted {
+            return None;
+        }
+        if self.scoreboard.is_empty() {
+            let rto = self.estimator.rto();
+            self.usage.restart(now, rto, &mut self.state, &mut *self.congestion);
+        }
+        if in_flight(&self.state) >= self.state.snd_cwnd {
+            self.usage.sent();
+            return None;
+        }
+        let usable = self.edge.min(self.una.saturating_add(self.buffer)).saturating_sub(self.nxt);
+        let payload = available.min(u64::from(self.segment_size)).min(usable);
+        let cut = payload < available && payload < u64::from(self.segment_size);
+        if cut && (payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding)) {
+            if self.scoreboard.is_empty() && !self.timer.is_running() {
+                self.timer.start(self.estimator.deadline(now));
+            }
+            return None;
+        }
+        let room = self.state.snd_cwnd - in_flight(&self.state);
+        if u64::from(room) * u64::from(self.segment_size) < available.min(usable) {
+            let first_sent = self.scoreboard.first_sent_at().unwrap_or(now);
+            if self.pacing.defers(room, now.since(first_sent), &self.state) {
+                self.usage.deferred();
+                return None;
+            }
+        }
+        let small = payload < u64::from(self.segment_size) && !fin_wanted;
+        if small && self.nagle && !self.scoreboard.is_empty() {
+            return None;
+        }
+        if self.pacing.holds(now, &self.state) {
+            return None;
+        }
+        Some(self.send_new(now, payload))
+    }
+
+    pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Chunk {
+        self.overriding = false;
+        let fin = self.closed && self.nxt <= self.end && self.nxt + payload == self.end;
+        let length = payload as u32 + u32::from(fin);
+        if in_flight(&self.state) == 0 {
+            self.stamp(now);
+            self.congestion.cwnd_event(&mut self.state, Event::TxStart);
+        }
+        let nothing_out = self.scoreboard.is_empty();
+        if nothing_out {
+            self.start_retransmission_timer(now, now);
+        }
+        if self.has_cong_control {
+            self.rate.sent(now, nothing_out, &self.state);
+        }
+        let start = self.nxt;
+        self.scoreboard.push(now, start, length, &mut self.state);
+        self.recovery.sent(&self.state);
+        self.nxt += u64::from(length);
+        self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
+        self.usage.left(now);
+        if payload > 0 {
+            self.pacing.sent(now, payload as u32, &self.state);
+            self.counters.sent_bytes += payload;
+            self.counters.sent_packets += 1;
+        }
+        Chunk { start, payload: payload as u32, fin, fresh: true }
+    }
+
+    /// After sending: whether the congestion window was the limit; and a probe follows what was sent.
+    #[inline]
+    pub(super) fn validate(&mut self, now: Time) {
+        if self.usage.take_fresh() && self.recovery.may_probe(&self.state) {
+            self.start_probe_timer(now, self.scoreboard.first_sent_at().unwrap_or(now));
+        }
+        let idle = self.nxt >= self.end;
+        let rto = self.estimator.rto();
+        self.usage.validate(now, (self.una, self.nxt), idle, rto, &mut self.state, self.has_cong_control);
+    }
+}

@@ -1,0 +1,177 @@
+//! Two TCP connections that speak to each other, while segments are lost, repeated, delayed and invented.
+//!
+//! The first bytes choose the configuration of both, the others what happens: each step takes one byte and, where it
+//! invents a segment, the fields of it. Whatever comes: nothing panics (overflow checks are on), no timer lies in the
+//! past, sending ends, and the counters of the scoreboard agree.
+#![no_main]
+
+#[path = "../../crates/models/tests/tcp/reno.rs"]
+mod reno;
+
+use bentpipe_core::{Count, Segment, SegmentFlags, SegmentOptions, Size, Span, Time, Timestamps};
+use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
+use bentpipe_models::transport::tcp::connection::Connection;
+use libfuzzer_sys::fuzz_target;
+use std::collections::VecDeque;
+
+/// The input, from its front.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.next().unwrap_or(0)
+    }
+
+    fn word(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+}
+
+fn config(bytes: &mut Bytes) -> Config {
+    let (what, flags) = (bytes.byte(), bytes.byte());
+    let flag = |bit: u8| flags & (1 << bit) != 0;
+    let recovery =
+        [Recovery::Rack, Recovery::Sack, Recovery::Newreno, Recovery::Reno, Recovery::Tahoe][usize::from(what % 5)];
+    let profile = if what & 0x80 == 0 { Profile::Linux } else { Profile::Classic };
+    Config {
+        recovery,
+        segment_size: Count::new(1000),
+        initial_window: Count::new(1 + u64::from(what / 5 % 20)),
+        timestamps: flag(0),
+        delayed_ack: flag(1),
+        pacing: flag(2),
+        nagle: flag(3),
+        ecn: flag(4),
+        receive_window: flag(5).then(|| Size::from_bytes(8000)),
+        undo: flag(6),
+        initial_sequence: Some(Count::new(if flag(7) { 0xffff_f000 } else { 0 })),
+        ..profile.config()
+    }
+}
+
+struct World {
+    now: Time,
+    ends: [Connection; 2],
+    /// Segments on their way to each end.
+    flying: [VecDeque<Segment>; 2],
+    initial: u32,
+    closed: [bool; 2],
+}
+
+impl World {
+    fn settle(&mut self, end: usize) {
+        let connection = &mut self.ends[end];
+        while connection.next_event().is_some() {}
+        let mut sent = 0;
+        while let Some(segment) = connection.next_segment(self.now) {
+            sent += 1;
+            assert!(sent < 5000, "sending does not end");
+            self.flying[1 - end].push_back(segment);
+        }
+        self.flying[1 - end].truncate(2000);
+        let state = &connection.sender().state;
+        assert!(state.sacked_out + state.lost_out <= state.packets_out);
+        assert!(state.retrans_out <= state.packets_out);
+        assert!(connection.next_wake() >= self.now, "a timer lies in the past");
+    }
+
+    fn advance(&mut self, span: Span) {
+        let until = self.now + span;
+        for _ in 0..10_000 {
+            let (end, wake) = match (self.ends[0].next_wake(), self.ends[1].next_wake()) {
+                (first, second) if first <= second => (0, first),
+                (_, second) => (1, second),
+            };
+            if wake > until {
+                self.now = until;
+                return;
+            }
+            self.now = wake;
+            self.ends[end].wake(wake);
+            self.settle(end);
+        }
+        panic!("timers without end");
+    }
+
+    /// A segment that nobody has sent, near what is going on.
+    fn invent(&self, bytes: &mut Bytes) -> Segment {
+        let number = |bytes: &mut Bytes| {
+            self.initial.wrapping_add(u32::from(bytes.word())).wrapping_sub(2000)
+        };
+        let (flags, more) = (bytes.byte(), bytes.byte());
+        let mut options = SegmentOptions { sack_permitted: more & 8 != 0, ..SegmentOptions::default() };
+        for _ in 0..more & 3 {
+            let (left, right) = (number(bytes), number(bytes));
+            options.sack.push(left, right);
+        }
+        Segment {
+            sequence: number(bytes),
+            acknowledgment: number(bytes),
+            window: u32::from(bytes.word()),
+            payload: bytes.word() % 1500,
+            flags: SegmentFlags(flags),
+            timestamps: (more & 4 != 0).then(|| Timestamps::new(bytes.word().into(), bytes.word().into())),
+            options: Some(Box::new(options)),
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    let config = config(&mut bytes);
+    let initial = config.initial_sequence.map_or(0, |number| number.value() as u32);
+    let new = || Connection::new(&config, Box::<reno::Reno>::default(), initial, 1);
+    let mut world =
+        World { now: Time::ZERO, ends: [new(), new()], flying: Default::default(), initial, closed: [false; 2] };
+    world.ends[1].listen();
+    world.ends[0].open();
+    world.ends[0].send(30_000);
+    world.settle(0);
+    while let Some(step) = bytes.next() {
+        let end = usize::from(step & 1);
+        match step >> 1 & 7 {
+            // In order, or from somewhere else in the queue.
+            0 | 1 => {
+                for _ in 0..=step >> 4 {
+                    let Some(segment) = world.flying[end].pop_front() else { break };
+                    world.ends[end].receive_marked(world.now, &segment, step >> 4 == 15);
+                    world.settle(end);
+                }
+            }
+            2 => {
+                let place = usize::from(step >> 4);
+                if let Some(segment) = world.flying[end].remove(place) {
+                    world.ends[end].receive(world.now, &segment);
+                    world.settle(end);
+                }
+            }
+            3 => drop(world.flying[end].remove(usize::from(step >> 4))),
+            4 => {
+                if let Some(segment) = world.flying[end].get(usize::from(step >> 4)).cloned() {
+                    world.flying[end].push_back(segment);
+                }
+            }
+            5 => world.advance(Span::from_millis(1 << (step >> 4))),
+            6 => {
+                let segment = world.invent(&mut bytes);
+                world.ends[end].receive(world.now, &segment);
+                world.settle(end);
+            }
+            _ => {
+                if step >> 4 == 15 {
+                    world.ends[end].close();
+                    world.closed[end] = true;
+                } else if !world.closed[end] {
+                    world.ends[end].send(u64::from(step >> 4) * 700);
+                }
+                world.settle(end);
+            }
+        }
+    }
+});
