@@ -9,7 +9,8 @@
 //!   others the most recently changed. A duplicate acknowledgment carries no data, as senders recognise it by
 //!   that. Before them, once, what has arrived twice (RFC 2883).
 //! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for a
-//!   twentieth of the round-trip time and at most so long, as in Linux (1 ms).
+//!   twentieth of the round-trip time and at most so long, as in Linux (1 ms); not longer than it has room for the
+//!   blocks that it tells of.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
 //!   not, since they may just be reordered.
@@ -88,6 +89,8 @@ pub struct Receiver {
     /// Acknowledgments of the present hole, and those that share the next one.
     alike: u32,
     compressed: u32,
+    /// Blocks that no acknowledgment has told of.
+    untold: usize,
     /// What has arrived twice and was not told yet.
     twice: Option<(u64, u64)>,
     dsack: bool,
@@ -119,6 +122,7 @@ impl Receiver {
             compression: config.ack_compression,
             alike: 0,
             compressed: 0,
+            untold: 0,
             twice: None,
             dsack: config.dsack,
             recent_timestamp: 0,
@@ -269,6 +273,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
         self.compressed = 0;
+        self.untold = 0;
         self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         self.edge = self.edge.max(self.next + self.window);
@@ -346,6 +351,11 @@ impl Receiver {
                 kept += 1;
                 recent[kept] = block;
             }
+        }
+        // One more block than an acknowledgment has room for would never be told of.
+        self.untold += usize::from(kept + 1 > self.recent_count || kept + 1 == recent.len());
+        if self.due == Due::Compressed && self.untold >= self.most_blocks {
+            self.due = Due::Alone;
         }
         self.recent = recent;
         self.recent_count = kept + 1;

@@ -52,7 +52,7 @@ mod tests {
             next += flight;
             window = sizing.arrived(now, next, Some(Span::from_millis(100)), window);
             seen.push(window);
-            now = now + Span::from_millis(100);
+            now += Span::from_millis(100);
         }
         assert_eq!(seen, [8000, 16_000, 32_000, 50_000, 50_000, 50_000, 50_000]);
         assert_eq!(sizing.arrived(now, next + 10, None, window), 50_000);
