@@ -10,26 +10,10 @@
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
 //! ```
 
-use bentpipe_core::{Angle, Distance, Problems, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use super::site::Site;
 
-/// A place on the ground, in geodetic coordinates on the WGS84 ellipsoid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Site {
-    /// Geodetic latitude, north positive, -90 deg to 90 deg.
-    pub latitude: Angle,
-    /// Longitude, east positive.
-    pub longitude: Angle,
-    /// Height above the ellipsoid.
-    #[serde(default = "sea_level")]
-    pub altitude: Distance,
-}
-
-fn sea_level() -> Distance {
-    Distance::from_metres(0.0)
-}
+use super::earth::{GEOSTATIONARY_RADIUS, SPEED_OF_LIGHT};
+use bentpipe_core::{Angle, Distance, Span};
 
 /// A geostationary satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,46 +22,11 @@ pub struct Satellite {
     pub longitude: Angle,
 }
 
-impl Site {
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
-        if self.latitude.degrees().abs() > 90.0 {
-            problems
-                .add("latitude", format!("{} is not a latitude; allowed: -90 deg to 90 deg", self.latitude));
-        }
-        if !(-12_000.0..=100_000.0).contains(&self.altitude.metres()) {
-            let message = format!("{} is not on the ground; allowed: -12 km to 100 km", self.altitude);
-            problems.add("altitude", message);
-        }
-    }
-
-    /// Earth-centred, earth-fixed coordinates in metres.
-    fn position(&self) -> [f64; 3] {
-        let (sin, cos) = self.latitude.radians().sin_cos();
-        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
-        let eccentricity_squared = FLATTENING * (2.0 - FLATTENING);
-        let normal = EQUATORIAL_RADIUS / (1.0 - eccentricity_squared * sin * sin).sqrt();
-        let altitude = self.altitude.metres();
-        [
-            (normal + altitude) * cos * cos_longitude,
-            (normal + altitude) * cos * sin_longitude,
-            (normal * (1.0 - eccentricity_squared) + altitude) * sin,
-        ]
-    }
-
-    /// The unit vector away from the ellipsoid.
-    fn up(&self) -> [f64; 3] {
-        let (sin, cos) = self.latitude.radians().sin_cos();
-        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
-        [cos * cos_longitude, cos * sin_longitude, sin]
-    }
-}
-
 impl Satellite {
     fn line_from(&self, site: &Site) -> [f64; 3] {
         let (sin, cos) = self.longitude.radians().sin_cos();
         let [x, y, z] = site.position();
-        [ORBIT_RADIUS * cos - x, ORBIT_RADIUS * sin - y, -z]
+        [GEOSTATIONARY_RADIUS * cos - x, GEOSTATIONARY_RADIUS * sin - y, -z]
     }
 
     /// Length of the straight line to `site`.
@@ -99,18 +48,9 @@ impl Satellite {
     }
 }
 
-/// Metres per second; exact by the definition of the metre.
-const SPEED_OF_LIGHT: f64 = 299_792_458.0;
-/// Semi-major axis of the WGS84 ellipsoid in metres (NGA.STND.0036, table 3.1).
-const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
-/// Flattening of the WGS84 ellipsoid (NGA.STND.0036, table 3.1).
-const FLATTENING: f64 = 1.0 / 298.257_223_563;
-/// Radius of the geostationary orbit in metres: (GM / omega^2)^(1/3) with GM = 3.986004418e14 m^3/s^2 and
-/// omega = 7.292115e-5 rad/s, the constants of WGS84.
-const ORBIT_RADIUS: f64 = 42_164_173.0;
-
 #[cfg(test)]
 mod tests {
+    use super::super::earth::EQUATORIAL_RADIUS;
     use super::*;
 
     fn site(latitude: f64, longitude: f64) -> Site {
@@ -126,12 +66,6 @@ mod tests {
     }
 
     #[test]
-    fn the_orbit_radius_follows_from_its_constants() {
-        let radius = (3.986_004_418e14 / 7.292_115e-5_f64.powi(2)).cbrt();
-        assert!((radius - ORBIT_RADIUS).abs() < 0.1, "{radius}");
-    }
-
-    #[test]
     fn the_point_below_is_35786_km_away_and_sees_the_satellite_overhead() {
         let range = satellite(13.0).range(&site(0.0, 13.0)).metres();
         assert!((range - 35_786_036.0).abs() < 1.0, "{range}");
@@ -143,7 +77,7 @@ mod tests {
     #[test]
     fn the_horizon_on_the_equator_is_41679_km_away() {
         // acos(6378.137 / 42164.173) = 81.300 deg; sqrt(42164.173^2 - 6378.137^2) = 41678.974 km.
-        let edge = (EQUATORIAL_RADIUS / ORBIT_RADIUS).acos().to_degrees();
+        let edge = (EQUATORIAL_RADIUS / GEOSTATIONARY_RADIUS).acos().to_degrees();
         let horizon = site(0.0, 13.0 + edge);
         assert!((satellite(13.0).range(&horizon).metres() - 41_678_974.0).abs() < 10.0);
         assert!(satellite(13.0).elevation(&horizon).degrees().abs() < 1e-6);

@@ -1,0 +1,104 @@
+//! What a ground site sees: elevation, azimuth, range and range rate, without refraction and light time.
+
+use super::earth::{sidereal_time, ROTATION};
+use super::epoch::Epoch;
+use super::satellite::Satellite;
+use super::site::Site;
+use super::vector::{cross, dot, length, minus, turned, Vector};
+
+/// How the Earth turns in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Turning {
+    /// Greenwich mean sidereal time at the start, in radians.
+    pub start: f64,
+}
+
+impl Turning {
+    /// For a run that starts at `start`, while UT1 is `ut1_minus_utc` seconds ahead of UTC.
+    pub fn new(start: Epoch, ut1_minus_utc: f64) -> Turning {
+        Turning { start: sidereal_time(start.after(ut1_minus_utc)) }
+    }
+
+    /// Sine and cosine of the angle from the mean equinox to Greenwich.
+    #[inline]
+    pub fn angle(&self, t: f64) -> (f64, f64) {
+        (self.start + ROTATION * t).sin_cos()
+    }
+
+    /// Earth-fixed coordinates of a point in TEME.
+    #[inline]
+    pub fn earth_fixed(&self, position: &Vector, t: f64) -> Vector {
+        let (sin, cos) = self.angle(t);
+        turned(position, (-sin, cos))
+    }
+}
+
+/// A site, ready to look at satellites.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    position: Vector,
+    up: Vector,
+    turning: Turning,
+}
+
+/// What a site sees of a satellite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Above the horizon, in radians.
+    pub elevation: f64,
+    /// From north over east, in radians, 0 to 2 pi.
+    pub azimuth: f64,
+    /// In metres.
+    pub range: f64,
+    /// In m/s, positive while the distance grows.
+    pub range_rate: f64,
+}
+
+impl Observer {
+    /// The observer at a site.
+    pub fn new(site: &Site, turning: Turning) -> Observer {
+        Observer { position: site.position(), up: site.up(), turning }
+    }
+
+    /// The way to a satellite's position, in the frame that turns with the Earth.
+    #[inline]
+    fn line(&self, position: &Vector, t: f64) -> Vector {
+        minus(&self.turning.earth_fixed(position, t), &self.position)
+    }
+
+    /// Distance in metres.
+    #[inline]
+    pub fn range(&self, satellite: &Satellite, t: f64) -> f64 {
+        length(&self.line(&satellite.position(t), t))
+    }
+
+    /// Elevation in radians, with the distance in metres.
+    #[inline]
+    pub fn elevation(&self, satellite: &Satellite, t: f64) -> (f64, f64) {
+        let line = self.line(&satellite.position(t), t);
+        let range = length(&line);
+        ((dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(), range)
+    }
+
+    /// All that is to be seen.
+    pub fn look(&self, satellite: &Satellite, t: f64) -> Look {
+        let (position, velocity) = (satellite.position(t), satellite.velocity(t));
+        let line = self.line(&position, t);
+        let range = length(&line);
+        // Relative to the Earth the satellite moves with v - omega x r.
+        let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
+        let moving = self.turning.earth_fixed(&drift, t);
+        // At a pole every direction is south or north; east is then taken along the site's own meridian's normal.
+        let east = match [-self.position[1], self.position[0], 0.0] {
+            axis if length(&axis) > 1e-6 => axis.map(|part| part / length(&axis)),
+            _ => [0.0, 1.0, 0.0],
+        };
+        let north = cross(&self.up, &east);
+        Look {
+            elevation: (dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(),
+            azimuth: dot(&line, &east).atan2(dot(&line, &north)).rem_euclid(std::f64::consts::TAU),
+            range,
+            range_rate: dot(&line, &moving) / range,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Real satellites by their element sets.
+//!
+//! They are not arranged for links between them here: neighbours would have to follow from a design that the elements do not
+//! tell, so a network of them is a bent pipe.
+
+use super::{Neighbours, Shell};
+use crate::orbit::earth::{EQUATORIAL_RADIUS, GM, ROTATION};
+use crate::orbit::elements::{ElementSets, Elements};
+use crate::orbit::epoch::Epoch;
+use crate::orbit::look::Turning;
+use crate::orbit::satellite::{Motion, Satellite};
+use crate::orbit::sgp4::Sgp4;
+use crate::orbit::vector::length;
+use bentpipe_core::{Problems, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Satellites by element sets.
+///
+/// ```toml
+/// { kind = "elements", elements = { file = "iridium.tle" } }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The element sets, or their file: a path from the folder of the scenario.
+    pub elements: ElementSets,
+}
+
+/// Age of elements, in days, from which on a run is warned of.
+const OLD: f64 = 30.0;
+/// Error of a low orbit's elements in km for each day of their age, as Vallado et al. 2006 (section VI) have it: 1 to 3.
+const DRIFT: (f64, f64) = (1.0, 3.0);
+
+/// In metres.
+fn semi_major_axis(set: &Elements) -> f64 {
+    (GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2)).cbrt()
+}
+
+/// What is wrong with a set for a run that starts at `start`, if anything.
+fn fault(set: &Elements, start: Epoch) -> Option<String> {
+    let motion = match Sgp4::new(set, start) {
+        Ok(motion) => motion,
+        Err(fault) => return Some(format!("\"{}\" describes no orbit: {fault}", set.name)),
+    };
+    let position = motion.position(0.0);
+    if position[0].is_nan() {
+        let fault = motion.teme(start.seconds_since(set.epoch) / 60.0).err().unwrap_or_default();
+        return Some(format!("\"{}\" has no position at {start}: {fault}", set.name));
+    }
+    let height = length(&position) - EQUATORIAL_RADIUS;
+    (height < 0.0).then(|| {
+        format!("\"{}\" is {:.0} km below the surface at {start}: it has decayed", set.name, -height / 1e3)
+    })
+}
+
+impl Shell for Config {
+    fn count(&self) -> usize {
+        self.elements.sets.len()
+    }
+
+    fn height(&self) -> f64 {
+        let perigee = |set: &Elements| semi_major_axis(set) * (1.0 - set.eccentricity) - EQUATORIAL_RADIUS;
+        self.elements.sets.iter().map(perigee).fold(f64::INFINITY, f64::min)
+    }
+
+    fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {
+        let build = |set: &Elements| {
+            let motion = Sgp4::new(set, start).expect("the configuration has been checked");
+            // The fastest is at perigee; with the turning Earth at apogee, and a margin for what SGP4 adds.
+            let semi_major = semi_major_axis(set);
+            let (near, far) = (semi_major * (1.0 - set.eccentricity), semi_major * (1.0 + set.eccentricity));
+            let fastest = (GM * (2.0 / near - 1.0 / semi_major)).sqrt();
+            Satellite {
+                name: set.name.clone(),
+                motion: Motion::Sgp4(Box::new(motion)),
+                speed: 1.02 * (fastest + ROTATION * far),
+            }
+        };
+        self.elements.sets.iter().map(build).collect()
+    }
+
+    fn neighbours(&self) -> Vec<Neighbours> {
+        Vec::new()
+    }
+
+    fn check(&self, start: Epoch, problems: &mut Problems) {
+        let faults: Vec<_> = self.elements.sets.iter().filter_map(|set| fault(set, start)).collect();
+        if let Some(first) = faults.first() {
+            let more = match faults.len() - 1 {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            problems.add("elements", format!("{first}{more}; allowed: satellites that are up"));
+        }
+    }
+
+    fn remarks(&self, start: Epoch, duration: Span) -> Vec<String> {
+        let age = |set: &Elements| {
+            let before = start.seconds_since(set.epoch);
+            before.abs().max((before + duration.as_secs_f64()).abs()) / 86_400.0
+        };
+        let old = self.elements.sets.iter().filter(|set| age(set) >= OLD).count();
+        let oldest = self.elements.sets.iter().max_by(|a, b| age(a).total_cmp(&age(b)));
+        let Some(oldest) = oldest.filter(|_| old > 0) else { return Vec::new() };
+        let days = age(oldest);
+        let along = |rate: f64| rate * days;
+        vec![format!(
+            "{old} of {} element sets are {OLD} days or more from the run, \"{}\" {days:.0} days: expect low satellites to be {:.0} to {:.0} km \
+             from where they are computed, so that they pass {:.0} to {:.0} s early or late",
+            self.elements.sets.len(),
+            oldest.name,
+            along(DRIFT.0),
+            along(DRIFT.1),
+            along(DRIFT.0) / 7.5,
+            along(DRIFT.1) / 7.5,
+        )]
+    }
+}

@@ -1,0 +1,78 @@
+//! Geostationary satellites by their longitudes. Neighbours are those next to each other round the equator, like satellites in
+//! one plane.
+
+use super::{Neighbourhood, Neighbours, Shell};
+use crate::orbit::circular::Circular;
+use crate::orbit::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
+use crate::orbit::epoch::Epoch;
+use crate::orbit::look::Turning;
+use crate::orbit::satellite::{Motion, Satellite};
+use bentpipe_core::{Angle, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Geostationary satellites.
+///
+/// ```toml
+/// { kind = "geo", longitudes = ["-30 deg", "42 deg", "114 deg", "186 deg", "258 deg"] }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Of the points below them, east positive.
+    pub longitudes: Vec<Angle>,
+}
+
+impl Config {
+    /// Places in order of longitude.
+    fn round(&self) -> Vec<u32> {
+        let mut places: Vec<u32> = (0..self.longitudes.len() as u32).collect();
+        let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
+        places.sort_by(|a, b| east(*a).total_cmp(&east(*b)));
+        places
+    }
+}
+
+impl Shell for Config {
+    fn count(&self) -> usize {
+        self.longitudes.len()
+    }
+
+    fn height(&self) -> f64 {
+        GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
+    }
+
+    fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
+        let build = |longitude: &Angle| Satellite {
+            name: format!("GEO {longitude}"),
+            motion: Motion::Circular(Circular::geostationary(longitude.radians(), turning.start)),
+            speed: 0.0,
+        };
+        self.longitudes.iter().map(build).collect()
+    }
+
+    fn neighbours(&self) -> Vec<Neighbours> {
+        let round = self.round();
+        let join = |index: usize| Neighbours {
+            places: (round[index], round[(index + 1) % round.len()]),
+            kind: Neighbourhood::InPlane,
+        };
+        match round.len() {
+            0 | 1 => Vec::new(),
+            2 => vec![join(0)],
+            count => (0..count).map(join).collect(),
+        }
+    }
+
+    fn check(&self, _start: Epoch, problems: &mut Problems) {
+        if self.longitudes.is_empty() {
+            problems.add("longitudes", "no satellite; allowed: at least one");
+        }
+        let round = self.round();
+        let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
+        for pair in round.windows(2).filter(|pair| east(pair[0]) == east(pair[1])) {
+            let longitude = self.longitudes[pair[0] as usize];
+            problems.add("longitudes", format!("{longitude} stands there twice; allowed: a place once"));
+        }
+    }
+}

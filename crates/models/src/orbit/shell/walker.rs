@@ -1,0 +1,98 @@
+//! The pattern of Walker (1984): planes of equal inclination, each with as many satellites, all at one altitude.
+//!
+//! The ascending node of plane p stands at p spread / P, and satellite j of it at the argument of latitude
+//! 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F: 360 deg for the spread is a delta, 180 deg
+//! a star.
+
+use super::{Neighbourhood, Neighbours};
+use crate::orbit::circular::Circular;
+use crate::orbit::earth::EQUATORIAL_RADIUS;
+use crate::orbit::satellite::{Motion, Satellite};
+use bentpipe_core::{Angle, Distance, Problems};
+
+/// A pattern.
+#[derive(Clone, Copy, Debug)]
+pub struct Walker {
+    /// Above the equatorial radius.
+    pub altitude: Distance,
+    /// Of all planes.
+    pub inclination: Angle,
+    /// Planes.
+    pub planes: u32,
+    /// Satellites in a plane.
+    pub satellites: u32,
+    /// Phasing, in units of 360 deg / (P S) from plane to plane.
+    pub phasing: f64,
+    /// Over which the ascending nodes are spread.
+    pub spread: Angle,
+    /// Whether the last plane is followed by the first again, or there is a seam between them.
+    pub closed: bool,
+}
+
+/// Lowest and highest altitude of a designed orbit: below, the atmosphere brings it down within days; above, the Earth does not
+/// hold it.
+const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
+
+/// Adds what is wrong with an altitude.
+pub fn check_altitude(altitude: Distance, problems: &mut Problems) {
+    let metres = altitude.metres();
+    if !(ALTITUDES.0..=ALTITUDES.1).contains(&metres) {
+        let why = if metres <= 0.0 { "below the surface" } else { "no orbit that lasts" };
+        problems.add("altitude", format!("{altitude} is {why}; allowed: 160 km to 400000 km"));
+    }
+}
+
+impl Walker {
+    /// Place of satellite `index` of `plane`.
+    fn place(&self, plane: u32, index: i64) -> u32 {
+        plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
+    }
+
+    /// The satellites, plane by plane; both count from 1 in their names.
+    pub fn build(&self) -> Vec<Satellite> {
+        let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
+        let radius = EQUATORIAL_RADIUS + self.altitude.metres();
+        let mut all = Vec::new();
+        for plane in 0..self.planes {
+            let node = self.spread.radians() * f64::from(plane) / planes;
+            for index in 0..self.satellites {
+                let turns = (f64::from(index) + f64::from(plane) * self.phasing / planes) / satellites;
+                let argument = std::f64::consts::TAU * turns;
+                let orbit = Circular::new(radius, self.inclination.radians(), node, argument);
+                all.push(Satellite {
+                    name: format!("P{}S{}", plane + 1, index + 1),
+                    speed: orbit.speed(),
+                    motion: Motion::Circular(orbit),
+                });
+            }
+        }
+        all
+    }
+
+    /// Neighbours before and behind in the plane, and in the planes on both sides those that are nearest in phase.
+    pub fn neighbours(&self) -> Vec<Neighbours> {
+        let mut all = Vec::new();
+        for plane in 0..self.planes {
+            for index in 0..self.satellites {
+                let index = i64::from(index);
+                let here = self.place(plane, index);
+                let mut join = |places: (u32, u32), kind| all.push(Neighbours { places, kind });
+                // Two satellites in a plane are joined once, a single one not at all.
+                if self.satellites > 2 || (self.satellites == 2 && index == 0) {
+                    join((here, self.place(plane, index + 1)), Neighbourhood::InPlane);
+                }
+                // Plane p + 1 is ahead by F / P of the distance in a plane.
+                let shift = (self.phasing / f64::from(self.planes)).round() as i64;
+                if plane + 1 < self.planes {
+                    join((here, self.place(plane + 1, index - shift)), Neighbourhood::BetweenPlanes);
+                } else if self.planes > 2 {
+                    let to = self.place(0, index + self.phasing.round() as i64 - shift);
+                    let kind =
+                        if self.closed { Neighbourhood::BetweenPlanes } else { Neighbourhood::AcrossSeam };
+                    join((here, to), kind);
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,59 @@
+//! Sites on the WGS84 ellipsoid.
+
+use super::earth::{EQUATORIAL_RADIUS, FLATTENING};
+use super::vector::Vector;
+use bentpipe_core::{Angle, Distance, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A place on the ground, in geodetic coordinates on the WGS84 ellipsoid.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// Geodetic latitude, north positive, -90 deg to 90 deg.
+    pub latitude: Angle,
+    /// Longitude, east positive.
+    pub longitude: Angle,
+    /// Height above the ellipsoid.
+    #[serde(default = "sea_level")]
+    pub altitude: Distance,
+}
+
+fn sea_level() -> Distance {
+    Distance::from_metres(0.0)
+}
+
+impl Site {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        if self.latitude.degrees().abs() > 90.0 {
+            problems
+                .add("latitude", format!("{} is not a latitude; allowed: -90 deg to 90 deg", self.latitude));
+        }
+        if !(-12_000.0..=100_000.0).contains(&self.altitude.metres()) {
+            let message = format!("{} is not on the ground; allowed: -12 km to 100 km", self.altitude);
+            problems.add("altitude", message);
+        }
+    }
+
+    /// Earth-centred, earth-fixed coordinates in metres.
+    pub fn position(&self) -> Vector {
+        let (sin, cos) = self.latitude.radians().sin_cos();
+        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
+        let eccentricity_squared = FLATTENING * (2.0 - FLATTENING);
+        let normal = EQUATORIAL_RADIUS / (1.0 - eccentricity_squared * sin * sin).sqrt();
+        let altitude = self.altitude.metres();
+        [
+            (normal + altitude) * cos * cos_longitude,
+            (normal + altitude) * cos * sin_longitude,
+            (normal * (1.0 - eccentricity_squared) + altitude) * sin,
+        ]
+    }
+
+    /// The unit vector away from the ellipsoid, earth-fixed.
+    pub fn up(&self) -> Vector {
+        let (sin, cos) = self.latitude.radians().sin_cos();
+        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
+        [cos * cos_longitude, cos * sin_longitude, sin]
+    }
+}
