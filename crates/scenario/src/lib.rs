@@ -37,6 +37,7 @@ mod change;
 mod deserialize;
 mod error;
 mod fault;
+mod include;
 mod merge;
 mod nearest;
 mod overrides;

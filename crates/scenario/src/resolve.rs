@@ -4,7 +4,7 @@ use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
 use crate::merge::{self, Presets};
 use crate::value::{path_text, Value};
-use crate::{overrides, parse, print, read};
+use crate::{include, overrides, parse, print, read};
 use bentpipe_core::Problems;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -84,6 +84,7 @@ fn layered(source: Source<'_>, presets: &Presets, overrides: &[String]) -> Resul
     let refused = above.into_iter().filter_map(|over| overrides::apply(&mut tree, over).err());
     let problems: Vec<Problem> = refused.flat_map(|error| error.problems).collect();
     if problems.is_empty() {
+        include::files(&mut tree)?;
         Ok(tree)
     } else {
         Err(problems.into())
