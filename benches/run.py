@@ -51,6 +51,7 @@ import json
 import math
 import os
 import platform
+import random
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,34 @@ app = {{ kind = "bulk" }}
 transport = {{ kind = "tcp", congestion = "reno" }}
 """
         for i in range(1, terminals + 1)
+    )
+
+
+def starlink(seconds: float, sites: int) -> str:
+    """Flows of 1 Mbit/s between sites all over Starlink's first shell: 1584 satellites in a grid of links."""
+    chosen = random.Random(7)
+    places = [
+        (math.degrees(math.asin(chosen.uniform(-0.82, 0.82))), chosen.uniform(-180, 180))
+        for _ in range(sites)
+    ]
+    return f"""\
+name = "{sites} sites under Starlink's first shell"
+duration = "{seconds:g} s"
+preset = "starlink-shell1"
+""" + "".join(
+        f"""
+[network.sky.sites.s{i:02d}]
+latitude = "{latitude:.3f} deg"
+longitude = "{longitude:.3f} deg"
+
+[[flow]]
+name = "f{i}"
+from = "s{i:02d}"
+to = "s{(37 * i + 11) % sites:02d}"
+app = {{ kind = "cbr", rate = "1 Mbit/s", datagram = "1472 B" }}
+transport = {{ kind = "udp" }}
+"""
+        for i, (latitude, longitude) in enumerate(places)
     )
 
 
@@ -282,6 +311,14 @@ def rows(plan: Plan) -> Iterator[Row]:
             figure=Figure(simulated_per_second, "sim s/s", at_least=1000 if terminals == 30 else None),
             simulated_s=s,
         )
+
+    s = plan.seconds(600)
+    yield Row(
+        "starlink 100",
+        plan.bentpipe("starlink", starlink(s, sites=100)),
+        figure=Figure(simulated_per_second, "sim s/s", at_least=10),
+        simulated_s=s,
+    )
 
     yield from emulation()
 

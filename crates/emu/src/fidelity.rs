@@ -332,7 +332,8 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
         add(format!("{}.return", link.name), back.rate, back.delay, &back.error);
     }
     for (name, network) in &scenario.network {
-        let network = network.star();
+        // The links of a constellation have no one delay to compare with.
+        let Some(network) = network.star() else { continue };
         // All terminals of a star have nearly the same delay; the first stands for them.
         let delay = network.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
         add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error);

@@ -4,6 +4,7 @@
 use crate::network::{Graph, Network, StageId};
 use crate::routes::{incoming, towards, Edge};
 use bentpipe_core::{FlowId, NodeId, Outbox, Port, Probe, Recorder, Span, Stage, Stream, Streams, Table};
+use bentpipe_models::net::constellation::{self, routes::Exit, Constellation, FlowPath};
 use bentpipe_models::net::router::Router;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,15 @@ struct Node {
     /// Out ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
     captured: bool,
+}
+
+/// A network whose ways change while it runs, under construction.
+struct Hub<'a> {
+    stage: StageId,
+    name: &'a str,
+    config: &'a constellation::Config,
+    /// In the order of the configuration.
+    sites: Vec<NodeId>,
 }
 
 /// Which traces are written and where packets are captured.
@@ -39,6 +49,9 @@ pub struct Builder<'a> {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
+    hubs: Vec<Hub<'a>>,
+    /// Names and ends of the flows, by number.
+    flows: Vec<(&'a str, NodeId, NodeId)>,
     destinations: BTreeSet<NodeId>,
 }
 
@@ -53,6 +66,8 @@ impl<'a> Builder<'a> {
             nodes: Vec::new(),
             ids: BTreeMap::new(),
             edges: Vec::new(),
+            hubs: Vec::new(),
+            flows: Vec::new(),
             destinations: BTreeSet::new(),
         }
     }
@@ -100,6 +115,26 @@ impl<'a> Builder<'a> {
         self.edges.push(Edge { from, to, port, delay });
     }
 
+    /// Adds constellation `name`, which decides on the ways between its sites itself. Routing from elsewhere counts the delay that
+    /// [`constellation::Config::expected_delay`] gives.
+    pub fn constellation(&mut self, name: &'a str, config: &'a constellation::Config) {
+        let stage = self.graph.reserve(name);
+        let sites: Vec<NodeId> = config.sites.keys().map(|site| self.node(site)).collect();
+        for (index, (&from, at)) in sites.iter().zip(config.sites.values()).enumerate() {
+            let port = self.out_of_node(from, (stage, Port(index as u16)));
+            self.into_node((stage, Port(index as u16)), from);
+            for (&to, other) in sites.iter().zip(config.sites.values()).filter(|(to, _)| **to != from) {
+                self.edges.push(Edge { from, to, port, delay: config.expected_delay(at, other) });
+            }
+        }
+        self.hubs.push(Hub { stage, name, config, sites });
+    }
+
+    /// Says where the next flow begins and ends, whatever stands there.
+    pub fn flow(&mut self, name: &'a str, from: NodeId, to: NodeId) {
+        self.flows.push((name, from, to));
+    }
+
     /// The endpoint of `flow` at `node`: its in port and its out port.
     pub fn endpoint(&mut self, node: NodeId, flow: FlowId, entry: (StageId, Port), exit: (StageId, Port)) {
         let port = self.out_of_node(node, entry);
@@ -122,10 +157,11 @@ impl<'a> Builder<'a> {
 
     /// The stages by which packets leave and reach a node with one neighbour; none for any other node.
     pub fn own_ways(&self, node: NodeId) -> Vec<StageId> {
-        let mut out = self.edges.iter().filter(|edge| edge.from == node);
+        let out: BTreeSet<Port> =
+            self.edges.iter().filter(|edge| edge.from == node).map(|edge| edge.port).collect();
         let at = &self.nodes[node.0 as usize];
-        match (out.next(), out.next(), &at.arrivals[..]) {
-            (Some(edge), None, [(arrival, _)]) => vec![at.exits[edge.port.0 as usize].0, *arrival],
+        match (out.len(), out.first(), &at.arrivals[..]) {
+            (1, Some(port), [(arrival, _)]) => vec![at.exits[port.0 as usize].0, *arrival],
             _ => Vec::new(),
         }
     }
@@ -150,22 +186,33 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let into = incoming(count, &self.edges);
+        // By the ways out of each node: those into a constellation lead to several nodes over one.
         let mut out_degree = vec![0u32; count];
         let mut way_out = vec![None; count];
-        for edge in &self.edges {
-            out_degree[edge.from.0 as usize] += 1;
-            way_out[edge.from.0 as usize] = Some(edge.port);
+        let ways: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
+        for (node, port) in ways {
+            out_degree[node.0 as usize] += 1;
+            way_out[node.0 as usize] = Some(port);
         }
-        for edge in self.edges.iter().filter(|edge| out_degree[edge.from.0 as usize] == 1) {
-            self.nodes[edge.from.0 as usize].router.set_default(edge.port);
+        for (node, &port) in way_out.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
+            self.nodes[node].router.set_default(port.expect("there is one way out"));
         }
+        let mut exits: Vec<BTreeMap<NodeId, Vec<Exit>>> = vec![BTreeMap::new(); self.hubs.len()];
         for &destination in &self.destinations {
-            for (index, port) in towards(destination, count, &self.edges, &into).into_iter().enumerate() {
+            let ways = towards(destination, count, &self.edges, &into);
+            for (hub, exits) in self.hubs.iter().zip(&mut exits) {
+                exits.insert(destination, self.exits(hub, destination, &ways));
+            }
+            for (index, edge) in ways.into_iter().enumerate() {
                 // A node with one way out sends everything there; a table of a thousand equal routes is only weight.
-                if let (Some(port), true) = (port, out_degree[index] > 1) {
-                    self.nodes[index].router.set_route(destination, port);
+                if let (Some(edge), true) = (edge, out_degree[index] > 1) {
+                    self.nodes[index].router.set_route(destination, self.edges[edge as usize].port);
                 }
             }
+        }
+        for (hub, exits) in std::mem::take(&mut self.hubs).into_iter().zip(exits) {
+            let stage = self.build_constellation(&hub, exits);
+            self.graph.fill(hub.stage, Box::new(stage));
         }
         for (index, node) in self.nodes.into_iter().enumerate() {
             // A node with one way out has nothing to decide: what it sends goes there, and what arrives is for its
@@ -190,5 +237,41 @@ impl<'a> Builder<'a> {
             self.graph.fill_router(node.stage, node.router);
         }
         self.graph.finish(Outbox::new(self.recorder))
+    }
+
+    /// The sites by which packets can leave `hub` for `destination`, and do not come back to it.
+    fn exits(&self, hub: &Hub<'_>, destination: NodeId, ways: &[Option<u32>]) -> Vec<Exit> {
+        let beyond = |site: NodeId| {
+            let (mut at, mut delay) = (site, Span::ZERO);
+            while at != destination {
+                let edge = &self.edges[ways[at.0 as usize]? as usize];
+                if self.nodes[at.0 as usize].exits[edge.port.0 as usize].0 == hub.stage {
+                    return None;
+                }
+                delay += edge.delay;
+                at = edge.to;
+            }
+            Some(delay)
+        };
+        let sites = hub.sites.iter().enumerate();
+        sites.filter_map(|(index, &site)| Some(Exit { site: index as u32, beyond: beyond(site)? })).collect()
+    }
+
+    fn build_constellation(
+        &mut self,
+        hub: &Hub<'_>,
+        destinations: BTreeMap<NodeId, Vec<Exit>>,
+    ) -> Constellation {
+        let handovers =
+            hub.config.sites.keys().map(|site| self.probe(&constellation::HANDOVER, site)).collect();
+        let flows = self.flows.clone().into_iter().map(|(name, from, to)| {
+            [(name.to_owned(), to), (format!("{name}.reverse"), from)].map(|(entity, destination)| FlowPath {
+                destination,
+                probe: self.probe(&constellation::PATH, &entity),
+            })
+        });
+        let flows = flows.collect();
+        let (name, streams) = (hub.name.to_owned(), self.streams);
+        Constellation::new(hub.config, constellation::Parts { name, destinations, streams, handovers, flows })
     }
 }

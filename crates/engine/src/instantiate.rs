@@ -3,7 +3,7 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::network::{Network, StageId};
-use crate::scenario::{Flow, LinkPair, Scenario};
+use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
@@ -93,15 +93,17 @@ fn build(
         add_link(&mut builder, link);
     }
     let mut networks_of: BTreeMap<String, u32> = BTreeMap::new();
-    for network in scenario.network.values() {
-        network
-            .star()
-            .terminal_names()
-            .into_iter()
-            .for_each(|name| *networks_of.entry(name).or_default() += 1);
+    for star in scenario.network.values().filter_map(NetworkKind::star) {
+        star.terminal_names().into_iter().for_each(|name| *networks_of.entry(name).or_default() += 1);
     }
     for (name, network) in &scenario.network {
-        let star = network.star();
+        let star = match network {
+            NetworkKind::Constellation(config) => {
+                builder.constellation(name, config);
+                continue;
+            }
+            other => other.star().expect("all others are stars"),
+        };
         // In results a terminal has the name of its node, unless the node is one in several networks.
         let label = |terminal: &str| match networks_of[terminal] {
             1 => terminal.to_owned(),
@@ -110,6 +112,8 @@ fn build(
         add_star(&mut builder, name, &star, &label);
     }
     for (index, flow) in scenario.flow.iter().enumerate() {
+        let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
+        builder.flow(&flow.name, from, to);
         if hosts.is_none() || flow.is_modelled() {
             add_flow(&mut builder, FlowId(index as u32), flow);
         }

@@ -17,8 +17,24 @@ macro_rules! presets {
 }
 
 /// All presets.
-pub static PRESETS: &[Preset] =
-    presets!["dvb-rcs", "geo", "geo-ka", "leo-starlink-like", "iridium", "mars", "wifi-loss"];
+pub static PRESETS: &[Preset] = presets![
+    "dvb-rcs",
+    "geo",
+    "geo-ka",
+    "leo-starlink-like",
+    "iridium",
+    "mars",
+    "wifi-loss",
+    "big-leo",
+    "geo-five",
+    "iridium-next",
+    "oneweb",
+    "starlink-shell1",
+    "kuiper-shell1",
+    "telesat",
+    "gps-meo",
+    "o3b",
+];
 
 impl Preset {
     /// What it is: the first line of its text.

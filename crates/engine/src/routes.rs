@@ -17,29 +17,29 @@ pub struct Edge {
     pub delay: Span,
 }
 
-/// Out port of every node for packets to `destination` (Dijkstra from the destination over reversed edges).
+/// The edge by which packets to `destination` leave every node (Dijkstra from the destination over reversed edges).
 /// `None` for the destination itself and for nodes that cannot reach it.
-pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u32>]) -> Vec<Option<Port>> {
+pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u32>]) -> Vec<Option<u32>> {
     let mut best: Vec<Option<(Span, u32)>> = vec![None; nodes];
-    let mut ports = vec![None; nodes];
+    let mut ways = vec![None; nodes];
     let mut queue = BinaryHeap::from([Reverse((Span::ZERO, 0u32, destination))]);
     best[destination.0 as usize] = Some((Span::ZERO, 0));
     while let Some(Reverse((delay, hops, node))) = queue.pop() {
         if best[node.0 as usize] != Some((delay, hops)) {
             continue;
         }
-        for &edge in &into[node.0 as usize] {
-            let edge = &edges[edge as usize];
+        for &index in &into[node.0 as usize] {
+            let edge = &edges[index as usize];
             let candidate = (delay + edge.delay, hops + 1);
             let at = edge.from.0 as usize;
             if best[at].is_none_or(|known| candidate < known) {
                 best[at] = Some(candidate);
-                ports[at] = Some(edge.port);
+                ways[at] = Some(index);
                 queue.push(Reverse((candidate.0, candidate.1, edge.from)));
             }
         }
     }
-    ports
+    ways
 }
 
 /// The edges that lead into each node.
@@ -65,7 +65,7 @@ mod tests {
         };
         // 0 -> 2 directly takes 50 ms, over 1 only 30 ms; 3 has no edges.
         let edges = [edge(0, 2, 0, 50), edge(0, 1, 1, 10), edge(1, 2, 0, 20), edge(2, 0, 0, 50)];
-        let ports = towards(NodeId(2), 4, &edges, &incoming(4, &edges));
-        assert_eq!(ports, [Some(Port(1)), Some(Port(0)), None, None]);
+        let ways = towards(NodeId(2), 4, &edges, &incoming(4, &edges));
+        assert_eq!(ways, [Some(1), Some(2), None, None]);
     }
 }

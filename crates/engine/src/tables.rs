@@ -2,6 +2,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal};
+use bentpipe_models::net::constellation;
 use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
@@ -15,6 +16,8 @@ pub static TRACES: &[&Table] = &[
     &link::TRACE,
     &terminal::TRACE,
     &ncc::TRACE,
+    &constellation::HANDOVER,
+    &constellation::PATH,
 ];
 
 /// Reports, written at the end.
@@ -28,4 +31,5 @@ pub static REPORTS: &[&Table] = &[
     &effect::REPORT,
     &terminal::REPORT,
     &ncc::REPORT,
+    &constellation::SITE,
 ];

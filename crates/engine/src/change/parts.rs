@@ -147,8 +147,12 @@ fn change_star(
     problems: &mut Problems,
 ) {
     let Some(after) = altered(&star.now, set, keys, problems) else { return };
-    let (before, new) = (star.now.star().into_owned(), after.star().into_owned());
-    new.check_change(&star.start.star(), problems);
+    // No key of other networks is changeable, so there is nothing that `altered` would have let through.
+    let (Some(start), Some(before), Some(new)) = (star.start.star(), star.now.star(), after.star()) else {
+        return;
+    };
+    let (before, new) = (before.into_owned(), new.into_owned());
+    new.check_change(&start, problems);
     let told = Told::Star(Arc::new((before, new.clone())));
     let terminals = new.terminal_names();
     for part in ["forward", "ncc"].into_iter().chain(terminals.iter().map(String::as_str)) {

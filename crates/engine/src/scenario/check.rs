@@ -60,6 +60,7 @@ impl bentpipe_scenario::Check for NetworkKind {
         match self {
             NetworkKind::DvbRcs(config) => config.check(problems),
             NetworkKind::Skyplex(config) => config.check(problems),
+            NetworkKind::Constellation(config) => config.check(problems),
         }
     }
 }
@@ -72,6 +73,19 @@ impl Scenario {
             problems.add("flow", "no flow; allowed: at least one [[flow]]");
         }
         problems
+    }
+
+    /// What is allowed but probably not meant, of a scenario with which nothing is wrong.
+    pub fn remarks(&self) -> Problems {
+        let mut remarks = Problems::default();
+        remarks.within("network", |remarks| {
+            for (name, network) in &self.network {
+                if let NetworkKind::Constellation(config) = network {
+                    remarks.within(name, |remarks| config.remark(self.duration, remarks));
+                }
+            }
+        });
+        remarks
     }
 
     /// What keeps it from being simulated, though it can be emulated: flows that need real hosts.
@@ -107,10 +121,14 @@ impl Scenario {
             }
         }
         for (name, network) in &self.network {
+            let Some(star) = network.star() else {
+                part(("network", name), format!("network \"{name}\""), name.clone(), problems);
+                continue;
+            };
             for suffix in ["forward", "ncc"] {
                 part(("network", name), format!("network \"{name}\""), format!("{name}.{suffix}"), problems);
             }
-            for terminal in network.star().terminal_names() {
+            for terminal in star.terminal_names() {
                 let part_name = format!("{name}.{terminal}");
                 part(("network", name), format!("its terminal \"{terminal}\""), part_name, problems);
             }
@@ -247,7 +265,12 @@ impl<'a> Islands<'a> {
             islands.join(link.from.as_str(), link.to.as_str());
         }
         for network in scenario.network.values() {
-            let star = network.star();
+            if let NetworkKind::Constellation(config) = network {
+                for (site, next) in config.sites.keys().zip(config.sites.keys().skip(1)) {
+                    islands.join(site.as_str(), next.as_str());
+                }
+            }
+            let Some(star) = network.star() else { continue };
             for terminal in star.terminal_names() {
                 islands.join(terminal, star.gateway.clone());
             }

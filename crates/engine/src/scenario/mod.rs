@@ -14,6 +14,7 @@ pub use record::Record;
 use bentpipe_core::{Count, Span};
 use bentpipe_models::app::{self, End};
 use bentpipe_models::mac::{dama, skyplex};
+use bentpipe_models::net::constellation;
 use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,15 +71,17 @@ bentpipe_core::kinds! {
     pub enum NetworkKind {
         "dvb-rcs" => DvbRcs(dama::Config),
         "skyplex" => Skyplex(skyplex::Config),
+        "constellation" => Constellation(constellation::Config),
     }
 }
 
 impl NetworkKind {
-    /// The star of terminals around a gateway that it is.
-    pub fn star(&self) -> Cow<'_, dama::Config> {
+    /// The star of terminals around a gateway that it is, if it is one.
+    pub fn star(&self) -> Option<Cow<'_, dama::Config>> {
         match self {
-            NetworkKind::DvbRcs(config) => Cow::Borrowed(config),
-            NetworkKind::Skyplex(config) => Cow::Owned(config.star()),
+            NetworkKind::DvbRcs(config) => Some(Cow::Borrowed(config)),
+            NetworkKind::Skyplex(config) => Some(Cow::Owned(config.star())),
+            NetworkKind::Constellation(_) => None,
         }
     }
 }

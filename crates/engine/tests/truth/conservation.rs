@@ -356,7 +356,7 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         links.push((LinkPair::back_name(&link.name), back, 0.0));
     }
     for (name, network) in &scenario.network {
-        let config = network.star();
+        let Some(config) = network.star() else { continue };
         // Plans and logon responses do not wait for the data before them, and take their time from those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
@@ -402,7 +402,7 @@ fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
         hops.push((to.clone(), from.clone(), back));
     }
     for (name, network) in &scenario.network {
-        let config = network.star();
+        let Some(config) = network.star() else { continue };
         let forward = mean(rates(scenario, "network", name, ["forward", "rate"], config.forward.rate));
         for terminal in config.terminal_names() {
             hops.push((config.gateway.clone(), terminal.clone(), forward));
@@ -495,7 +495,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
 /// Grants never exceed capacity, and slots carry no more than they hold.
 fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
     for (name, network) in &scenario.network {
-        let config = network.star();
+        let Some(config) = network.star() else { continue };
         let frame = config.frame().expect("the scenario was checked");
         let mut given: BTreeMap<u64, f64> = BTreeMap::new();
         let mut assigned: BTreeMap<u64, f64> = BTreeMap::new();

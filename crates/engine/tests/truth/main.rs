@@ -6,6 +6,7 @@
 mod bad_scenarios;
 mod change;
 mod conservation;
+mod constellation;
 mod determinism;
 mod golden;
 mod run;

@@ -137,6 +137,22 @@ impl Transmitter {
         ends
     }
 
+    /// Takes back `packets`, all that begin to be sent, or end it, after `since`, when everything before will have been sent.
+    /// Sends nothing until `free`.
+    pub fn withdraw(&mut self, since: Time, packets: &[Packet], free: Time) {
+        self.forget_started(since);
+        for (start, _) in self.waiting.drain(..) {
+            self.wait = self.wait.saturating_sub(start.since(since));
+        }
+        self.backlog = Backlog::default();
+        for packet in packets {
+            self.sent.packets -= 1;
+            self.sent.bytes -= u64::from(packet.size);
+        }
+        self.busy = self.busy.saturating_sub(self.free_at.since(since));
+        self.free_at = free;
+    }
+
     /// How many of the admitted packets are not yet sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, _)| *start > now).count();

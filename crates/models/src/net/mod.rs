@@ -1,5 +1,6 @@
-//! The network layer: routers, and what they grant.
+//! The network layer: routers, what they grant, and constellations of them.
 
+pub mod constellation;
 pub mod gate;
 pub mod quick_start;
 pub mod router;

@@ -1,0 +1,22 @@
+//! Each satellite as long as it is in view, then the one that will stay in view for longest: to cover a stretch of time
+//! by windows, this takes the fewest.
+
+use super::{Choice, Sky};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Least handovers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Choice for Config {
+    fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {
+        let stays = |satellite: u32| serving.contains(&satellite);
+        let value = |visible: &super::Visible| match stays(visible.satellite) {
+            true => f64::INFINITY,
+            false => visible.set.min(f64::MAX),
+        };
+        (sky.best(serving, value), f64::INFINITY)
+    }
+}

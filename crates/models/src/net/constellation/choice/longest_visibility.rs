@@ -1,0 +1,16 @@
+//! The satellites that will stay in view for longest, at every moment: a newcomer that will stay longer takes over at once.
+
+use super::{Choice, Sky};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Longest remaining visibility.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Choice for Config {
+    fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {
+        (sky.best(serving, |visible| visible.set), f64::INFINITY)
+    }
+}

@@ -1,0 +1,69 @@
+//! A choice for a slot of time, for all sites at once, as Starlink is observed to make it: every 15 s, at 12, 27, 42 and 57 s of
+//! each minute of UTC (Tanveer et al., "Making Sense of Constellations", 2023; Mohan et al., "A Multifaceted Look at
+//! Starlink Performance", 2024).
+//!
+//! By what the operator chooses is not known. Here: of the satellites that stay in view for the whole slot those that stand highest
+//! at its beginning, or, where none does, those that stay for longest. Within a slot a satellite that sets is not replaced.
+
+use super::{Choice, Sky};
+use bentpipe_core::{Problems, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A choice for each slot of time.
+///
+/// ```toml
+/// choice = { kind = "schedule", slot = "15 s", offset = "12 s" }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Length of a slot; a whole number of them makes a minute.
+    pub slot: Span,
+    /// Beginning of the first slot in each minute of UTC.
+    pub offset: Span,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { slot: Span::from_secs(15), offset: Span::from_secs(12) }
+    }
+}
+
+const MINUTE: u64 = 60_000_000_000;
+
+impl Choice for Config {
+    fn only_when_due(&self) -> bool {
+        true
+    }
+
+    fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {
+        let slot = self.slot.as_nanos();
+        // Rounded, since seconds as f64 may stand a nanosecond before the boundary at which this is asked.
+        let now = (sky.now * 1e9).round() as u64;
+        let into = (sky.start.nanos_in_minute() + now + MINUTE - self.offset.as_nanos() % slot) % slot;
+        let end = (now + slot - into) as f64 * 1e-9;
+        let stays: Vec<bool> = sky.visible.iter().map(|visible| visible.set >= end).collect();
+        let any = stays.contains(&true);
+        let value = |visible: &super::Visible| match (any, visible.set >= end) {
+            (true, true) => sky.elevation(visible.satellite),
+            (true, false) => f64::NEG_INFINITY,
+            (false, _) => visible.set,
+        };
+        (sky.best(serving, value), end)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        let slot = self.slot.as_nanos();
+        if slot == 0 || MINUTE / slot * slot != MINUTE {
+            let message =
+                format!("{} does not divide a minute; allowed: 60 s over a whole number", self.slot);
+            problems.add("slot", message);
+        } else if self.offset >= self.slot {
+            problems.add(
+                "offset",
+                format!("{} is not in the first slot; allowed: below {}", self.offset, self.slot),
+            );
+        }
+    }
+}

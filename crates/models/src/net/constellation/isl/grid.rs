@@ -1,0 +1,100 @@
+//! Four links per satellite ("+Grid"): to the satellites before and behind in its plane, and to one in each plane beside it.
+//!
+//! A link is up while all of its rules hold. Each rule is a quantity that must not be negative, with a bound of how fast it can
+//! change: the distance changes by the speeds of both ends at most, the clearance above the Earth by that of the faster end,
+//! the latitude of an end by its speed over its distance from the centre. The smallest quotient of quantity and bound is
+//! the time for which nothing surely changes.
+
+use super::Links;
+use crate::net::constellation::carrier::Kind;
+use crate::orbit::crossing::Bound;
+use crate::orbit::earth::EQUATORIAL_RADIUS;
+use crate::orbit::satellite::Satellite;
+use crate::orbit::shell::{Neighbourhood, Neighbours};
+use crate::orbit::vector::{clearance, length, minus};
+use crate::{channel, queue};
+use bentpipe_core::{Angle, Distance, Problems, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A grid of inter-satellite links.
+///
+/// ```toml
+/// isl = { kind = "grid", rate = "25 Mbit/s", max_latitude = "60 deg" }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate of each direction of each link.
+    pub rate: Rate,
+    /// The queue in front of each.
+    #[serde(default)]
+    pub queue: queue::Config,
+    /// What the channel spoils.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Links between planes are off while an end is farther north or south than this (geocentric latitude).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_latitude: Option<Angle>,
+    /// Links are off while their ends are farther from each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_range: Option<Distance>,
+    /// Links are off while the way between their ends comes closer to the surface: the air would bend and absorb a beam.
+    #[serde(default = "above_the_air")]
+    pub clearance: Distance,
+    /// Whether the planes on both sides of a seam are linked too.
+    #[serde(default)]
+    pub cross_seam: bool,
+}
+
+fn above_the_air() -> Distance {
+    Distance::from_metres(80e3)
+}
+
+impl Links for Config {
+    fn joins(&self, neighbours: &Neighbours) -> bool {
+        neighbours.kind != Neighbourhood::AcrossSeam || self.cross_seam
+    }
+
+    fn margin(&self, neighbours: &Neighbours, (a, b): (&Satellite, &Satellite), t: f64) -> Bound {
+        let (at_a, at_b) = (a.position(t), b.position(t));
+        // Speeds relative to the Earth are bounds of those in space too: they have the Earth's rotation added.
+        let (fast_a, fast_b) = (a.speed.max(GEOSTATIONARY_SPEED), b.speed.max(GEOSTATIONARY_SPEED));
+        let mut value = f64::INFINITY;
+        let mut rule = |quantity: f64, fastest: f64| value = value.min(quantity / fastest);
+        rule(clearance(&at_a, &at_b) - EQUATORIAL_RADIUS - self.clearance.metres(), fast_a.max(fast_b));
+        if let Some(most) = self.max_range {
+            rule(most.metres() - length(&minus(&at_a, &at_b)), fast_a + fast_b);
+        }
+        if let (Some(most), false) = (self.max_latitude, neighbours.kind == Neighbourhood::InPlane) {
+            for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
+                let distance = length(&position);
+                let latitude = (position[2] / distance).clamp(-1.0, 1.0).asin().abs();
+                // Half the distance: it may shrink on the way.
+                rule(most.radians() - latitude, 2.0 * fastest / distance);
+            }
+        }
+        match value.is_nan() {
+            true => Bound { value: -1.0, safe: 60.0 },
+            false => Bound { value, safe: value.abs() },
+        }
+    }
+
+    fn link(&self) -> Option<Kind> {
+        Some(Kind { rate: self.rate, queue: self.queue.clone(), error: self.error.clone() })
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        problems.within("queue", |problems| self.queue.check(problems));
+        problems.within("error", |problems| self.error.check(problems));
+        if let Some(latitude) = self.max_latitude.filter(|most| !(0.0..=90.0).contains(&most.degrees())) {
+            problems.add("max_latitude", format!("{latitude} is not a limit; allowed: 0 deg to 90 deg"));
+        }
+        if let Some(range) = self.max_range.filter(|most| most.metres() <= 0.0) {
+            problems.add("max_range", format!("{range} is no range; allowed: more than 0 m"));
+        }
+    }
+}
+
+/// Of a geostationary satellite in space, in m/s: the least that is assumed for a satellite at rest above the Earth.
+const GEOSTATIONARY_SPEED: f64 = 3_075.0;

@@ -1,0 +1,302 @@
+//! Routing: for each destination the way of least delay, or of fewest hops, from every satellite.
+//!
+//! The way to a destination is a tree, by Dijkstra's algorithm from the satellites that serve the sites behind which it lies. It is computed
+//! when a packet first needs it, with the topology and the distances of one moment: that of the last change of the links that it
+//! depends on, or of the last refresh, whichever is later. So what is computed does not depend on when it is computed,
+//! nor on which other packets there are.
+//!
+//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it holds.
+
+use super::forwarding::{word, Forwarding};
+use super::topology::{seconds, Topology};
+use crate::orbit::earth::SPEED_OF_LIGHT;
+use crate::orbit::vector::{length, minus, Vector};
+use bentpipe_core::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What makes a way short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Propagation delay, then hops.
+    #[default]
+    Delay,
+    /// Hops, then propagation delay.
+    Hops,
+}
+
+/// A site by which a destination is reached, and how far behind it that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The site's number.
+    pub site: u32,
+    /// Delay from the site to the destination.
+    pub beyond: Span,
+}
+
+/// Where a packet goes from a satellite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// There is no way.
+    None,
+    /// Over the inter-satellite link of this number.
+    Isl(u32),
+    /// Down to an antenna of a site.
+    Down {
+        /// The site's number.
+        site: u32,
+        /// Its antenna.
+        antenna: u32,
+    },
+}
+
+/// For which state of the network a tree was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    isls: u64,
+    exits: u64,
+    refresh: u64,
+}
+
+/// The ways to one destination.
+pub struct Tree {
+    /// For which state.
+    pub stamp: Stamp,
+    /// By satellite.
+    pub hops: Vec<Hop>,
+    /// Delay to the destination in ns, and hops, by satellite.
+    pub costs: Vec<Cost>,
+}
+
+/// Of a way: delay in ns and hops, in the order of the metric.
+pub type Cost = (u64, u64);
+
+const UNREACHED: Cost = (u64::MAX, u64::MAX);
+
+/// The trees of all destinations.
+pub struct Routes {
+    metric: Metric,
+    refresh: Option<Span>,
+    exits: Vec<Vec<Exit>>,
+    trees: Vec<Option<Tree>>,
+    /// Neighbour and link, satellite by satellite.
+    edges: Vec<(u32, u32)>,
+    /// Where the edges of each satellite begin; one more entry than satellites.
+    offsets: Vec<u32>,
+    weights: Weights,
+    imported: Option<Imported>,
+}
+
+/// Forwarding state from elsewhere.
+struct Imported {
+    forwarding: Forwarding,
+    /// Names of the sites, as words.
+    sites: Vec<String>,
+    /// Satellites by their names as words, and back.
+    numbers: BTreeMap<String, u32>,
+    names: Vec<String>,
+}
+
+/// Delays of all inter-satellite links at one moment.
+#[derive(Default)]
+struct Weights {
+    at: Option<(Time, u64)>,
+    positions: Vec<Vector>,
+    /// In ns; those that are down have none.
+    delays: Vec<u64>,
+}
+
+/// Light's time over a distance in metres.
+#[inline]
+pub fn light_time(metres: f64) -> Span {
+    Span::from_secs_f64(metres / SPEED_OF_LIGHT)
+}
+
+impl Routes {
+    /// For destinations with these exits.
+    pub fn new(topology: &Topology, metric: Metric, refresh: Option<Span>, exits: Vec<Vec<Exit>>) -> Routes {
+        let mut of_satellite = vec![Vec::new(); topology.satellites.len()];
+        for (index, isl) in topology.isls.iter().enumerate() {
+            let (a, b) = isl.ends;
+            of_satellite[a as usize].push((b, index as u32));
+            of_satellite[b as usize].push((a, index as u32));
+        }
+        let mut offsets = vec![0];
+        let mut edges = Vec::new();
+        for list in of_satellite {
+            edges.extend(list);
+            offsets.push(edges.len() as u32);
+        }
+        let trees = exits.iter().map(|_| None).collect();
+        Routes { metric, refresh, exits, trees, edges, offsets, weights: Weights::default(), imported: None }
+    }
+
+    /// Takes the ways from `forwarding` instead of computing them, for sites of these names.
+    pub fn import(&mut self, forwarding: Forwarding, sites: Vec<&str>, topology: &Topology) {
+        let names: Vec<String> = topology.satellites.iter().map(|satellite| word(&satellite.name)).collect();
+        let numbers = names.iter().zip(0..).map(|(name, number)| (name.clone(), number)).collect();
+        let sites = sites.into_iter().map(word).collect();
+        self.imported = Some(Imported { forwarding, sites, numbers, names });
+    }
+
+    /// The tree of a destination that holds at `now`.
+    #[inline]
+    pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {
+        let refresh = match &self.imported {
+            Some(imported) => imported.forwarding.at(now).map_or(0, |state| state as u64 + 1),
+            None => self.refresh.map_or(0, |every| now.as_nanos() / every.as_nanos()),
+        };
+        let exits = &self.exits[destination];
+        let stamp = Stamp {
+            isls: topology.isl_version,
+            exits: exits.iter().map(|exit| topology.sites[exit.site as usize].version).sum(),
+            refresh,
+        };
+        if self.trees[destination].as_ref().is_none_or(|tree| tree.stamp != stamp) {
+            match self.imported.is_some() {
+                true => self.look_up(destination, stamp, topology),
+                false => self.compute(destination, stamp, topology),
+            }
+        }
+        self.trees[destination].as_ref().expect("it has just been computed")
+    }
+
+    /// The hops that the imported state names and that there are. Satellites whose ways lead in circles have none.
+    #[cold]
+    fn look_up(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
+        let imported = self.imported.as_ref().expect("there is a state");
+        let count = topology.satellites.len();
+        let mut tree = Tree { stamp, hops: vec![Hop::None; count], costs: vec![UNREACHED; count] };
+        let mut next = vec![None; count];
+        if let Some(state) = (stamp.refresh as usize).checked_sub(1) {
+            let (_, state) = &imported.forwarding.states[state];
+            for (satellite, name) in imported.names.iter().enumerate() {
+                for exit in &self.exits[destination] {
+                    let key = (imported.sites[exit.site as usize].clone(), name.clone());
+                    let hop = match state.get(&key) {
+                        None => continue,
+                        Some(None) => {
+                            let serving = &topology.sites[exit.site as usize].serving;
+                            let antenna = serving.iter().position(|one| *one == Some(satellite as u32));
+                            antenna.map(|antenna| Hop::Down { site: exit.site, antenna: antenna as u32 })
+                        }
+                        Some(Some(to)) => {
+                            let to = imported.numbers[to];
+                            let edges =
+                                self.offsets[satellite] as usize..self.offsets[satellite + 1] as usize;
+                            let mut up =
+                                self.edges[edges].iter().filter(|(_, isl)| topology.isls[*isl as usize].up);
+                            next[satellite] = Some(to as usize);
+                            up.find(|(other, _)| *other == to).map(|(_, isl)| Hop::Isl(*isl))
+                        }
+                    };
+                    if let Some(hop) = hop {
+                        tree.hops[satellite] = hop;
+                        break;
+                    }
+                }
+            }
+        }
+        for satellite in 0..count {
+            let (mut at, mut hops) = (satellite, 1);
+            while let Hop::Isl(_) = tree.hops[at] {
+                at = next[at].expect("the hop leads to a satellite");
+                hops += 1;
+                if hops > count as u64 {
+                    break;
+                }
+            }
+            match tree.hops[at] {
+                Hop::Down { .. } => tree.costs[satellite] = (hops, hops),
+                // A dead end, or a circle.
+                _ => tree.hops[satellite] = Hop::None,
+            }
+        }
+        self.trees[destination] = Some(tree);
+    }
+
+    #[cold]
+    fn compute(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
+        let exits = &self.exits[destination];
+        let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
+        let changed = exits.iter().map(|exit| topology.sites[exit.site as usize].changed);
+        let at = changed.fold(refreshed.max(topology.isl_changed), Time::max);
+        self.weights.set(at, topology);
+        let count = topology.satellites.len();
+        let mut tree = self.trees[destination].take().unwrap_or_else(|| Tree {
+            stamp,
+            hops: vec![Hop::None; count],
+            costs: vec![UNREACHED; count],
+        });
+        tree.stamp = stamp;
+        tree.hops.fill(Hop::None);
+        tree.costs.fill(UNREACHED);
+        let cost = |delay: u64, hops: u64| match self.metric {
+            Metric::Delay => (delay, hops),
+            Metric::Hops => (hops, delay),
+        };
+        let mut queue = BinaryHeap::new();
+        for exit in exits {
+            let site = &topology.sites[exit.site as usize];
+            for (antenna, satellite) in site.serving.iter().enumerate() {
+                let Some(satellite) = *satellite else { continue };
+                let range = site.observer.range(&topology.satellites[satellite as usize], seconds(at));
+                let down = cost((light_time(range) + exit.beyond).as_nanos(), 1);
+                if down < tree.costs[satellite as usize] {
+                    tree.costs[satellite as usize] = down;
+                    tree.hops[satellite as usize] = Hop::Down { site: exit.site, antenna: antenna as u32 };
+                    queue.push(Reverse((down, satellite)));
+                }
+            }
+        }
+        while let Some(Reverse((known, satellite))) = queue.pop() {
+            if known != tree.costs[satellite as usize] {
+                continue;
+            }
+            let edges =
+                self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize;
+            for &(from, isl) in &self.edges[edges] {
+                let delay = self.weights.delays[isl as usize];
+                if delay == u64::MAX {
+                    continue;
+                }
+                let more = cost(delay, 1);
+                let candidate = (known.0 + more.0, known.1 + more.1);
+                if candidate < tree.costs[from as usize] {
+                    tree.costs[from as usize] = candidate;
+                    tree.hops[from as usize] = Hop::Isl(isl);
+                    queue.push(Reverse((candidate, from)));
+                }
+            }
+        }
+        self.trees[destination] = Some(tree);
+    }
+}
+
+impl Weights {
+    fn set(&mut self, at: Time, topology: &Topology) {
+        if self.at == Some((at, topology.isl_version)) {
+            return;
+        }
+        self.at = Some((at, topology.isl_version));
+        let t = seconds(at);
+        self.positions.clear();
+        self.delays.clear();
+        if topology.isls.is_empty() {
+            return;
+        }
+        self.positions.extend(topology.satellites.iter().map(|satellite| satellite.position(t)));
+        self.delays.extend(topology.isls.iter().map(|isl| {
+            let (a, b) = isl.ends;
+            let way = minus(&self.positions[a as usize], &self.positions[b as usize]);
+            if isl.up {
+                light_time(length(&way)).as_nanos()
+            } else {
+                u64::MAX
+            }
+        }));
+    }
+}

@@ -1,0 +1,576 @@
+//! The stage: in port i and out port i are site i's, in the order of the configuration.
+
+use super::carrier::{Carrier, Cut, Kind};
+use super::config::{Config, Fate};
+use super::routes::{light_time, Exit, Hop, Routes, Stamp};
+use super::topology::{seconds, Change, Ground, Topology};
+use crate::channel::{self, SPOILED};
+use crate::orbit::vector::{length, minus};
+use bentpipe_core::{
+    Column, DropReason, Held, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Streams, Table, Time,
+    Whole,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// No satellite serves the site.
+pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
+/// No satellite that serves the destination's site can be reached.
+pub const NO_PATH: DropReason = DropReason::new("no path over satellites");
+/// The inter-satellite link went down while the packet was on it.
+pub const VANISHED: DropReason = DropReason::new("inter-satellite link went down");
+/// The packet was on its way over the satellite that served the site before.
+pub const HANDED_OVER: DropReason = DropReason::new("handover");
+
+/// Trace of the satellites that serve a site.
+pub static HANDOVER: Table = Table {
+    name: "handover",
+    entity: "site",
+    about: "when a site is served by another satellite, or by none",
+    columns: &[
+        Column::whole("antenna", "1", "antenna of the site, from 0"),
+        Column::whole("from", "1", "number of the satellite that served before, from 0; null for none"),
+        Column::whole("to", "1", "number of the satellite that serves now; null for none"),
+        Column::real("elevation", "deg", "elevation of the satellite that serves now"),
+        Column::real("range", "m", "its distance"),
+        Column::whole("waiting", "packets", "packets that waited at the satellite that served before"),
+    ],
+};
+
+/// Trace of the way that a flow's packets take.
+pub static PATH: Table = Table {
+    name: "path",
+    entity: "flow",
+    about: "when a packet enters the constellation and the way was computed anew since the last",
+    columns: &[
+        Column::whole(
+            "hops",
+            "1",
+            "links on the way, those to and from the ground included; null without a way",
+        ),
+        Column::real("delay", "s", "propagation delay of them all, by the distances of this moment"),
+    ],
+};
+
+/// What a site's links did in a run.
+pub static SITE: Table = Table {
+    name: "site",
+    entity: "site",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("handovers", "1", "changes from one satellite to another"),
+        Column::real("outage", "s", "time in which no satellite served the site"),
+    ],
+};
+
+/// Where the way of a flow in one direction is traced.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowPath {
+    /// Where the direction leads.
+    pub destination: NodeId,
+    /// The probe on [`PATH`].
+    pub probe: Option<Probe>,
+}
+
+/// What the stage is made of besides its configuration.
+pub struct Parts {
+    /// The network's name.
+    pub name: String,
+    /// Exits for each destination beyond or at a site.
+    pub destinations: BTreeMap<NodeId, Vec<Exit>>,
+    /// Random streams.
+    pub streams: Streams,
+    /// Probes on [`HANDOVER`] by site.
+    pub handovers: Vec<Option<Probe>>,
+    /// Two for each flow: from its source, and back.
+    pub flows: Vec<[FlowPath; 2]>,
+}
+
+/// A carrier's number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both
+/// directions.
+type CarrierId = u32;
+
+/// Who takes what arrives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Taker {
+    Site(u32),
+    Satellite(u32),
+}
+
+/// A packet that was on a link when that ended.
+struct Stray {
+    packet: Whole<Packet>,
+    carrier: CarrierId,
+    taker: Taker,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    handovers: u64,
+    outage: Span,
+    /// Since when no satellite serves it.
+    dark: Option<Time>,
+}
+
+/// Where a way is traced, and the state of tree and site at the last row.
+type Traced = (FlowPath, Option<(Stamp, u64)>);
+
+/// The stage.
+pub struct Constellation {
+    name: String,
+    topology: Topology,
+    routes: Routes,
+    handover: super::config::Handover,
+    vanished: Fate,
+    /// Number of the tree for each node; none for those that are not reached from here.
+    destinations: Vec<Option<u32>>,
+    /// The most that any site has.
+    antennas: u32,
+    carriers: Vec<Option<Box<Carrier>>>,
+    isl: Option<Kind>,
+    streams: Streams,
+    /// Arrivals of the first packets of carriers; some are outdated.
+    due: BinaryHeap<Reverse<(Time, CarrierId)>>,
+    strays: BTreeMap<(Time, u64), Stray>,
+    stray_count: u64,
+    /// When the topology may change next.
+    change: Option<Time>,
+    handovers: Vec<Option<Probe>>,
+    flows: Vec<[Traced; 2]>,
+    tallies: Vec<Tally>,
+    site_names: Vec<String>,
+}
+
+impl Constellation {
+    /// The stage at the start of the run.
+    ///
+    /// # Panics
+    /// When [`Config::check`] has something to say.
+    pub fn new(config: &Config, parts: Parts) -> Constellation {
+        let antennas = config.sites.values().map(|site| config.antennas(site)).max().unwrap_or(1);
+        let mut topology = config.topology();
+        let last = parts.destinations.keys().next_back().map_or(0, |node| node.0 as usize + 1);
+        let mut destinations = vec![None; last];
+        let mut exits = Vec::new();
+        for (node, of_node) in parts.destinations {
+            destinations[node.0 as usize] = Some(exits.len() as u32);
+            exits.push(of_node);
+        }
+        let mut carriers = Vec::new();
+        for (word, rate) in [("up", config.gsl.up), ("down", config.gsl.down)] {
+            for (site, at) in &config.sites {
+                let own = config.antennas(at);
+                for antenna in 0..own {
+                    let number = if own > 1 { format!("{}", antenna + 1) } else { String::new() };
+                    let name = format!("{}.{site}.{word}{number}", parts.name);
+                    let stream = parts.streams.stream(&name);
+                    carriers.push(Some(Box::new(Carrier::new(name, &config.ground_link(rate), stream))));
+                }
+                // Numbers go by the most antennas that any site has.
+                carriers.resize_with(carriers.len() + antennas - own, || None);
+            }
+        }
+        carriers.resize_with(carriers.len() + 2 * topology.isls.len(), || None);
+        let dark = |site: &Ground| site.serving.iter().all(Option::is_none);
+        let tally = |site| Tally { dark: dark(site).then_some(Time::ZERO), ..Tally::default() };
+        let routes = config.routes(&topology, exits);
+        Constellation {
+            name: parts.name,
+            routes,
+            handover: config.handover.clone(),
+            vanished: config.routing.vanished,
+            destinations,
+            antennas: antennas as u32,
+            carriers,
+            isl: config.isl.link(),
+            streams: parts.streams,
+            due: BinaryHeap::new(),
+            strays: BTreeMap::new(),
+            stray_count: 0,
+            change: topology.next(Time::ZERO),
+            handovers: parts.handovers,
+            flows: parts.flows.into_iter().map(|both| both.map(|one| (one, None))).collect(),
+            tallies: topology.sites.iter().map(tally).collect(),
+            site_names: config.sites.keys().cloned().collect(),
+            topology,
+        }
+    }
+
+    fn up(&self, site: u32, antenna: u32) -> CarrierId {
+        site * self.antennas + antenna
+    }
+
+    fn down(&self, site: u32, antenna: u32) -> CarrierId {
+        (self.topology.sites.len() as u32 + site) * self.antennas + antenna
+    }
+
+    /// The direction of a link between satellites that begins at `from`.
+    fn across(&self, isl: u32, from: u32) -> CarrierId {
+        let first = 2 * self.topology.sites.len() as u32 * self.antennas;
+        first + 2 * isl + u32::from(self.topology.isls[isl as usize].ends.0 != from)
+    }
+
+    /// Who takes what arrives from a carrier as it stands now.
+    fn taker(&self, carrier: CarrierId) -> Taker {
+        let each = self.topology.sites.len() as u32 * self.antennas;
+        if carrier < each {
+            let (site, antenna) = (carrier / self.antennas, carrier % self.antennas);
+            let serving = self.topology.sites[site as usize].serving[antenna as usize];
+            Taker::Satellite(serving.expect("a carrier is cut when nobody serves"))
+        } else if carrier < 2 * each {
+            Taker::Site((carrier - each) / self.antennas)
+        } else {
+            let (a, b) = self.topology.isls[(carrier - 2 * each) as usize / 2].ends;
+            Taker::Satellite(if carrier & 1 == 0 { b } else { a })
+        }
+    }
+
+    /// A packet has come to a satellite.
+    fn forward(&mut self, now: Time, satellite: u32, packet: Packet, out: &mut Outbox) {
+        let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
+            return out.drop(packet, NO_PATH);
+        };
+        match self.routes.tree(tree as usize, now, &self.topology).hops[satellite as usize] {
+            Hop::None => out.drop(packet, NO_PATH),
+            Hop::Down { site, antenna } => {
+                let carrier = self.down(site, antenna);
+                self.offer_ground(now, carrier, site, satellite, packet, out);
+            }
+            Hop::Isl(isl) => {
+                let carrier = self.across(isl, satellite);
+                self.offer_across(now, carrier, isl, packet, out);
+            }
+        }
+    }
+
+    fn offer_ground(
+        &mut self,
+        now: Time,
+        carrier: CarrierId,
+        site: u32,
+        satellite: u32,
+        packet: Packet,
+        out: &mut Outbox,
+    ) {
+        let Topology { sites, satellites, .. } = &self.topology;
+        let (observer, target) = (&sites[site as usize].observer, &satellites[satellite as usize]);
+        let link =
+            self.carriers[carrier as usize].as_mut().expect("links to the ground are there from the start");
+        let idle = link.next().is_none();
+        let delay = |sent| light_time(observer.range(target, seconds(sent)));
+        match link.offer(now, packet, out, delay) {
+            Ok(()) if idle => self.due.push(Reverse((link.next().expect("it has a packet"), carrier))),
+            Ok(()) => {}
+            Err((packet, reason)) => out.drop(packet, reason),
+        }
+    }
+
+    fn offer_across(&mut self, now: Time, carrier: CarrierId, isl: u32, packet: Packet, out: &mut Outbox) {
+        let Topology { isls, satellites, .. } = &self.topology;
+        assert!(isls[isl as usize].up, "no packet takes a link that is down");
+        let (a, b) = isls[isl as usize].ends;
+        let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
+        let link = self.carriers[carrier as usize].get_or_insert_with(|| {
+            let (from, to) = if carrier & 1 == 0 { (one, other) } else { (other, one) };
+            let name = format!("{}.{}-{}", self.name, from.name, to.name);
+            let kind = self.isl.as_ref().expect("there are links between satellites");
+            let stream = self.streams.stream(&name);
+            Box::new(Carrier::new(name, kind, stream))
+        });
+        let idle = link.next().is_none();
+        let delay = |sent| {
+            let t = seconds(sent);
+            light_time(length(&minus(&one.position(t), &other.position(t))))
+        };
+        match link.offer(now, packet, out, delay) {
+            Ok(()) if idle => self.due.push(Reverse((link.next().expect("it has a packet"), carrier))),
+            Ok(()) => {}
+            Err((packet, reason)) => out.drop(packet, reason),
+        }
+    }
+
+    /// A packet of a site goes up by the antenna from which its way is shortest.
+    fn ascend(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
+        let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
+            return out.drop(packet, NO_PATH);
+        };
+        let ground = &self.topology.sites[site as usize];
+        let mut best: Option<((u64, u64), u32, u32)> = None;
+        match &ground.serving[..] {
+            [only] => best = only.map(|satellite| ((0, 0), 0, satellite)),
+            several => {
+                let costs = &self.routes.tree(tree as usize, now, &self.topology).costs;
+                for (antenna, satellite) in several.iter().enumerate() {
+                    let Some(satellite) = *satellite else { continue };
+                    let cost = costs[satellite as usize];
+                    if best.is_none_or(|(known, _, _)| cost < known) {
+                        best = Some((cost, antenna as u32, satellite));
+                    }
+                }
+            }
+        }
+        let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
+        self.trace_path(now, site, satellite, tree, &packet, out);
+        let carrier = self.up(site, antenna);
+        self.offer_ground(now, carrier, site, satellite, packet, out);
+    }
+
+    #[inline]
+    fn trace_path(
+        &mut self,
+        now: Time,
+        site: u32,
+        satellite: u32,
+        tree: u32,
+        packet: &Packet,
+        out: &mut Outbox,
+    ) {
+        let Some(both) = self.flows.get_mut(packet.flow.0 as usize) else { return };
+        let Some((FlowPath { probe: Some(probe), .. }, last)) =
+            both.iter_mut().find(|(path, _)| path.destination == packet.destination)
+        else {
+            return;
+        };
+        let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
+        let state = Some((stamp, self.topology.sites[site as usize].version));
+        if *last != state {
+            *last = state;
+            let probe = *probe;
+            let values = match self.way(now, site, satellite, tree) {
+                Some((hops, delay)) => [f64::from(hops), delay.as_secs_f64()],
+                None => [f64::NAN; 2],
+            };
+            out.record(probe, now, &values);
+        }
+    }
+
+    /// Hops and propagation delay from a site over a satellite.
+    fn way(&mut self, now: Time, site: u32, mut satellite: u32, tree: u32) -> Option<(u32, Span)> {
+        let t = seconds(now);
+        let tree = self.routes.tree(tree as usize, now, &self.topology);
+        let Topology { sites, satellites, isls, .. } = &self.topology;
+        let range = |site: u32, satellite: u32| {
+            light_time(sites[site as usize].observer.range(&satellites[satellite as usize], t))
+        };
+        let mut delay = range(site, satellite);
+        let mut hops = 1;
+        loop {
+            hops += 1;
+            match tree.hops[satellite as usize] {
+                Hop::None => return None,
+                Hop::Down { site, .. } => return Some((hops, delay + range(site, satellite))),
+                Hop::Isl(isl) => {
+                    let (a, b) = isls[isl as usize].ends;
+                    let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
+                    delay += light_time(length(&minus(&one.position(t), &other.position(t))));
+                    satellite = if satellite == a { b } else { a };
+                }
+            }
+        }
+    }
+
+    /// Lets the topology change up to `now`, and packets bear it.
+    fn catch_up(&mut self, now: Time, out: &mut Outbox) {
+        if self.change.is_none_or(|at| at > now) {
+            return;
+        }
+        while let Some((at, changes)) = self.topology.advance(now) {
+            for change in changes {
+                match change {
+                    Change::Handover { site, antenna, from, to } => {
+                        self.hand_over(at, site as u32, antenna as u32, (from, to), out);
+                    }
+                    Change::Isl { index, up: false } => self.vanish(at, index as u32, out),
+                    Change::Isl { .. } => {}
+                }
+            }
+        }
+        self.change = self.topology.next(now);
+    }
+
+    fn hand_over(
+        &mut self,
+        now: Time,
+        site: u32,
+        antenna: u32,
+        (from, to): (Option<u32>, Option<u32>),
+        out: &mut Outbox,
+    ) {
+        let free = now + self.handover.interruption;
+        let (up, down) = (self.up(site, antenna), self.down(site, antenna));
+        let rising = self.cut(up, now, now, free);
+        let falling = self.cut(down, now, now + self.handover.overlap, free);
+        self.note_handover(now, site, antenna, (from, to), falling.waiting.len(), out);
+        if let Some(from) = from {
+            self.stray(rising.sent, up, Taker::Satellite(from), self.handover.packets, HANDED_OVER, out);
+            // What the old satellite still sends is heard: that is what the overlap is.
+            let heard =
+                if self.handover.overlap > Span::ZERO { Fate::Forward } else { self.handover.packets };
+            self.stray(falling.sent, down, Taker::Site(site), heard, HANDED_OVER, out);
+            for packet in falling.waiting {
+                match self.handover.packets {
+                    Fate::Forward => self.forward(now, from, packet, out),
+                    Fate::Lose => out.drop(packet, HANDED_OVER),
+                }
+            }
+        }
+        for packet in rising.waiting {
+            match to {
+                Some(to) => self.offer_ground(now, up, site, to, packet, out),
+                None => out.drop(packet, NO_SATELLITE),
+            }
+        }
+    }
+
+    fn note_handover(
+        &mut self,
+        now: Time,
+        site: u32,
+        antenna: u32,
+        (from, to): (Option<u32>, Option<u32>),
+        waiting: usize,
+        out: &mut Outbox,
+    ) {
+        let ground = &self.topology.sites[site as usize];
+        let tally = &mut self.tallies[site as usize];
+        tally.handovers += u64::from(from.is_some() && to.is_some());
+        let dark = ground.serving.iter().all(Option::is_none);
+        match (dark, tally.dark) {
+            (true, None) => tally.dark = Some(now),
+            (false, Some(since)) => {
+                tally.outage += now.since(since);
+                tally.dark = None;
+            }
+            _ => {}
+        }
+        if let Some(probe) = self.handovers[site as usize] {
+            let number = |satellite: Option<u32>| satellite.map_or(f64::NAN, f64::from);
+            let look = to.map(|to| {
+                let target = &self.topology.satellites[to as usize];
+                ground.observer.elevation(target, seconds(now))
+            });
+            let (elevation, range) = look.unwrap_or((f64::NAN, f64::NAN));
+            let values =
+                [f64::from(antenna), number(from), number(to), elevation.to_degrees(), range, waiting as f64];
+            out.record(probe, now, &values);
+        }
+    }
+
+    fn vanish(&mut self, now: Time, isl: u32, out: &mut Outbox) {
+        let (a, b) = self.topology.isls[isl as usize].ends;
+        for (from, to) in [(a, b), (b, a)] {
+            let carrier = self.across(isl, from);
+            let cut = self.cut(carrier, now, now, now);
+            self.stray(cut.sent, carrier, Taker::Satellite(to), self.vanished, VANISHED, out);
+            for packet in cut.waiting {
+                match self.vanished {
+                    Fate::Forward => self.forward(now, from, packet, out),
+                    Fate::Lose => out.drop(packet, VANISHED),
+                }
+            }
+        }
+    }
+
+    fn cut(&mut self, carrier: CarrierId, now: Time, end: Time, free: Time) -> Cut {
+        match &mut self.carriers[carrier as usize] {
+            Some(link) => link.cut(now, end, free),
+            None => Cut { sent: Vec::new(), waiting: Vec::new() },
+        }
+    }
+
+    /// What was under way on a carrier that was cut arrives all the same, or not.
+    fn stray(
+        &mut self,
+        sent: Vec<(Time, Packet)>,
+        carrier: CarrierId,
+        taker: Taker,
+        fate: Fate,
+        reason: DropReason,
+        out: &mut Outbox,
+    ) {
+        for (arrival, packet) in sent {
+            match fate {
+                Fate::Lose => out.drop(packet, reason),
+                Fate::Forward => {
+                    let stray = Stray { packet: Whole::new(packet), carrier, taker };
+                    self.strays.insert((arrival, self.stray_count), stray);
+                    self.stray_count += 1;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, now: Time, taker: Taker, packet: Packet, out: &mut Outbox) {
+        match taker {
+            Taker::Site(site) => out.send(Port(site as u16), packet),
+            Taker::Satellite(satellite) => self.forward(now, satellite, packet, out),
+        }
+    }
+}
+
+impl Stage for Constellation {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        self.catch_up(now, out);
+        self.ascend(now, u32::from(port.0), packet, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.catch_up(now, out);
+        while let Some(entry) = self.strays.first_entry().filter(|entry| entry.key().0 <= now) {
+            let Stray { packet, carrier, taker } = entry.remove();
+            let mut packet = packet.into_inner();
+            let link = self.carriers[carrier as usize].as_mut().expect("the packet was on it");
+            if link.meet(now, &mut packet) == channel::Fate::Lost {
+                out.drop(packet, SPOILED);
+            } else {
+                self.take(now, taker, packet, out);
+            }
+        }
+        while let Some(&Reverse((at, carrier))) = self.due.peek() {
+            if at > now {
+                break;
+            }
+            self.due.pop();
+            let Some(link) = self.carriers[carrier as usize].as_mut() else { continue };
+            let Some((packet, fate)) = link.arrive(now) else { continue };
+            if let Some(next) = link.next() {
+                self.due.push(Reverse((next, carrier)));
+            }
+            if fate == channel::Fate::Lost {
+                out.drop(packet, SPOILED);
+            } else {
+                let taker = self.taker(carrier);
+                self.take(now, taker, packet, out);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        let due = self.due.peek().map(|Reverse((at, _))| *at);
+        let stray = self.strays.first_key_value().map(|((at, _), _)| *at);
+        [due, stray, self.change].into_iter().flatten().min()
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.strays.values().for_each(|stray| stray.packet.read(|packet| held.add(packet)));
+        for carrier in self.carriers.iter().flatten() {
+            let more = carrier.held();
+            held.packets += more.packets;
+            held.bytes += more.bytes;
+        }
+        held
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        for (name, tally) in self.site_names.iter().zip(&self.tallies) {
+            let outage = tally.outage + tally.dark.map_or(Span::ZERO, |since| now.since(since));
+            report.row(&SITE, name, &[tally.handovers as f64, outage.as_secs_f64()]);
+        }
+        for carrier in self.carriers.iter().flatten() {
+            carrier.report(now, report);
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Which links there are at a moment: the inter-satellite links that are up, and the satellites that serve each site.
+//!
+//! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each inter-satellite link, there is a
+//! moment before which surely nothing happens (see [`crate::orbit::crossing`]); it is looked at again then. What happens, happens at a
+//! root, and such moments are events: a satellite rises or sets, a choice is due, a link comes up or goes down. To know the next
+//! event, only what has to be looked at before it is looked at.
+
+use super::choice::{self, Sky, Visible};
+use super::isl;
+use crate::orbit::crossing::{self, Found};
+use crate::orbit::epoch::Epoch;
+use crate::orbit::look::Observer;
+use crate::orbit::satellite::Satellite;
+use crate::orbit::shell::Neighbours;
+use crate::orbit::visibility;
+use bentpipe_core::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A link between two satellites.
+pub struct Isl {
+    /// Their numbers.
+    pub ends: (u32, u32),
+    /// How they stand to each other.
+    pub neighbours: Neighbours,
+    /// Whether it is up.
+    pub up: bool,
+}
+
+/// A ground site.
+pub struct Ground {
+    /// Who looks.
+    pub observer: Observer,
+    /// Elevation from which on satellites are seen, in radians.
+    pub mask: f64,
+    /// Satellites above the mask, in order of rising.
+    pub visible: Vec<Visible>,
+    /// Those that serve it, by antenna.
+    pub serving: Vec<Option<u32>>,
+    /// Counts the changes of `serving`.
+    pub version: u64,
+    /// When `serving` last changed.
+    pub changed: Time,
+    /// Counts the choices, so that the review of an earlier one is known as such.
+    choices: u32,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// An antenna of a site is served by another satellite, or by none.
+    Handover {
+        /// The site's number.
+        site: usize,
+        /// Its antenna.
+        antenna: usize,
+        /// The satellite that served.
+        from: Option<u32>,
+        /// The satellite that serves.
+        to: Option<u32>,
+    },
+    /// An inter-satellite link has come up or gone down.
+    Isl {
+        /// Its number.
+        index: usize,
+        /// Whether it has come up.
+        up: bool,
+    },
+}
+
+/// What may happen, in the order in which it happens at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    Isl { index: u32 },
+    Set { site: u32, satellite: u32 },
+    Rise { site: u32, satellite: u32 },
+    Review { site: u32, choice: u32 },
+}
+
+/// What has to be looked at again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Look {
+    Isl { index: u32 },
+    Pair { site: u32, satellite: u32 },
+}
+
+/// The state at the last event, and what comes.
+pub struct Topology {
+    /// All satellites by number.
+    pub satellites: Vec<Satellite>,
+    /// All links between satellites that are ever up.
+    pub isls: Vec<Isl>,
+    /// All sites.
+    pub sites: Vec<Ground>,
+    /// Counts the changes of the inter-satellite links.
+    pub isl_version: u64,
+    /// When they last changed.
+    pub isl_changed: Time,
+    start: Epoch,
+    rules: isl::Config,
+    choice: choice::Config,
+    events: BinaryHeap<Reverse<(Time, Event)>>,
+    looks: BinaryHeap<Reverse<(Time, Look)>>,
+}
+
+/// How far a look goes beyond the present, in seconds: a root within is found at once.
+const AHEAD: f64 = 2.0;
+/// How far ahead the end of a window is sought, in seconds: a day.
+const HORIZON: f64 = 86_400.0;
+/// How far ahead of the present events are sought.
+const PLAN: u64 = 3_600_000_000_000;
+
+/// The first nanosecond that is not before `seconds`, but for the rounding of `seconds` itself.
+fn at_or_after(seconds: f64) -> Time {
+    // As a cast does it: what is too late becomes the latest.
+    Time::from_nanos((seconds * 1e9 - 0.1).ceil() as u64)
+}
+
+/// Seconds since the start.
+#[inline]
+pub fn seconds(time: Time) -> f64 {
+    time.as_nanos() as f64 * 1e-9
+}
+
+/// What a topology is made of.
+pub struct Parts {
+    /// The moment of the start.
+    pub start: Epoch,
+    /// All satellites by number.
+    pub satellites: Vec<Satellite>,
+    /// Pairs of satellites, by number, that may be linked.
+    pub neighbours: Vec<Neighbours>,
+    /// Sites with their masks in radians and their antennas.
+    pub sites: Vec<(Observer, f64, usize)>,
+    /// The rules of inter-satellite links.
+    pub rules: isl::Config,
+    /// Which satellites serve.
+    pub choice: choice::Config,
+}
+
+impl Topology {
+    /// The state at the start.
+    pub fn new(parts: Parts) -> Topology {
+        let ground = |(observer, mask, antennas): (Observer, f64, usize)| Ground {
+            observer,
+            mask,
+            visible: Vec::new(),
+            serving: vec![None; antennas],
+            version: 0,
+            changed: Time::ZERO,
+            choices: 0,
+        };
+        let joined = parts.neighbours.into_iter().filter(|neighbours| parts.rules.joins(neighbours));
+        let isl = |neighbours: Neighbours| Isl { ends: neighbours.places, neighbours, up: false };
+        let mut topology = Topology {
+            isls: joined.map(isl).collect(),
+            sites: parts.sites.into_iter().map(ground).collect(),
+            satellites: parts.satellites,
+            isl_version: 0,
+            isl_changed: Time::ZERO,
+            start: parts.start,
+            rules: parts.rules,
+            choice: parts.choice,
+            events: BinaryHeap::new(),
+            looks: BinaryHeap::new(),
+        };
+        for index in 0..topology.isls.len() as u32 {
+            topology.isls[index as usize].up = topology.margin(index, 0.0).value >= 0.0;
+            topology.look(0.0, Look::Isl { index });
+        }
+        for site in 0..topology.sites.len() as u32 {
+            for satellite in 0..topology.satellites.len() as u32 {
+                let ground = &topology.sites[site as usize];
+                let target = &topology.satellites[satellite as usize];
+                if visibility::above(&ground.observer, target, ground.mask, 0.0).value >= 0.0 {
+                    topology.see(0.0, site, satellite);
+                } else {
+                    topology.look(0.0, Look::Pair { site, satellite });
+                }
+            }
+            topology.choose(Time::ZERO, site, &mut |_| ());
+        }
+        topology
+    }
+
+    fn margin(&self, index: u32, t: f64) -> crossing::Bound {
+        let Isl { ends: (a, b), neighbours, .. } = &self.isls[index as usize];
+        self.rules.margin(neighbours, (&self.satellites[*a as usize], &self.satellites[*b as usize]), t)
+    }
+
+    /// Looks from `from` on at what may happen: notes the event, or when to look again.
+    fn look(&mut self, from: f64, look: Look) {
+        let to = from + AHEAD;
+        let (found, event) = match look {
+            Look::Isl { index } => {
+                (crossing::next(from, to, |t| self.margin(index, t)), Event::Isl { index })
+            }
+            Look::Pair { site, satellite } => {
+                let Ground { observer, mask, .. } = &self.sites[site as usize];
+                let target = &self.satellites[satellite as usize];
+                (visibility::change(observer, target, *mask, from, to), Event::Rise { site, satellite })
+            }
+        };
+        match found {
+            Found::At(moment) => self.events.push(Reverse((at_or_after(moment), event))),
+            Found::NotBefore(moment) if moment == f64::INFINITY => {}
+            Found::NotBefore(moment) => self.looks.push(Reverse((at_or_after(moment), look))),
+        }
+    }
+
+    /// A satellite is in view from `from` on.
+    fn see(&mut self, from: f64, site: u32, satellite: u32) {
+        let ground = &mut self.sites[site as usize];
+        let target = &self.satellites[satellite as usize];
+        let found = visibility::change(&ground.observer, target, ground.mask, from, from + HORIZON);
+        let set = match found {
+            Found::At(moment) => {
+                self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
+                moment
+            }
+            // Beyond the horizon it is sought again when that is reached.
+            Found::NotBefore(moment) if moment.is_finite() => {
+                self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
+                moment
+            }
+            Found::NotBefore(moment) => moment,
+        };
+        ground.visible.push(Visible { satellite, set });
+    }
+
+    /// When something happens next, or may: not before the moment that is returned.
+    pub fn next(&mut self, now: Time) -> Option<Time> {
+        let end = now + bentpipe_core::Span::from_nanos(PLAN);
+        loop {
+            let event = self.events.peek().map(|Reverse((at, _))| *at);
+            match self.looks.peek() {
+                Some(Reverse((at, look))) if event.is_none_or(|event| *at <= event) => {
+                    if *at > end {
+                        return Some(end);
+                    }
+                    let (at, look) = (*at, *look);
+                    self.looks.pop();
+                    self.look(seconds(at), look);
+                }
+                _ => return event,
+            }
+        }
+    }
+
+    /// Lets the next thing happen, if it does so up to `now`: its moment, and what changes by it.
+    pub fn advance(&mut self, now: Time) -> Option<(Time, Vec<Change>)> {
+        while self.next(now).is_some_and(|at| at <= now) {
+            let Reverse((at, event)) = self.events.pop()?;
+            let mut changes = Vec::new();
+            self.happen(at, event, &mut |change| changes.push(change));
+            if !changes.is_empty() {
+                return Some((at, changes));
+            }
+        }
+        None
+    }
+
+    fn happen(&mut self, at: Time, event: Event, tell: &mut dyn FnMut(Change)) {
+        let t = seconds(at);
+        match event {
+            Event::Isl { index } => {
+                let up = self.margin(index, t).value >= 0.0;
+                let isl = &mut self.isls[index as usize];
+                if isl.up != up {
+                    isl.up = up;
+                    self.isl_version += 1;
+                    self.isl_changed = at;
+                    tell(Change::Isl { index: index as usize, up });
+                }
+                self.look(t, Look::Isl { index });
+            }
+            Event::Rise { site, satellite } => {
+                self.see(t, site, satellite);
+                self.review(at, site, tell);
+            }
+            Event::Set { site, satellite } => {
+                let ground = &mut self.sites[site as usize];
+                ground.visible.retain(|visible| visible.satellite != satellite);
+                let target = &self.satellites[satellite as usize];
+                if visibility::above(&ground.observer, target, ground.mask, t).value >= 0.0 {
+                    self.see(t, site, satellite);
+                } else {
+                    self.look(t, Look::Pair { site, satellite });
+                }
+                self.review(at, site, tell);
+            }
+            Event::Review { site, choice } => {
+                if self.sites[site as usize].choices == choice {
+                    self.choose(at, site, tell);
+                }
+            }
+        }
+    }
+
+    /// The satellites in view of a site are others: chooses anew, or only loses those that have set.
+    fn review(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
+        if !self.choice.only_when_due() {
+            return self.choose(at, site, tell);
+        }
+        let ground = &mut self.sites[site as usize];
+        for antenna in 0..ground.serving.len() {
+            let Some(from) = ground.serving[antenna] else { continue };
+            if !ground.visible.iter().any(|visible| visible.satellite == from) {
+                ground.serving[antenna] = None;
+                ground.version += 1;
+                ground.changed = at;
+                tell(Change::Handover { site: site as usize, antenna, from: Some(from), to: None });
+            }
+        }
+    }
+
+    fn choose(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
+        let ground = &self.sites[site as usize];
+        let current: Vec<u32> = ground.serving.iter().flatten().copied().collect();
+        let sky = Sky {
+            now: seconds(at),
+            start: self.start,
+            links: ground.serving.len(),
+            visible: &ground.visible,
+            observer: &ground.observer,
+            satellites: &self.satellites,
+        };
+        let (chosen, review) = self.choice.choose(&sky, &current);
+        let ground = &mut self.sites[site as usize];
+        ground.choices += 1;
+        if review.is_finite() {
+            let due = at_or_after(review).max(at + bentpipe_core::Span::from_nanos(1));
+            let event = Event::Review { site, choice: ground.choices };
+            self.events.push(Reverse((due, event)));
+        }
+        // Antennas keep their satellites where those still serve; the others take what is new, in order.
+        let mut new = chosen.iter().copied().filter(|satellite| !current.contains(satellite));
+        let mut changed = false;
+        for antenna in 0..ground.serving.len() {
+            let from = ground.serving[antenna];
+            if from.is_some_and(|satellite| chosen.contains(&satellite)) {
+                continue;
+            }
+            let to = new.next();
+            if from != to {
+                ground.serving[antenna] = to;
+                changed = true;
+                tell(Change::Handover { site: site as usize, antenna, from, to });
+            }
+        }
+        if changed {
+            ground.version += 1;
+            ground.changed = at;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A constellation at chosen moments, for pictures and tests: where its satellites are, which links there are, and the ways between
+//! sites. It is the topology and the routes of a run, without packets.
+
+use super::config::Config;
+use super::forwarding::{text_of, State};
+use super::routes::{light_time, Exit, Hop, Routes};
+use super::topology::{seconds, Isl, Parts, Topology};
+use crate::orbit::look::{Observer, Turning};
+use crate::orbit::vector::{length, minus, Vector};
+use bentpipe_core::{Span, Time};
+use serde::Serialize;
+
+/// A constellation that goes on in time.
+pub struct View {
+    topology: Topology,
+    routes: Routes,
+    turning: Turning,
+    sites: Vec<String>,
+}
+
+/// What there is at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Frame {
+    /// Seconds since the start.
+    pub time: f64,
+    /// Earth-fixed positions in metres, by satellite.
+    pub positions: Vec<Vector>,
+    /// Numbers of the inter-satellite links that are up.
+    pub up: Vec<u32>,
+    /// Satellites that serve each site, by antenna.
+    pub serving: Vec<Vec<Option<u32>>>,
+    /// The way of each pair of sites that was asked for; none where there is none.
+    pub ways: Vec<Option<Way>>,
+}
+
+/// A way between two sites.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// The satellites on it, in order.
+    pub satellites: Vec<u32>,
+    /// Propagation delay in seconds, by the distances of this moment.
+    pub delay: f64,
+}
+
+impl Config {
+    /// The topology at the start of the run.
+    ///
+    /// # Panics
+    /// When [`Config::check`] has something to say.
+    pub fn topology(&self) -> Topology {
+        let (satellites, neighbours) = self.fleet();
+        let turning = self.turning();
+        let observe = |site: &super::GroundSite| {
+            (Observer::new(&site.site(), turning), self.mask(site), self.antennas(site))
+        };
+        Topology::new(Parts {
+            start: self.epoch,
+            satellites,
+            neighbours,
+            sites: self.sites.values().map(observe).collect(),
+            rules: self.isl.clone(),
+            choice: self.gsl.choice.clone(),
+        })
+    }
+
+    /// The ways to destinations with these exits.
+    pub fn routes(&self, topology: &Topology, exits: Vec<Vec<Exit>>) -> Routes {
+        let refresh = Some(self.routing.refresh).filter(|every| *every > Span::ZERO);
+        let mut routes = Routes::new(topology, self.routing.metric, refresh, exits);
+        if let Some(forwarding) = &self.routing.forwarding {
+            let sites = self.sites.keys().map(String::as_str).collect();
+            routes.import(forwarding.clone(), sites, topology);
+        }
+        routes
+    }
+}
+
+impl View {
+    /// At the start of the run. Nothing is wrong with the configuration.
+    pub fn new(config: &Config) -> View {
+        let topology = config.topology();
+        let exits = (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]);
+        let routes = config.routes(&topology, exits.collect());
+        let sites = config.sites.keys().cloned().collect();
+        View { topology, routes, turning: config.turning(), sites }
+    }
+
+    /// Names of the satellites.
+    pub fn satellites(&self) -> Vec<&str> {
+        self.topology.satellites.iter().map(|satellite| satellite.name.as_str()).collect()
+    }
+
+    /// The ends of all inter-satellite links that are ever up.
+    pub fn links(&self) -> Vec<(u32, u32)> {
+        self.topology.isls.iter().map(|isl| isl.ends).collect()
+    }
+
+    /// Goes on to `now`, which is not before the moment of the last frame, and looks.
+    pub fn frame(&mut self, now: Time, pairs: &[(usize, usize)]) -> Frame {
+        while self.topology.advance(now).is_some() {}
+        let t = seconds(now);
+        let Topology { satellites, isls, sites, .. } = &self.topology;
+        let fixed = |position: Vector| self.turning.earth_fixed(&position, t);
+        let is_up = |(number, isl): (usize, &Isl)| isl.up.then_some(number as u32);
+        Frame {
+            time: t,
+            positions: satellites.iter().map(|satellite| fixed(satellite.position(t))).collect(),
+            up: isls.iter().enumerate().filter_map(is_up).collect(),
+            serving: sites.iter().map(|site| site.serving.clone()).collect(),
+            ways: pairs.iter().map(|(from, to)| self.way(now, *from, *to)).collect(),
+        }
+    }
+
+    /// Goes on to `now` and writes the forwarding state to all sites, as [`super::forwarding`] describes it.
+    pub fn forwarding(&mut self, now: Time) -> String {
+        while self.topology.advance(now).is_some() {}
+        let mut state = State::new();
+        for (number, site) in self.sites.iter().enumerate() {
+            let tree = self.routes.tree(number, now, &self.topology);
+            for (satellite, hop) in tree.hops.iter().enumerate() {
+                let next = match hop {
+                    Hop::None => continue,
+                    Hop::Down { .. } => None,
+                    Hop::Isl(isl) => {
+                        let (a, b) = self.topology.isls[*isl as usize].ends;
+                        let next = if satellite as u32 == a { b } else { a };
+                        Some(self.topology.satellites[next as usize].name.clone())
+                    }
+                };
+                state.insert((site.clone(), self.topology.satellites[satellite].name.clone()), next);
+            }
+        }
+        text_of(now, &state)
+    }
+
+    /// The shortest way over any satellite that serves `from`.
+    fn way(&mut self, now: Time, from: usize, to: usize) -> Option<Way> {
+        let t = seconds(now);
+        let topology = &self.topology;
+        let Topology { satellites, isls, sites, .. } = topology;
+        let tree = self.routes.tree(to, now, topology);
+        let serving = sites[from].serving.iter().flatten();
+        let mut at = *serving.min_by_key(|satellite| tree.costs[**satellite as usize])?;
+        let range = |site: usize, satellite: u32| {
+            light_time(sites[site].observer.range(&satellites[satellite as usize], t))
+        };
+        let (mut delay, mut over) = (range(from, at), vec![at]);
+        loop {
+            match tree.hops[at as usize] {
+                Hop::None => return None,
+                Hop::Down { .. } => {
+                    let delay = (delay + range(to, at)).as_secs_f64();
+                    return Some(Way { satellites: over, delay });
+                }
+                Hop::Isl(isl) => {
+                    let (a, b) = isls[isl as usize].ends;
+                    let way = minus(&satellites[a as usize].position(t), &satellites[b as usize].position(t));
+                    delay += light_time(length(&way));
+                    at = if at == a { b } else { a };
+                    over.push(at);
+                }
+            }
+        }
+    }
+}
