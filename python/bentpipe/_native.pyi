@@ -184,6 +184,37 @@ def calibrate() -> str:
     before there is a second thread. Raises ``OSError`` where emulation is impossible.
     """
 
+def constellation(
+    source: str | None, text: str | None, overrides: list[str], network: str, times: list[float]
+) -> str:
+    """A constellation of a scenario at the seconds ``times``, which do not go back; as JSON what
+    :class:`bentpipe.constellations.Constellation` has."""
+
+def forwarding(
+    source: str | None, text: str | None, overrides: list[str], network: str, times: list[float]
+) -> str:
+    """The forwarding state of a scenario's constellation at the seconds ``times``, which do not go back, as text."""
+
+def looks(
+    element_sets: str,
+    sites: list[tuple[float, float, float]],
+    start: str,
+    times: list[float],
+    ut1_minus_utc: float,
+) -> list[list[list[tuple[float, float, float, float]]]]:
+    """What sites (latitude and longitude in deg, height in m) see of satellites at the seconds ``times``: site by site,
+    satellite by satellite, moment by moment elevation and azimuth (deg), range (m) and range rate (m/s)."""
+
+def passes(
+    element_sets: str,
+    sites: list[tuple[float, float, float]],
+    start: str,
+    seconds: float,
+    mask: float,
+    ut1_minus_utc: float,
+) -> list[list[list[tuple[float, float]]]]:
+    """The windows in which each site sees each satellite above ``mask`` (deg): rise and set in seconds."""
+
 def schema() -> str:
     """The scenario's JSON Schema."""
 

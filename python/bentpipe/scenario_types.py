@@ -19,6 +19,7 @@ __all__ = [
     "Carrier",
     "Change",
     "Channel",
+    "Choice",
     "Dama",
     "Direction",
     "Distance",
@@ -27,12 +28,18 @@ __all__ = [
     "Endpoints",
     "Error",
     "Estimator",
+    "Fate",
     "Fidelity",
     "Flow",
     "Forward",
+    "GroundSite",
     "Group",
+    "Gsl",
+    "Handover",
+    "Isl",
     "LinkPair",
     "LinkPairReturn",
+    "Metric",
     "NetworkKind",
     "Planning",
     "Positions",
@@ -45,9 +52,11 @@ __all__ = [
     "Record",
     "Recovery",
     "Return",
+    "Routing",
     "RtoEstimator",
     "Scenario",
     "Scheme",
+    "Shell",
     "Site",
     "Size",
     "Sizes",
@@ -800,6 +809,198 @@ class Back(TypedDict):
     """The queue in each terminal."""
 
 
+class HighestElevationChoice(TypedDict):
+    """Choice of the kind `highest-elevation`."""
+
+    kind: Literal["highest-elevation"]
+    margin: NotRequired[Angle]
+    """By how much another satellite must be higher than one that serves to take over."""
+
+
+class LongestVisibilityChoice(TypedDict):
+    """Choice of the kind `longest-visibility`."""
+
+    kind: Literal["longest-visibility"]
+
+
+class LeastHandoversChoice(TypedDict):
+    """Choice of the kind `least-handovers`."""
+
+    kind: Literal["least-handovers"]
+
+
+class ScheduleChoice(TypedDict):
+    """Choice of the kind `schedule`."""
+
+    kind: Literal["schedule"]
+    offset: NotRequired[Span]
+    """Beginning of the first slot in each minute of UTC."""
+    slot: NotRequired[Span]
+    """Length of a slot; a whole number of them makes a minute."""
+
+
+#: Which satellites serve a site.
+Choice: TypeAlias = 'HighestElevationChoice | LongestVisibilityChoice | LeastHandoversChoice | ScheduleChoice | Literal["highest-elevation", "longest-visibility", "least-handovers", "schedule"]'
+
+
+class Gsl(TypedDict):
+    """Links between satellites and sites: each site has its own queue and rate in both directions, with the
+    satellite that serves it."""
+
+    antennas: NotRequired[int]
+    """Satellites that serve a site at once, each by an antenna of its own. Over bent pipes a gateway needs
+    several to meet the satellites that others are served by."""
+    choice: NotRequired[Choice]
+    """Which satellites serve a site."""
+    down: Rate
+    """Rate from a satellite to a site."""
+    error: NotRequired[Error]
+    """What the channel spoils."""
+    mask: NotRequired[Angle]
+    """Elevation from which on satellites are seen."""
+    queue: NotRequired[Queue]
+    """The queues in front of them."""
+    up: Rate
+    """Rate from a site to its satellite."""
+
+
+#: What happens to packets of a link that is no more.
+Fate: TypeAlias = 'Literal["forward", "lose"]'
+
+
+class Handover(TypedDict):
+    """What happens when a site is served by another satellite, or by none."""
+
+    interruption: NotRequired[Span]
+    """For how long nothing is sent between the site and the new satellite."""
+    overlap: NotRequired[Span]
+    """For how long the old satellite goes on to send what waits there for the site: make before break."""
+    packets: NotRequired[Fate]
+    """What happens to packets on their way over the old satellite. What waits at the site itself goes to the
+    new one in any case."""
+
+
+class NoneIsl(TypedDict):
+    """Isl of the kind `none`."""
+
+    kind: Literal["none"]
+
+
+class GridIsl(TypedDict):
+    """Isl of the kind `grid`."""
+
+    clearance: NotRequired[Distance]
+    """Links are off while the way between their ends comes closer to the surface: the air would bend and
+    absorb a beam."""
+    cross_seam: NotRequired[bool]
+    """Whether the planes on both sides of a seam are linked too."""
+    error: NotRequired[Error]
+    """What the channel spoils."""
+    kind: Literal["grid"]
+    max_latitude: NotRequired[Angle]
+    """Links between planes are off while an end is farther north or south than this (geocentric latitude)."""
+    max_range: NotRequired[Distance]
+    """Links are off while their ends are farther from each other."""
+    queue: NotRequired[Queue]
+    """The queue in front of each."""
+    rate: Rate
+    """Rate of each direction of each link."""
+
+
+#: Inter-satellite links.
+Isl: TypeAlias = 'NoneIsl | GridIsl | Literal["none", "grid"]'
+
+#: What makes a way short.
+Metric: TypeAlias = 'Literal["delay", "hops"]'
+
+
+class Routing(TypedDict):
+    """Which way packets take."""
+
+    forwarding: NotRequired[str | dict[str, object]]
+    """Forwarding state to use instead of the shortest ways, or its file."""
+    metric: NotRequired[Metric]
+    """What makes a way short."""
+    refresh: NotRequired[Span]
+    """Ways are computed when links come and go, and as often as this for the distances that have changed
+    since; 0 s for not."""
+    vanished: NotRequired[Fate]
+    """What happens to packets on an inter-satellite link that goes down."""
+
+
+class WalkerDeltaShell(TypedDict):
+    """Shell of the kind `walker-delta`."""
+
+    altitude: Distance
+    """Above the equatorial radius, 6378.137 km."""
+    inclination: Angle
+    """Of all planes."""
+    kind: Literal["walker-delta"]
+    phasing: NotRequired[int]
+    """How far each plane is ahead of the one before, in units of 360 deg over the number of all
+    satellites."""
+    planes: int
+    """Planes."""
+    raan_spread: NotRequired[Angle]
+    """Over which the ascending nodes are spread."""
+    satellites: int
+    """Satellites in each plane."""
+
+
+class WalkerStarShell(TypedDict):
+    """Shell of the kind `walker-star`."""
+
+    altitude: Distance
+    """Above the equatorial radius, 6378.137 km."""
+    inclination: Angle
+    """Of all planes."""
+    kind: Literal["walker-star"]
+    phasing: NotRequired[float]
+    """How far each plane is ahead of the one before, in units of 360 deg over the number of all satellites:
+    half the number of planes puts its satellites over the gaps of the plane before."""
+    planes: int
+    """Planes."""
+    raan_spread: NotRequired[Angle]
+    """Number of planes times the angle between the ascending nodes of neighbouring planes."""
+    satellites: int
+    """Satellites in each plane."""
+
+
+class GeoShell(TypedDict):
+    """Shell of the kind `geo`."""
+
+    kind: Literal["geo"]
+    longitudes: list[Angle]
+    """Of the points below them, east positive."""
+
+
+class ElementsShell(TypedDict):
+    """Shell of the kind `elements`."""
+
+    elements: str | dict[str, object]
+    """The element sets, or their file: a path from the folder of the scenario."""
+    kind: Literal["elements"]
+
+
+#: A set of satellites.
+Shell: TypeAlias = 'WalkerDeltaShell | WalkerStarShell | GeoShell | ElementsShell | Literal["walker-delta", "walker-star", "geo", "elements"]'
+
+
+class GroundSite(TypedDict):
+    """A site of a constellation, in geodetic coordinates on the WGS84 ellipsoid."""
+
+    altitude: NotRequired[Distance]
+    """Height above the ellipsoid."""
+    antennas: NotRequired[int]
+    """Its own number of antennas."""
+    latitude: Angle
+    """Geodetic latitude, north positive, -90 deg to 90 deg."""
+    longitude: Angle
+    """Longitude, east positive."""
+    mask: NotRequired[Angle]
+    """Its own elevation mask."""
+
+
 #: NetworkKind of the kind `dvb-rcs`.
 DvbRcsNetworkKind = TypedDict(
     "DvbRcsNetworkKind",
@@ -838,8 +1039,30 @@ SkyplexNetworkKind = TypedDict(
     },
 )
 
+
+class ConstellationNetworkKind(TypedDict):
+    """NetworkKind of the kind `constellation`."""
+
+    epoch: NotRequired[str]
+    """The moment, in UTC, at which the run starts. UT1 is taken to be UTC: the Earth stands wrong by less
+    than 0.9 s of its rotation, 420 m at the equator."""
+    gsl: Gsl
+    """Links between satellites and sites."""
+    handover: NotRequired[Handover]
+    """What happens when a site is served by another satellite."""
+    isl: NotRequired[Isl]
+    """Links between satellites."""
+    kind: Literal["constellation"]
+    routing: NotRequired[Routing]
+    """Which way packets take."""
+    shell: list[Shell]
+    """The satellites."""
+    sites: dict[str, GroundSite]
+    """Sites on the ground by the names of their nodes."""
+
+
 #: An access network.
-NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | Literal["dvb-rcs", "skyplex"]'
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
 
 
 class Record(TypedDict):
@@ -850,7 +1073,20 @@ class Record(TypedDict):
     capture_bytes: NotRequired[int]
     """Bytes of each captured packet that are kept."""
     traces: NotRequired[
-        list[Literal["tcp", "delivery", "datagram", "tfrc", "transaction", "link", "dama", "ncc"]]
+        list[
+            Literal[
+                "tcp",
+                "delivery",
+                "datagram",
+                "tfrc",
+                "transaction",
+                "link",
+                "dama",
+                "ncc",
+                "handover",
+                "path",
+            ]
+        ]
     ]
     """Traces to write; none when empty, all by default."""
 

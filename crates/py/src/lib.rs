@@ -6,6 +6,7 @@ mod guest;
 mod lists;
 mod live;
 mod machine;
+mod orbits;
 mod pep;
 
 use bentpipe_emu::EmulateError;
@@ -60,8 +61,9 @@ fn load(
         Ok(()) => bentpipe_engine::instantiate(scenario, seed, 0, Default::default()),
         Err(_) => bentpipe_engine::instantiate_emulated(scenario, seed, 0, Default::default(), &[]).0,
     };
-    let warnings = loaded.refuse(scenario.check_run()).err().map_or(Vec::new(), |remark| remark.problems);
-    let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| loaded.refuse(remarks));
+    let warnings = remarks.into_iter().filter_map(Result::err).flat_map(|remark| remark.problems);
+    let warnings: Vec<_> = warnings.map(|warning| warning.to_string()).collect();
     Ok(json!({
         "scenario": loaded.to_json(),
         "toml": loaded.to_toml(),
@@ -185,6 +187,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pep::remove_pep, module)?)?;
     module.add_function(wrap_pyfunction!(machine::examine, module)?)?;
     module.add_function(wrap_pyfunction!(machine::calibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(orbits::constellation, module)?)?;
+    module.add_function(wrap_pyfunction!(orbits::forwarding, module)?)?;
+    module.add_function(wrap_pyfunction!(orbits::looks, module)?)?;
+    module.add_function(wrap_pyfunction!(orbits::passes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;

@@ -17,7 +17,10 @@ _FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficie
 def plot(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Folders of runs, to lay over each other.", show_default=False),
+        typer.Argument(
+            help="Folders of runs, to lay over each other; or `constellation` and a scenario or run.",
+            show_default=False,
+        ),
     ],
     figure: Annotated[
         list[str] | None,
@@ -30,16 +33,17 @@ def plot(
         Path | None, typer.Option(help="The folder for the figures.", show_default="that of the first run")
     ] = None,
     suffix: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
+    at: Annotated[float, typer.Option(min=0, help="Moment of the constellation's map, in s.")] = 0.0,
     json: Json = False,
 ) -> None:
-    """Draw figures of one or several runs."""
+    """Draw figures of one or several runs, or a map and a globe of a constellation."""
     from bentpipe import plots
     from bentpipe.runs import Run
 
-    from .output import print_json
-
     if suffix not in ("png", "svg", "pdf"):
         raise InputError(f'"{suffix}" is no format for figures: allowed are png, svg and pdf')
+    if runs[0] == Path("constellation") and not runs[0].exists():
+        return tell(_constellation(runs[1:], out, suffix, at), json)
     opened = [Run(folder) for folder in runs]
     chosen = figure or (["overview"] if len(opened) == 1 else ["throughput", "rtt"])
     for name in chosen:
@@ -52,8 +56,42 @@ def plot(
     for name in chosen:
         what = opened[0] if len(opened) == 1 else opened
         written.append(plots.save(getattr(plots, name)(what), folder / f"{name}.{suffix}"))
+    return tell(written, json)
+
+
+def tell(written: list[Path], json: bool) -> None:
+    """Print which files were written."""
+    from .output import print_json
+
     if json:
-        print_json({"figures": written})
-    else:
-        for file in written:
-            typer.echo(f"figure   {file}")
+        return print_json({"figures": written})
+    for file in written:
+        typer.echo(f"figure   {file}")
+    return None
+
+
+#: Moments that the globe plays.
+_FRAMES = 120
+
+
+def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -> list[Path]:
+    """A map at one moment and a globe that plays the whole run."""
+    from bentpipe import plots
+    from bentpipe.constellations import constellation
+    from bentpipe.quantities import base_value
+    from bentpipe.scenarios import load
+
+    if len(what) != 1:
+        raise InputError("of one scenario or run at a time: bentpipe plot constellation FILE")
+    is_run = what[0].is_dir()
+    scenario = load(what[0] / "scenario.toml" if is_run else what[0])
+    end = base_value(str(scenario.data["duration"]))
+    if at > end:
+        raise InputError(f"--at {at:g} is after the end of the run; allowed: 0 to {end:g}")
+    folder = out or (what[0] / "figures" if is_run else Path())
+    moment = constellation(scenario, [at])
+    view = constellation(scenario, [end * index / _FRAMES for index in range(_FRAMES + 1)])
+    page = folder / "constellation.html"
+    written = plots.save(plots.constellation_map(moment), folder / f"constellation.{suffix}")
+    page.write_text(plots.constellation_globe(view, scenario.name), encoding="utf-8")
+    return [written, page]

@@ -44,7 +44,10 @@ def simulate(
     from bentpipe.variation import combinations, simulate_all
 
     variations = combinations(vary or [])
-    name = load(scenario, overrides or []).name
+    loaded = load(scenario, overrides or [])
+    for warning in loaded.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    name = loaded.name
     folder = _folder_of_all(out, name) if vary else run_folder(out, lambda: name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}

@@ -15,12 +15,15 @@ Figures are made without pyplot: a notebook shows them, and :func:`save` writes 
 from __future__ import annotations
 
 from .bars import comparison
+from .constellation import constellation_globe, constellation_map
 from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 
 __all__ = [
     "COLOURS",
     "comparison",
+    "constellation_globe",
+    "constellation_map",
     "dama",
     "efficiency",
     "overview",

@@ -1,0 +1,158 @@
+//! Orbits for Python: constellations at chosen moments, looks and passes of element sets.
+
+use crate::{error, read};
+use bentpipe_core::{Angle, Distance, Problems, Span, Time};
+use bentpipe_engine::scenario::NetworkKind;
+use bentpipe_models::net::constellation::view::View;
+use bentpipe_models::orbit::elements::ElementSets;
+use bentpipe_models::orbit::epoch::Epoch;
+use bentpipe_models::orbit::look::{Observer, Turning};
+use bentpipe_models::orbit::satellite::Satellite;
+use bentpipe_models::orbit::shell::{elements, Shell};
+use bentpipe_models::orbit::site::Site;
+use bentpipe_models::orbit::visibility::windows;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+
+/// A constellation of a scenario at the seconds `times`, which do not go back: JSON with its satellites, links, sites, flows, and a
+/// frame for each moment.
+#[pyfunction]
+pub fn constellation(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    network: &str,
+    times: Vec<f64>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let scenario = &loaded.value;
+    let Some(NetworkKind::Constellation(config)) = scenario.network.get(network) else {
+        return Err(PyValueError::new_err(format!("network {network:?} is no constellation")));
+    };
+    let number = |name: &String| config.sites.keys().position(|site| site == name);
+    let flows: Vec<_> = scenario
+        .flow
+        .iter()
+        .filter_map(|flow| Some((flow.name.as_str(), (number(&flow.from)?, number(&flow.to)?))))
+        .collect();
+    let pairs: Vec<(usize, usize)> = flows.iter().map(|(_, pair)| *pair).collect();
+    Ok(py.detach(|| {
+        let mut view = View::new(config);
+        let at = |t: &f64| Time::ZERO + Span::from_secs_f64(*t);
+        let frames: Vec<_> = times.iter().map(|t| view.frame(at(t), &pairs)).collect();
+        json!({
+            "epoch": config.epoch,
+            "satellites": view.satellites(),
+            "links": view.links(),
+            "sites": config.sites.iter().map(|(name, site)| json!({
+                "name": name,
+                "latitude": site.latitude.degrees(),
+                "longitude": site.longitude.degrees(),
+                "mask": config.mask(site).to_degrees(),
+                "position": site.site().position(),
+            })).collect::<Vec<Value>>(),
+            "flows": flows.iter().map(|(name, (from, to))| json!({"name": name, "from": from, "to": to}))
+                .collect::<Vec<Value>>(),
+            "frames": frames,
+        })
+        .to_string()
+    }))
+}
+
+/// The forwarding state of a scenario's constellation at the seconds `times`, which do not go back, as text.
+#[pyfunction]
+pub fn forwarding(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    network: &str,
+    times: Vec<f64>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let Some(NetworkKind::Constellation(config)) = loaded.value.network.get(network) else {
+        return Err(PyValueError::new_err(format!("network {network:?} is no constellation")));
+    };
+    let mut view = View::new(config);
+    let state = |t: &f64| view.forwarding(Time::ZERO + Span::from_secs_f64(*t));
+    Ok(times.iter().map(state).collect())
+}
+
+/// Satellites of a text of element sets, and observers at sites of latitude, longitude (deg) and height (m), for a start in UTC.
+fn parts(
+    py: Python<'_>,
+    element_sets: &str,
+    sites: &[(f64, f64, f64)],
+    start: &str,
+    ut1_minus_utc: f64,
+) -> PyResult<(Vec<Satellite>, Vec<Observer>)> {
+    let wrong = |message: String| error::input(py, &message);
+    let start: Epoch = start.parse().map_err(wrong)?;
+    let sets = ElementSets::parse(element_sets).map_err(|fault| wrong(fault.to_string()))?;
+    let turning = Turning::new(start, ut1_minus_utc);
+    let shell = elements::Config { elements: sets };
+    let mut problems = Problems::default();
+    shell.check(start, &mut problems);
+    let observers = sites.iter().map(|(latitude, longitude, altitude)| {
+        let site = Site {
+            latitude: Angle::from_degrees(*latitude),
+            longitude: Angle::from_degrees(*longitude),
+            altitude: Distance::from_metres(*altitude),
+        };
+        site.check(&mut problems);
+        Observer::new(&site, turning)
+    });
+    let observers = observers.collect();
+    if let Some(problem) = problems.into_vec().into_iter().next() {
+        return Err(wrong(problem.message));
+    }
+    Ok((shell.satellites(start, turning), observers))
+}
+
+/// What each site sees of each satellite at each of the seconds `times`: site by site, satellite by satellite, moment by moment
+/// elevation and azimuth (deg), range (m) and range rate (m/s).
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "it is a list of lists of lists of rows")]
+pub fn looks(
+    py: Python<'_>,
+    element_sets: &str,
+    sites: Vec<(f64, f64, f64)>,
+    start: &str,
+    times: Vec<f64>,
+    ut1_minus_utc: f64,
+) -> PyResult<Vec<Vec<Vec<(f64, f64, f64, f64)>>>> {
+    let (satellites, observers) = parts(py, element_sets, &sites, start, ut1_minus_utc)?;
+    let row = |observer: &Observer, satellite: &Satellite, t: f64| {
+        let look = observer.look(satellite, t);
+        (look.elevation.to_degrees(), look.azimuth.to_degrees(), look.range, look.range_rate)
+    };
+    let of_site = |observer: &Observer| {
+        let of_satellite = |satellite| times.iter().map(|t| row(observer, satellite, *t)).collect();
+        satellites.iter().map(of_satellite).collect()
+    };
+    Ok(observers.iter().map(of_site).collect())
+}
+
+/// The windows in which each site sees each satellite above `mask` (deg) in the `seconds` from `start` on: site by site, satellite by
+/// satellite rise and set in seconds.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "it is a list of lists of lists of windows")]
+pub fn passes(
+    py: Python<'_>,
+    element_sets: &str,
+    sites: Vec<(f64, f64, f64)>,
+    start: &str,
+    seconds: f64,
+    mask: f64,
+    ut1_minus_utc: f64,
+) -> PyResult<Vec<Vec<Vec<(f64, f64)>>>> {
+    let (satellites, observers) = parts(py, element_sets, &sites, start, ut1_minus_utc)?;
+    let of_pair = |observer, satellite| {
+        let found = windows(observer, satellite, f64::to_radians(mask), 0.0, seconds);
+        found.into_iter().map(|window| (window.rise, window.set)).collect()
+    };
+    let of_site = |observer| satellites.iter().map(|satellite| of_pair(observer, satellite)).collect();
+    Ok(observers.iter().map(of_site).collect())
+}

@@ -1,0 +1,80 @@
+"""Constellations at chosen moments, and what sites see of satellites: computed by the engine, as a run has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _native
+from .errors import InputError
+from .scenarios import ScenarioLike, load, source_and_text
+
+
+@dataclass(frozen=True)
+class Constellation:
+    """A constellation of a scenario at some moments.
+
+    ``satellites`` are names, ``links`` the pairs of satellites that may be linked, ``sites`` dictionaries with
+    name, latitude, longitude (deg), mask (deg) and earth-fixed position (m), ``flows`` those between two of its
+    sites. Each of ``frames`` has the time (s), the earth-fixed positions of all satellites (m), the numbers of the
+    links that are up, the satellites that serve each site, and the way of each flow (satellites and delay in s, or
+    None).
+    """
+
+    network: str
+    epoch: str
+    satellites: list[str]
+    links: list[tuple[int, int]]
+    sites: list[dict[str, Any]]
+    flows: list[dict[str, Any]]
+    frames: list[dict[str, Any]]
+
+
+def constellation(
+    scenario: ScenarioLike,
+    times: Sequence[float],
+    *,
+    network: str | None = None,
+    overrides: Sequence[str] = (),
+) -> Constellation:
+    """Look at a scenario's constellation at the seconds ``times``, which do not go back.
+
+    ``network`` is needed where a scenario has several. Raises :class:`bentpipe.InputError` where it has none.
+    """
+    source, text = source_and_text(scenario)
+    name = _named(scenario, overrides, network)
+    answer = json.loads(_native.constellation(source, text, list(overrides), name, list(times)))
+    return Constellation(network=name, **answer)
+
+
+def forwarding(
+    scenario: ScenarioLike,
+    times: Sequence[float],
+    *,
+    network: str | None = None,
+    overrides: Sequence[str] = (),
+) -> str:
+    """The forwarding state at the seconds ``times``, which do not go back: a line for each site and satellite.
+
+    Two states can be compared with ``diff``; a scenario takes such a text, perhaps edited, by
+    ``routing.forwarding = { file = "NAME" }``.
+    """
+    source, text = source_and_text(scenario)
+    name = _named(scenario, overrides, network)
+    return _native.forwarding(source, text, list(overrides), name, list(times))
+
+
+def _named(scenario: ScenarioLike, overrides: Sequence[str], network: str | None) -> str:
+    """The constellation that is meant."""
+    networks = load(scenario, overrides).data.get("network", {})
+    names = [name for name, config in networks.items() if config["kind"] == "constellation"]
+    if network is None:
+        if len(names) != 1:
+            found = f"{len(names)} ({', '.join(names)})" if names else "none"
+            raise InputError(f"constellations in the scenario: {found}; allowed: one, or its name")
+        return names[0]
+    if network not in names:
+        raise InputError(f'"{network}" is no constellation; allowed: {", ".join(names) or "none"}')
+    return network
