@@ -135,6 +135,8 @@ fn file_systems(out: &Path) -> Result<(), Trouble> {
             Err(error) => return Err(error).doing(format!("mounting {place}")),
         }
     }
+    // It may be at a place that is covered now.
+    std::fs::create_dir_all(out).doing(format!("making {}", out.display()))?;
     mount(Some("none"), out, Some("hostfs"), MsFlags::empty(), Some(out))
         .doing(format!("mounting {}", out.display()))?;
     // The limits follow from the size of memory, which here is nobody else's.

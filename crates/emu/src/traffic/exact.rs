@@ -39,8 +39,8 @@ struct Asked {
     acknowledged: u64,
     srtt: u32,
     variation: u32,
-    /// Window and retransmissions.
-    state: (u32, u64),
+    /// Window, retransmissions, and segments that are selectively acknowledged.
+    state: (u32, u64, u32),
     /// Time-outs without progress between them, as the kernel counts, and all.
     in_a_row: u8,
     timeouts: u64,
@@ -113,7 +113,7 @@ impl Exact {
             acknowledged: info.acknowledged(opened),
             srtt: info.srtt(),
             variation: info.variation(),
-            state: (info.cwnd(), info.retransmissions()),
+            state: (info.cwnd(), info.retransmissions(), info.sacked()),
             in_a_row: 0,
             timeouts: 0,
         };
@@ -167,13 +167,15 @@ impl Inner {
         asked.in_a_row = in_a_row;
         let before = (asked.srtt, asked.variation);
         (asked.srtt, asked.variation) = (info.srtt(), info.variation());
-        let state = (info.cwnd(), info.retransmissions());
+        let state = (info.cwnd(), info.retransmissions(), info.sacked());
         let advanced = acknowledged > asked.acknowledged;
+        // The kernel takes a sample from what arrived for the first time.
+        let arrived = info.sacked() > asked.state.2 || advanced && info.is_undisturbed();
         // Duplicate acknowledgments change what is measured, the window and what is sent again.
         if !advanced && timed_out == 0 && before == (asked.srtt, asked.variation) && state == asked.state {
             return;
         }
-        let rtt = sample(before, &info, advanced);
+        let rtt = sample(before, &info, arrived);
         (asked.acknowledged, asked.state) = (acknowledged, state);
         asked.timeouts += timed_out;
         let sender = statistics.sender(asked.seen.end);
@@ -192,14 +194,14 @@ impl Inner {
 }
 
 /// The round-trip time that made the smoothed one and its variation what they are now. There may have been none: the
-/// kernel takes no sample from what was sent more than once, and where nothing has changed only what `advanced` had one for
-/// certain.
-fn sample((srtt, variation): (u32, u32), info: &Info, advanced: bool) -> Option<Span> {
+/// kernel takes no sample from what was sent more than once, so where nothing has changed there was one only if something has
+/// `arrived` for the first time.
+fn sample((srtt, variation): (u32, u32), info: &Info, arrived: bool) -> Option<Span> {
     if srtt == 0 {
         return Some(Span::from_micros(info.srtt().into()));
     }
     let unchanged = info.srtt() == srtt && info.variation() == variation;
-    if unchanged && !(advanced && info.is_undisturbed()) {
+    if unchanged && !arrived {
         return None;
     }
     let sample = 8 * u64::from(info.srtt());

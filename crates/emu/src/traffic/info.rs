@@ -100,6 +100,11 @@ impl Info {
         self.bytes[2]
     }
 
+    /// Segments that are selectively acknowledged.
+    pub fn sacked(&self) -> u32 {
+        self.word(28)
+    }
+
     /// Whether the sender is neither in recovery nor near it.
     pub fn is_undisturbed(&self) -> bool {
         self.bytes[1] == 0
