@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_schema_lists_traces_and_congestion_controls() {
         let schema = serde_json::to_string(&of_scenario()).unwrap();
-        assert!(schema.contains(r#""enum":["reno""#), "congestion controls");
+        assert!(schema.contains(r#""enum":["bbr","bbr3""#), "congestion controls");
         assert!(schema.contains(r#""enum":["tcp""#), "traces");
     }
 }
