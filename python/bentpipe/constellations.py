@@ -74,7 +74,7 @@ def _named(scenario: ScenarioLike, overrides: Sequence[str], network: str | None
         if len(names) != 1:
             found = f"{len(names)} ({', '.join(names)})" if names else "none"
             raise InputError(f"constellations in the scenario: {found}; allowed: one, or its name")
-        return names[0]
+        return str(names[0])
     if network not in names:
         raise InputError(f'"{network}" is no constellation; allowed: {", ".join(names) or "none"}')
     return network

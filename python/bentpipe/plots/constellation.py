@@ -92,8 +92,9 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
         a, b = view.links[index]
         axes.plot(*_unbroken(_arc(positions[a], positions[b])), color=COLOURS[5], linewidth=0.5, alpha=0.7)
     _coverage(axes, view, moment)
-    xs, ys = zip(*map(below, positions), strict=True)
-    axes.plot(xs, ys, ".", color=INK, markersize=4 if len(xs) < 200 else 1.6)
+    under = [below(position) for position in positions]
+    size = 4 if len(under) < 200 else 1.6
+    axes.plot([x for x, _ in under], [y for _, y in under], ".", color=INK, markersize=size)
     for index, (flow, way) in enumerate(zip(view.flows, moment["ways"], strict=True)):
         if way is None:
             continue
