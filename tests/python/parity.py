@@ -359,7 +359,8 @@ def filled(run: bp.Run, flow: str) -> float | None:
         while times[first] < time - 1:
             first += 1
         rates.append(bytes_[index] - bytes_[first])
-    return next(time for time, rate in zip(times, rates, strict=True) if rate >= 0.9 * max(rates))
+    most = max(rates)
+    return float(next(time for time, rate in zip(times, rates, strict=True) if rate >= 0.9 * most))
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -53,7 +53,7 @@ def waiting(rtt_ms: int) -> int:
 def by_netem(congestion: str, rtt_ms: int) -> int:
     """Bytes acknowledged over the kernel's own netem."""
     words = [INSIDE, congestion, rtt_ms, RATE, waiting(rtt_ms), SECONDS]
-    command = [
+    command: list[str | os.PathLike[str]] = [
         current().binary,
         *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
         *("con=null", "con0=fd:0,fd:1", "quiet"),

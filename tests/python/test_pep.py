@@ -164,8 +164,8 @@ def test_its_rules_are_its_own_and_go_with_it_also_when_killed(lab: Lab) -> None
     lab.kill()
     assert lab.picture() != before
     # New connections pass by what is left.
-    for there in (SERVER, SERVER6):
-        near, far = lab.pair(address=there)
+    for address in (SERVER, SERVER6):
+        near, far = lab.pair(address=address)
         near.sendall(b"past")
         assert far.recv(4) == b"past"
     assert lab.command("--remove").stdout == "removed\n"
