@@ -41,6 +41,9 @@ pub trait Stage: Send {
         Held::default()
     }
 
+    /// The run ends now: writes the rows of traces that are still open. Called once, before [`Stage::report`].
+    fn finish(&mut self, _now: Time, _out: &mut Outbox) {}
+
     /// Writes what is worth knowing at the end of a run.
     fn report(&self, _now: Time, _report: &mut Report) {}
 }

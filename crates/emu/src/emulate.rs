@@ -176,6 +176,7 @@ pub(crate) fn emulate_on(
         Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_datagrams(datagrams);
     let network = bridge.network();
     network.out().set_capture(None);
+    network.finish(reached);
     network.out().recorder().finish();
     let mut report = network.report(reached);
     ran.report(&mut report);

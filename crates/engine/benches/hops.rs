@@ -69,6 +69,7 @@ fn chain(delay: Span) -> u64 {
         rate: Rate::from_bits_per_second(100_000_000),
         delay,
         queue: queue::Config::default(),
+        framing: link::framing::Config::default(),
         error: channel::Config::default(),
     };
     let mut graph = Graph::default();

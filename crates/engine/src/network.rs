@@ -286,6 +286,16 @@ impl Network {
         })
     }
 
+    /// Has the stages write the rows of traces that are still open, at the end of a run.
+    pub fn finish(&mut self, now: Time) {
+        for (number, place) in self.places.iter_mut().enumerate() {
+            if let Place::Stage(stage) = place {
+                self.out.begin(number as u32);
+                stage.finish(now, &mut self.out);
+            }
+        }
+    }
+
     /// What the stages have to say at the end of a run.
     pub fn report(&self, now: Time) -> Report {
         let mut report = Report::default();

@@ -19,6 +19,8 @@ macro_rules! presets {
 /// All presets.
 pub static PRESETS: &[Preset] = presets![
     "dvb-rcs",
+    "dvb-rcs2",
+    "atm-tdma",
     "geo",
     "geo-ka",
     "leo-starlink-like",

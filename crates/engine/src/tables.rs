@@ -1,7 +1,7 @@
 //! All tables that runs write: the list from which reference pages and the names allowed in `record.traces` come.
 
 use bentpipe_core::Table;
-use bentpipe_models::mac::dama::{ncc, terminal};
+use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::net::constellation;
 use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
@@ -15,6 +15,7 @@ pub static TRACES: &[&Table] = &[
     &hosting::TRACE,
     &link::TRACE,
     &terminal::TRACE,
+    &waits::TRACE,
     &ncc::TRACE,
     &constellation::HANDOVER,
     &constellation::PATH,

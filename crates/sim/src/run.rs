@@ -63,6 +63,7 @@ pub fn simulate(
         ControlFlow::Continue(())
     });
     network.out().set_capture(None);
+    network.finish(driven.reached);
     network.out().recorder().finish();
     let report = network.report(driven.reached);
     let totals = network.out().totals().clone();

@@ -140,9 +140,38 @@ impl Scenario {
         }
     }
 
+    /// The framing that carries the shortest packets: where it stands, its kind, and bytes of the longest packet.
+    fn narrowest(&self) -> Option<(String, &'static str, u32)> {
+        let links = self.link.iter().flat_map(|link| {
+            [
+                (link.name.clone(), link.forward().framing),
+                (LinkPair::back_name(&link.name), link.back().framing),
+            ]
+        });
+        let networks = self.network.iter().flat_map(|(name, network)| {
+            let star = network.star();
+            [
+                (format!("{name}.forward"), star.forward.framing.clone()),
+                (format!("{name}.return"), star.return_link.framing.clone()),
+            ]
+        });
+        let all = links.chain(networks).map(|(name, framing)| (name, framing.kind(), framing.longest()));
+        all.filter(|(.., longest)| *longest < u32::MAX).min_by_key(|(.., longest)| *longest)
+    }
+
     fn check_flows(&self, islands: &Islands, problems: &mut Problems) {
+        let narrowest = self.narrowest();
         for flow in &self.flow {
             problems.within(&flow.name, |problems| {
+                if let (Some((name, kind, longest)), Some((size, sum))) = (&narrowest, largest_packet(flow)) {
+                    if size > u64::from(*longest) {
+                        let message = format!(
+                            "its packets have up to {sum} = {size} bytes, but the framing {kind} of {name} carries no more \
+                             than {longest}; allowed: smaller packets, or another framing"
+                        );
+                        problems.add("", message);
+                    }
+                }
                 for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
                     if !islands.names.contains_key(node.as_str()) {
                         problems.add(key, islands.unknown(node));
@@ -231,6 +260,20 @@ fn not_simulated(name: &str, known: &[&str]) -> String {
         "{name} is the Linux kernel's own and not simulated, it needs `bentpipe emulate`; allowed: {}",
         known.join(", ")
     )
+}
+
+/// Bytes of the largest packet that a flow sends, and the sum that they are; nothing where a program decides.
+fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
+    if flow.is_command() {
+        return None;
+    }
+    match &flow.transport {
+        transport::Config::Tcp(config) => {
+            let (segment, header) = (config.segment_size.value(), if config.timestamps { 52 } else { 40 });
+            Some((segment + header, format!("{segment} + {header}")))
+        }
+        _ => None,
+    }
 }
 
 fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mut Problems) {

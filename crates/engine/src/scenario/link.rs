@@ -36,7 +36,10 @@ pub struct LinkPair {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// What the channel spoils.
+    /// How packets are put into what is sent; with one, the rate is that of its units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<link::framing::Config>,
+    /// What the channel spoils: packets, or the units of the framing.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
@@ -55,6 +58,7 @@ impl LinkPair {
             rate: self.rate,
             delay: self.delay,
             queue: self.queue.clone(),
+            framing: self.framing.clone().unwrap_or_default(),
             error: self.error.clone(),
             quick_start: self.quick_start,
         }

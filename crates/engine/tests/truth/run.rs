@@ -105,6 +105,7 @@ impl Run {
     /// Runs to the end of the scenario.
     pub fn finished(mut self) -> Run {
         self.network.run_until(self.end);
+        self.network.finish(self.end);
         self
     }
 

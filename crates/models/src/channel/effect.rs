@@ -88,6 +88,17 @@ impl Errors {
             Fate::Intact
         }
     }
+
+    /// Decides about a unit of a packet's frame. Called once per unit, in order.
+    #[inline]
+    pub fn loses_unit(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
+        self.process.spoils(now, bytes, stream)
+    }
+
+    /// What becomes of a packet of which a unit was spoiled.
+    pub fn spoil(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
+        spoil(packet, self.effect, stream)
+    }
 }
 
 #[cold]

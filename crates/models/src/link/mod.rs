@@ -16,10 +16,12 @@
 //!
 //! Sending times are rounded down to the nanosecond.
 
+pub mod framing;
 #[cfg(test)]
 mod tests;
 pub mod transmitter;
 
+use self::framing::{Added, Verdicts, TOO_LONG};
 use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
@@ -45,7 +47,10 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// What the channel spoils.
+    /// How packets are put into what is sent; with one, the rate is that of its units.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub framing: framing::Config,
+    /// What the channel spoils: packets, or the units of the framing.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
@@ -54,11 +59,16 @@ pub struct Config {
     pub quick_start: Option<Fraction>,
 }
 
+fn is_none(framing: &framing::Config) -> bool {
+    *framing == framing::Config::default()
+}
+
 impl Config {
     /// Adds what is wrong.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
+        problems.within("framing", |problems| self.framing.check(None, problems));
     }
 }
 
@@ -113,6 +123,11 @@ pub struct Link {
     not_before: Time,
     transmitter: Transmitter,
     errors: Option<Errors>,
+    verdicts: Verdicts,
+    /// Bytes of the longest packet that the framing can carry.
+    longest: u32,
+    /// What the framing made of the admitted packets, when there is one.
+    frames: VecDeque<Added>,
     /// Admitted packets in order of delivery.
     flying: VecDeque<Flying>,
     error_drops: u64,
@@ -121,7 +136,8 @@ pub struct Link {
 impl Link {
     /// A link under the name that results use, with its own random stream.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
-        let mut transmitter = Transmitter::new(config.rate, config.queue.build(), stream, probe);
+        let framer = config.framing.build(None);
+        let mut transmitter = Transmitter::new(config.rate, config.queue.build(), framer, stream, probe);
         transmitter.grant(config.quick_start);
         Link {
             name: name.to_owned(),
@@ -130,6 +146,9 @@ impl Link {
             not_before: Time::ZERO,
             transmitter,
             errors: config.error.errors(),
+            verdicts: Verdicts::default(),
+            longest: config.framing.longest(),
+            frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,
         }
@@ -162,11 +181,36 @@ impl Link {
     }
 }
 
+impl Link {
+    /// Delivers a packet unless a unit of its frame is spoiled.
+    fn deliver_framed(&mut self, delivery: Time, added: Added, mut packet: Packet, out: &mut Outbox) {
+        let fate = match &mut self.errors {
+            None => Fate::Intact,
+            Some(errors) => {
+                let unit = self.transmitter.unit();
+                let stream = &mut self.transmitter.stream;
+                self.verdicts.meet(unit, added, errors, delivery, &mut packet, stream)
+            }
+        };
+        self.error_drops += u64::from(fate != Fate::Intact);
+        match fate {
+            Fate::Lost => out.drop(packet, SPOILED),
+            _ => out.send(Port(0), packet),
+        }
+    }
+}
+
 impl Stage for Link {
     fn receive(&mut self, now: Time, _port: Port, mut packet: Packet, out: &mut Outbox) {
+        if packet.size > self.longest {
+            return out.drop(packet, TOO_LONG);
+        }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
             Ok(sent) => {
+                if let Some((_, added)) = self.transmitter.framed() {
+                    self.frames.push_back(added);
+                }
                 let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
                 self.flying.push_back(Flying { packet, delivery });
             }
@@ -177,6 +221,10 @@ impl Stage for Link {
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
             let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
             let mut packet = packet.into_inner();
+            if let Some(added) = self.frames.pop_front() {
+                self.deliver_framed(delivery, added, packet, out);
+                continue;
+            }
             let fate = match &mut self.errors {
                 Some(errors) => errors.meet(delivery, &mut packet, &mut self.transmitter.stream),
                 None => Fate::Intact,

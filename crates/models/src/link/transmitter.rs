@@ -1,6 +1,7 @@
 //! A transmitter with a first-in, first-out queue in front of it, as links have one: says of each packet at its arrival
 //! when its last bit will have been sent.
 
+use super::framing::{Added, Framer, Unit};
 use super::REPORT;
 use crate::net::quick_start::{self, Grants};
 use crate::queue::{Admission, Backlog, Verdict};
@@ -11,16 +12,19 @@ use std::collections::VecDeque;
 pub struct Transmitter {
     rate: Rate,
     admission: Box<dyn Admission>,
+    /// The framing, and what it made of the packet that was admitted last.
+    framer: Option<Box<dyn Framer>>,
+    added: Added,
     /// The random stream of the link that it belongs to.
     pub stream: Stream,
     /// Probe on [`super::TRACE`].
     probe: Option<Probe>,
-    /// Size and sending time of the last packet: most have the size of the one before, and division is slow.
+    /// Bytes to send and sending time of the last packet: most have the size of the one before, and division is slow.
     last: (u32, Span),
     /// When everything that was admitted has been sent.
     free_at: Time,
-    /// Start of transmission and size of what waits.
-    waiting: VecDeque<(Time, u32)>,
+    /// Start of transmission, size and bytes to send of what waits.
+    waiting: VecDeque<(Time, u32, u32)>,
     backlog: Backlog,
     sent: Held,
     busy: Span,
@@ -36,12 +40,15 @@ impl Transmitter {
     pub fn new(
         rate: Rate,
         admission: Box<dyn Admission>,
+        framer: Option<Box<dyn Framer>>,
         stream: Stream,
         probe: Option<Probe>,
     ) -> Transmitter {
         Transmitter {
             rate,
             admission,
+            framer,
+            added: Added::default(),
             stream,
             probe,
             last: (0, Span::ZERO),
@@ -74,14 +81,15 @@ impl Transmitter {
             }
             Verdict::Admit => {
                 let start = now.max(self.free_at);
+                let bytes = self.frame(now, packet);
                 if start > now {
-                    self.waiting.push_back((start, packet.size));
+                    self.waiting.push_back((start, packet.size, bytes));
                     self.backlog.packets += 1;
                     self.backlog.bytes += u64::from(packet.size);
                     self.queue_max = self.queue_max.max(self.backlog.packets);
                     self.wait += start.since(now);
                 }
-                self.free_at = start + self.count(packet);
+                self.free_at = start + self.count(packet, bytes);
                 Ok(self.free_at)
             }
         };
@@ -94,7 +102,8 @@ impl Transmitter {
 
     /// Sends a packet past the queue: when it will have been sent. What arrives later goes out by that much later.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {
-        let sending = self.count(packet);
+        let bytes = self.frame(now, packet);
+        let sending = self.count(packet, bytes);
         self.free_at = now.max(self.free_at) + sending;
         now + sending
     }
@@ -120,10 +129,10 @@ impl Transmitter {
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
         // Where the schedule so far and the new one stand.
-        let mut old = self.waiting.front().map_or(self.free_at, |(start, _)| *start);
+        let mut old = self.waiting.front().map_or(self.free_at, |(start, ..)| *start);
         let mut new = now + stretched(old.since(now));
         let mut ends = vec![new];
-        for (start, size) in &mut self.waiting {
+        for (start, _, size) in &mut self.waiting {
             let begins = new + stretched(start.since(old));
             old = *start + before.span_of(u64::from(*size));
             new = begins + rate.span_of(u64::from(*size));
@@ -155,14 +164,35 @@ impl Transmitter {
 
     /// How many of the admitted packets are not yet sent.
     pub fn unsent(&self, now: Time) -> usize {
-        let waiting = self.waiting.iter().rev().take_while(|(start, _)| *start > now).count();
+        let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
         waiting + usize::from(self.free_at > now)
     }
 
+    /// The framing's unit; nothing without one.
+    pub fn unit(&self) -> Unit {
+        self.framer.as_deref().map_or(Unit::default(), Unit::of)
+    }
+
+    /// What the framing, when there is one, made of the packet that was admitted last.
+    pub fn framed(&self) -> Option<(&dyn Framer, Added)> {
+        self.framer.as_deref().map(|framer| (framer, self.added))
+    }
+
+    /// Bytes to send for a packet.
     #[inline]
-    fn count(&mut self, packet: &Packet) -> Span {
-        if packet.size != self.last.0 {
-            self.last = (packet.size, self.rate.span_of(u64::from(packet.size)));
+    fn frame(&mut self, now: Time, packet: &Packet) -> u32 {
+        let Some(framer) = &mut self.framer else { return packet.size };
+        let unit = framer.unit();
+        // The last unit begins as long before the end as it takes to be sent.
+        let open = self.free_at > now && self.free_at.since(now) >= self.rate.span_of(u64::from(unit));
+        self.added = framer.add(packet.size, open);
+        self.added.units * unit
+    }
+
+    #[inline]
+    fn count(&mut self, packet: &Packet, bytes: u32) -> Span {
+        if bytes != self.last.0 {
+            self.last = (bytes, self.rate.span_of(u64::from(bytes)));
         }
         self.busy += self.last.1;
         self.sent.add(packet);
@@ -171,7 +201,7 @@ impl Transmitter {
 
     #[inline]
     fn forget_started(&mut self, now: Time) {
-        while let Some(&(start, size)) = self.waiting.front() {
+        while let Some(&(start, size, _)) = self.waiting.front() {
             if start > now {
                 break;
             }

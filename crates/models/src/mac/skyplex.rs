@@ -43,6 +43,7 @@
 use super::dama::category::{self, cra, rbdc};
 use super::dama::config::{Carrier, Forward, Planning, Propagation, Return, Terminals};
 use super::dama::{self, config::Dama};
+use crate::link::framing;
 use crate::{channel, queue};
 use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Span};
 use schemars::JsonSchema;
@@ -82,6 +83,9 @@ pub struct Config {
     /// When terminals ask and plans are made.
     #[serde(default = "just_in_time")]
     pub planning: Planning,
+    /// How packets are put into the MPEG packets of a slot: none, mpe or ule.
+    #[serde(default)]
+    pub framing: framing::Config,
     /// The link to the terminals.
     pub forward: Forward,
     /// The link from the terminals.
@@ -234,6 +238,9 @@ impl Config {
                     _ => vec![Carrier { rate, count: Count::new(carriers) }],
                 },
                 frames_per_superframe: Count::new(MULTI_FRAMES),
+                acm: None,
+                framing: self.framing.clone(),
+                classes: Vec::new(),
                 queue: self.return_link.queue.clone(),
                 error: self.return_link.error.clone(),
                 dama,
@@ -281,6 +288,7 @@ impl Config {
                 problem.path = match path[..] {
                     ["return", "dama", "cra"] => vec!["cir".to_owned()],
                     ["return", "queue" | "error", ..] => problem.path,
+                    ["return", "framing", ..] => problem.path[1..].to_vec(),
                     ["return", ..] => Vec::new(),
                     _ => problem.path,
                 };

@@ -4,6 +4,7 @@ use super::config::{
     Carrier, Config, Group, Propagation, Terminals, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS,
 };
 use super::plan::Plan;
+use super::traffic;
 use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, Span};
 
@@ -12,6 +13,7 @@ impl Config {
     pub fn check(&self, problems: &mut Problems) {
         problems.within("forward", |problems| {
             problems.within("queue", |problems| self.forward.queue.check(problems));
+            problems.within("framing", |problems| self.forward.framing.check(None, problems));
         });
         let before = problems.count();
         problems.within("return", |problems| self.check_return(problems));
@@ -29,6 +31,21 @@ impl Config {
         problems.within("dama", |problems| {
             problems.within("scheme", |problems| link.dama.scheme.check(&self.link(), problems));
         });
+        problems.within("dama", |problems| {
+            problems.within("requests", |problems| link.dama.requests.check(problems));
+        });
+        problems.within("classes", |problems| traffic::check(&link.classes, problems));
+        if let Some(acm) = &link.acm {
+            problems.within("acm", |problems| acm.check(problems));
+            let default = |problems: &mut Problems| acm.check_signal(None, "esn0_db", problems);
+            if self.terminals.iter().any(|entry| entry.group().esn0_db.is_none()) {
+                problems.within("acm", default);
+            }
+        }
+        let slots = self.terminals.iter().filter_map(|entry| self.slot_bytes_of(entry.group().esn0_db));
+        if let Some(least) = slots.min() {
+            problems.within("framing", |problems| link.framing.check(Some(least), problems));
+        }
         if let (Some(frame), Some(bytes)) = (link.frame, link.slot_bytes) {
             let message = format!(
                 "{} B a slot say how long a frame is, and frame = \"{frame}\" says it, too; allowed: one of the two",
@@ -96,6 +113,15 @@ impl Config {
                 problems.within(index.to_string(), |problems| {
                     if let Terminals::Group(group) = entry {
                         group.check(problems);
+                    }
+                    match (&self.return_link.acm, group.esn0_db) {
+                        (Some(acm), Some(own)) => acm.check_signal(Some(own), "esn0_db", problems),
+                        (None, Some(own)) => {
+                            let message =
+                                format!("{} dB make no difference; allowed: with acm in return", own.value());
+                            problems.add("esn0_db", message);
+                        }
+                        _ => {}
                     }
                     for (key, rate) in [("cra", group.cra), ("min", group.min), ("max", group.max)] {
                         if let Some(rate) = rate.filter(|rate| link.whole_slots(*rate).is_none()) {

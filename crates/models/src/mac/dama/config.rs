@@ -17,7 +17,10 @@ use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
 use super::plan::Plan;
 use super::timing::{Schedule, Timing};
-use super::{allocator, category};
+use super::traffic::Class;
+use super::waveform::{self, Decibel};
+use super::{allocator, category, requests};
+use crate::link::framing;
 use crate::orbit::geo::{Satellite, Site};
 use crate::{channel, queue};
 use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Span};
@@ -59,6 +62,9 @@ pub struct Forward {
     #[serde(default = "large_queue")]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
+    /// How packets are put into what is sent; with one, the rate is that of its units.
+    #[serde(default)]
+    pub framing: framing::Config,
     /// What the channel spoils, plans included; each terminal has errors of its own.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
@@ -87,7 +93,17 @@ pub struct Return {
     /// Frames in a superframe; an assignment holds for one superframe and is the same in each of its frames.
     #[serde(default = "frames")]
     pub frames_per_superframe: Count<1, 255>,
-    /// The queue in each terminal.
+    /// Adaptive coding and modulation: what a slot carries follows from each terminal's signal. The return link's `rate`
+    /// then is that of a carrier whose slots carry what `slot_bytes` or `frame` say, and rates of terminals count such slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acm: Option<waveform::Config>,
+    /// How packets are put into slots. A slot must hold whole cells or MPEG packets.
+    #[serde(default)]
+    pub framing: framing::Config,
+    /// Traffic classes, in order of priority; without, all packets are of one class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Class>,
+    /// The queue in each terminal, of each class that has none of its own.
     #[serde(default = "large_queue")]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
@@ -138,6 +154,8 @@ pub struct Dama {
     pub processing: Span,
     /// When terminals ask and the control centre plans.
     pub planning: Planning,
+    /// How requests get to the control centre.
+    pub requests: requests::Config,
     /// What spoils requests, besides the errors of the return link.
     pub request_error: channel::Config,
     /// What spoils burst time plans, besides the errors of the forward link; each terminal has errors of its own.
@@ -206,6 +224,9 @@ pub struct Group {
     /// Weight of each among the others, for the allocator `max-min`; 1 when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 1000>>,
+    /// Es/N0 of each in dB, for adaptive coding and modulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub esn0_db: Option<Decibel>,
     /// Where they are, when propagation is given by positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
@@ -240,6 +261,8 @@ pub struct Member {
     pub max: u32,
     /// Its weight.
     pub weight: u32,
+    /// Bytes that its slots carry.
+    pub slot_bytes: u32,
     /// Delays.
     pub timing: Timing,
 }
@@ -269,6 +292,7 @@ impl Default for Dama {
             allocator: allocator::Config::default(),
             processing: Span::ZERO,
             planning: Planning::default(),
+            requests: requests::Config::default(),
             request_error: channel::Config::default(),
             plan_error: channel::Config::default(),
             response: None,
@@ -403,13 +427,33 @@ impl Config {
             let (min, max) = (slots(group.min).unwrap_or(0), slots(group.max).unwrap_or(u32::MAX));
             let weight = group.weight.map_or(1, |weight| weight.value() as u32);
             let (logon, logoff, period) = (group.logon, group.logoff, group.period);
+            let slot_bytes = self.slot_bytes_of(group.esn0_db).expect("check has passed");
             for name in entry.names() {
                 let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
-                members.push(Member { name, constant, logon, logoff, period, min, max, weight, timing });
+                members.push(Member {
+                    name,
+                    constant,
+                    logon,
+                    logoff,
+                    period,
+                    min,
+                    max,
+                    weight,
+                    slot_bytes,
+                    timing,
+                });
             }
         }
         Timing::align(members.iter_mut().map(|member| &mut member.timing));
         members
+    }
+
+    /// Bytes that the slots of a terminal with this signal of its own carry; `None` when it is too weak.
+    pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
+        match &self.return_link.acm {
+            None => self.frame().map(|frame| frame.slot_bytes),
+            Some(acm) => acm.choose(esn0_db).map(waveform::Waveform::bytes),
+        }
     }
 
     /// Longest time that a plan or a logon response takes on the forward link.
@@ -423,7 +467,9 @@ impl Config {
             false => (terminals + carriers * terminals).min(slots as usize),
         };
         let bytes = Tbtp::bytes(frame, entries).max(LOGON_RESPONSE_BYTES);
-        self.forward.rate.span_of(u64::from(bytes))
+        let framed =
+            self.forward.framing.build(None).map(|mut framer| framer.add(bytes, false).units * framer.unit());
+        self.forward.rate.span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
     /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.

@@ -7,12 +7,16 @@
 //! for; both are below a millisecond at usual rates.) A plan reaches those terminals that it gives slots, so
 //! that the others sleep on.
 //!
+//! With a framing, plans are framed as data are. A unit that two packets share is drawn for each of them apart, as they may be for
+//! different terminals.
+//!
 //! Ports: in port i data for terminal i, with the number of terminals as i the signalling; out port i to
 //! terminal i.
 
 use super::config::Config;
 use super::message::{self, LogonResponse, Tbtp};
 use crate::channel::{Errors, Fate, SPOILED};
+use crate::link::framing::{self, Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
 use crate::queue::Admission;
 use bentpipe_core::{
@@ -31,6 +35,8 @@ pub struct Parts {
     pub queue: Box<dyn Admission>,
     /// Part of the rate that is granted to Quick-Start requests.
     pub grants: Option<Fraction>,
+    /// How packets are put into what is sent.
+    pub framing: framing::Config,
     /// The terminals: address, propagation delay, errors.
     pub terminals: Vec<Listener>,
     /// Its random stream.
@@ -55,6 +61,7 @@ pub struct Listener {
 struct Flight {
     arrival: Time,
     terminal: u16,
+    added: Added,
     packet: Packet,
 }
 
@@ -62,6 +69,8 @@ struct Flight {
 pub struct Forward {
     name: String,
     transmitter: Transmitter,
+    /// Bytes of the longest packet that the framing can carry.
+    longest: u32,
     terminals: Vec<Listener>,
     /// By arrival.
     flying: VecDeque<Flight>,
@@ -72,10 +81,19 @@ pub struct Forward {
 impl Forward {
     /// An idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, rate, queue, grants, terminals, stream, probe } = parts;
-        let mut transmitter = Transmitter::new(rate, queue, stream, probe);
+        let Parts { name, rate, queue, grants, framing, terminals, stream, probe } = parts;
+        let longest = framing.longest();
+        let mut transmitter = Transmitter::new(rate, queue, framing.build(None), stream, probe);
         transmitter.grant(grants);
-        Forward { name, transmitter, terminals, flying: VecDeque::new(), held_bytes: 0, error_drops: 0 }
+        Forward {
+            name,
+            transmitter,
+            longest,
+            terminals,
+            flying: VecDeque::new(),
+            held_bytes: 0,
+            error_drops: 0,
+        }
     }
 
     /// Lets a packet fly to a terminal. Delays differ little, so its place is near the end.
@@ -86,7 +104,12 @@ impl Forward {
         while at > 0 && self.flying[at - 1].arrival > arrival {
             at -= 1;
         }
-        self.flying.insert(at, Flight { arrival, terminal, packet });
+        // A unit that a packet shares with the one before, which may be for another terminal, counts for both.
+        let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
+            units: added.units + u32::from(added.shares),
+            shares: false,
+        });
+        self.flying.insert(at, Flight { arrival, terminal, added, packet });
     }
 
     /// Whether a packet is data and still to be sent. (A plan was counted once, however many terminals hear it.)
@@ -111,6 +134,9 @@ impl Forward {
     }
 
     fn send_data(&mut self, now: Time, terminal: u16, mut packet: Packet, out: &mut Outbox) {
+        if packet.size > self.longest {
+            return out.drop(packet, TOO_LONG);
+        }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
             Ok(sent) => self.fly(sent, terminal, packet),
@@ -149,17 +175,22 @@ impl Stage for Forward {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, terminal, mut packet } = self.flying.pop_front().expect("there is a front");
+            let Flight { arrival, terminal, added, mut packet } =
+                self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
             let is_plan = message::message::<Tbtp>(&packet).is_some();
+            let unit = self.transmitter.unit();
             let stream = &mut self.transmitter.stream;
             let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
-            let mut meet = |errors: &mut Option<Errors>| {
-                errors.as_mut().map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream))
+            let mut fate = match errors {
+                None => Fate::Intact,
+                Some(errors) if unit != Unit::default() => {
+                    Verdicts::default().meet(unit, added, errors, arrival, &mut packet, stream)
+                }
+                Some(errors) => errors.meet(arrival, &mut packet, stream),
             };
-            let mut fate = meet(errors);
-            if plan_errors.is_some() && fate == Fate::Intact && is_plan {
-                fate = meet(plan_errors);
+            if let (Some(errors), Fate::Intact, true) = (plan_errors, fate, is_plan) {
+                fate = errors.meet(arrival, &mut packet, stream);
             }
             self.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {

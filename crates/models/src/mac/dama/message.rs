@@ -3,6 +3,7 @@
 
 use super::category::Ask;
 use super::frame::{Frame, Run};
+use super::requests::contention::Contention;
 use bentpipe_core::{Body, Ecn, FlowId, Message, NodeId, Packet, Time};
 use std::any::Any;
 use std::sync::Arc;
@@ -17,6 +18,19 @@ pub struct Request {
     pub superframe: u64,
     /// What it asks for.
     pub ask: Ask,
+    /// The mini-slots in which it was sent, when others may have been sent there, too.
+    pub shared: Option<Contention>,
+}
+
+/// Data in shared mini-slots.
+#[derive(Clone, Debug)]
+pub struct DataBurst {
+    /// The terminal.
+    pub terminal: u16,
+    /// The mini-slots in which it was sent.
+    pub shared: Contention,
+    /// What it carries.
+    pub packets: Vec<Packet>,
 }
 
 /// A terminal burst time plan (EN 301 790, section 8.5.5.7): assigned slots for one superframe.
@@ -64,7 +78,7 @@ macro_rules! messages {
         })+
     };
 }
-messages!(Request, Tbtp, LogonRequest, LogonResponse, Logoff);
+messages!(Request, DataBurst, Tbtp, LogonRequest, LogonResponse, Logoff);
 
 impl Tbtp {
     /// What this terminal has been assigned.

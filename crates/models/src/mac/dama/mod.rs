@@ -25,9 +25,13 @@ pub mod message;
 pub mod ncc;
 pub mod network;
 pub mod plan;
+pub mod requests;
 pub mod slots;
 pub mod terminal;
 pub mod timing;
+pub mod traffic;
+pub mod waits;
+pub mod waveform;
 
 #[cfg(test)]
 mod tests;

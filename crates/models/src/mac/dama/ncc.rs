@@ -14,10 +14,13 @@ use super::allocator::{Allocator, Demand};
 use super::category::{Account, Ask};
 use super::config::Config;
 use super::frame::{Frame, Run};
-use super::message::{self, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
+use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::plan::{Grant, Plan};
+use super::requests::contention::{resolve, Contention};
+use super::waits::Controller;
 use bentpipe_core::{
-    Change, Column, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Table, Time,
+    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage,
+    Table, Time,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,8 +53,13 @@ pub static REPORT: Table = Table {
         Column::whole("granted_slots", "slots", "sum of the slots assigned by request over the superframes"),
         Column::whole("spare_slots", "slots", "sum of the slots assigned without (FCA)"),
         Column::whole("response", "superframes", "superframes from a request to its assignment (L)"),
+        Column::whole("tries", "1", "bursts that came in shared mini-slots"),
+        Column::whole("collisions", "1", "of these, bursts that could not be told apart"),
     ],
 };
+
+/// What came with it in its mini-slots could not be told apart.
+pub const COLLISION: DropReason = DropReason::new("collision");
 
 /// What the NCC is made of.
 pub struct Parts {
@@ -61,17 +69,10 @@ pub struct Parts {
     pub gateway: NodeId,
     /// Time structure of the return link.
     pub frame: Frame,
-    /// When it plans, after the start of a superframe.
-    pub phase: Span,
-    /// Superframes from the boundary at which a plan is made to the superframe that it plans.
-    pub lead: u64,
-    /// Superframes from a request to its assignment; imposed when `imposed`, else what emerges for the
-    /// farthest terminal.
+    /// When it acts on a request.
+    pub controller: Controller,
+    /// Superframes from a request to its assignment; what emerges for the farthest terminal, unless it is imposed.
     pub response: u64,
-    /// Whether requests are held until `response` superframes after the one in which they were made.
-    pub imposed: bool,
-    /// Time from a request's arrival until it may be used.
-    pub processing: Span,
     /// The terminals.
     pub terminals: Vec<Member>,
     /// Constant slots that are taken from the start.
@@ -127,6 +128,9 @@ pub struct Ncc {
     /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is next.
     sparing: Vec<u16>,
     turn: u16,
+    /// What has come in shared mini-slots, and when it is decoded.
+    shared: Vec<(Contention, Packet)>,
+    decode: Option<Time>,
     /// The boundary after the last one at which a plan was made.
     next_boundary: u64,
     demands: Vec<Demand>,
@@ -146,6 +150,8 @@ struct Counters {
     plan_bytes: u64,
     granted: u64,
     spare: u64,
+    tries: u64,
+    collisions: u64,
 }
 
 impl Ncc {
@@ -157,6 +163,8 @@ impl Ncc {
             pending: Vec::new(),
             sparing: sparing.map(|(terminal, _)| terminal).collect(),
             turn: 0,
+            shared: Vec::new(),
+            decode: None,
             next_boundary: 0,
             demands: Vec::new(),
             grants: Vec::new(),
@@ -168,35 +176,45 @@ impl Ncc {
         }
     }
 
-    /// The superframe that is planned at the first boundary at which something that came now may be used.
-    /// What comes at a boundary has missed it, whichever of the two the event loop handles first.
-    fn earliest(&self, now: Time) -> u64 {
-        self.boundary_after(now + self.parts.processing) + self.parts.lead
-    }
-
-    /// The first boundary after `now`.
-    fn boundary_after(&self, now: Time) -> u64 {
-        let first = Time::ZERO + self.parts.phase;
-        if now < first {
-            return 0;
-        }
-        now.since(first) / self.parts.frame.superframe() + 1
-    }
-
     fn hear_request(&mut self, now: Time, request: &Request) {
         self.counters.requests += 1;
         self.counters.requested += request.ask.slots();
-        let mut superframe = self.earliest(now);
-        if self.parts.imposed {
-            superframe = superframe.max(request.superframe + self.parts.response);
-        }
+        let &Request { terminal, superframe: made, ask, .. } = request;
+        // What comes at a boundary has missed it, whichever of the two the event loop handles first.
+        let superframe = self.parts.controller.earliest(&self.parts.frame, now, made);
         let at = self.due.partition_point(|due| due.superframe <= superframe);
-        let &Request { terminal, superframe: made, ask } = request;
         self.due.insert(at, Due { superframe, made, terminal, ask });
     }
 
+    /// Keeps what came in shared mini-slots until everything has come that may have met it there.
+    fn hear_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
+        self.shared.push((shared, packet));
+        self.decode = Some(now + Span::from_nanos(1));
+    }
+
+    /// Takes apart what came in shared mini-slots.
+    fn decode_shared(&mut self, now: Time, out: &mut Outbox) {
+        self.decode = None;
+        let slots: Vec<Contention> = self.shared.iter().map(|(shared, _)| *shared).collect();
+        let bursts = std::mem::take(&mut self.shared);
+        for ((_, packet), received) in bursts.into_iter().zip(resolve(&slots)) {
+            self.counters.tries += 1;
+            if !received {
+                self.counters.collisions += 1;
+                out.drop(packet, COLLISION);
+            } else if let Some(&request) = message::message::<Request>(&packet) {
+                out.consume(packet);
+                self.hear_request(now, &request);
+            } else {
+                let packet = out.consume(packet);
+                let burst = message::message::<DataBurst>(&packet).expect("these come in mini-slots");
+                burst.packets.iter().for_each(|packet| out.create(TO_ROUTER, packet.clone()));
+            }
+        }
+    }
+
     fn hear_logon(&mut self, now: Time, terminal: u16, out: &mut Outbox) {
-        let superframe = self.earliest(now);
+        let superframe = self.parts.controller.earliest(&self.parts.frame, now, 0);
         let member = &mut self.parts.terminals[usize::from(terminal)];
         if member.logon.is_none() {
             // Without room there is no answer, and the terminal asks again.
@@ -204,7 +222,8 @@ impl Ncc {
             member.logon = Some((constant, superframe));
             if let (true, Err(at)) = (member.account.takes_spare(), self.sparing.binary_search(&terminal)) {
                 self.sparing.insert(at, terminal);
-                self.next_boundary = self.next_boundary.max(self.boundary_after(now));
+                let next = self.parts.controller.boundary_after(&self.parts.frame, now);
+                self.next_boundary = self.next_boundary.max(next);
             }
         }
         let member = &self.parts.terminals[usize::from(terminal)];
@@ -360,15 +379,22 @@ impl Ncc {
     }
 
     fn boundary(&self, number: u64) -> Time {
-        Time::ZERO + self.parts.phase + self.parts.frame.superframe() * number
+        Time::ZERO + self.parts.controller.phase + self.parts.frame.superframe() * number
     }
 }
 
 impl Stage for Ncc {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        if let Some(request) = message::message::<Request>(&packet) {
-            self.hear_request(now, request);
-            out.consume(packet);
+        if let Some(&request) = message::message::<Request>(&packet) {
+            match request.shared {
+                Some(shared) => self.hear_shared(now, shared, packet),
+                None => {
+                    out.consume(packet);
+                    self.hear_request(now, &request);
+                }
+            }
+        } else if let Some(DataBurst { shared, .. }) = message::message(&packet) {
+            self.hear_shared(now, *shared, packet);
         } else if let Some(&LogonRequest { terminal }) = message::message(&packet) {
             out.consume(packet);
             self.hear_logon(now, terminal, out);
@@ -381,11 +407,15 @@ impl Stage for Ncc {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let first = Time::ZERO + self.parts.phase;
+        if self.decode.is_some_and(|at| at <= now) {
+            self.decode_shared(now, out);
+        }
+        let first = Time::ZERO + self.parts.controller.phase;
         let boundary = now.since(first) / self.parts.frame.superframe();
-        if now >= first && boundary >= self.next_boundary {
+        // A wake to decode is none to plan.
+        if now >= first && now == self.boundary(boundary) && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
-            self.make_plan(now, boundary + self.parts.lead, out);
+            self.make_plan(now, boundary + self.parts.controller.lead, out);
         }
     }
 
@@ -397,16 +427,28 @@ impl Stage for Ncc {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        if !self.pending.is_empty() || !self.sparing.is_empty() {
+        let plan = if !self.pending.is_empty() || !self.sparing.is_empty() {
             Some(self.boundary(self.next_boundary))
         } else {
-            self.due.front().map(|due| self.boundary(due.superframe - self.parts.lead))
+            self.due.front().map(|due| self.boundary(due.superframe - self.parts.controller.lead))
+        };
+        match self.decode {
+            Some(decode) => Some(plan.map_or(decode, |plan| plan.min(decode))),
+            None => plan,
         }
     }
 
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.shared.iter().for_each(|(_, packet)| held.add(packet));
+        held
+    }
+
     fn report(&self, _now: Time, report: &mut Report) {
-        let Counters { requests, requested, plans, plan_bytes, granted, spare } = self.counters;
-        let values = [requests, requested, plans, plan_bytes, granted, spare, self.parts.response];
+        let Counters { requests, requested, plans, plan_bytes, granted, spare, tries, collisions } =
+            self.counters;
+        let values =
+            [requests, requested, plans, plan_bytes, granted, spare, self.parts.response, tries, collisions];
         report.row(&REPORT, &self.parts.name, &values.map(|value| value as f64));
     }
 }

@@ -1,11 +1,14 @@
 //! Makes the stages of a network from its configuration.
 
 use super::category::Terms;
-use super::config::Config;
+use super::config::{Config, Return};
 use super::forward::{self, Forward, Listener};
+use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::terminal::{self, Logon, Terminal};
+use super::traffic::{self, Asks, Traffic};
+use super::waits::{self, Controller};
 use crate::net::quick_start::Grants;
 use bentpipe_core::{NodeId, Probe, Stream, Table, Time};
 
@@ -60,7 +63,12 @@ pub fn build(
     let lead = schedule.lead(&frame, config.plan_transmission(&frame, members.len()), timings());
     let emergent = schedule.response(&frame, dama.processing, lead, timings());
     let response = dama.response.map_or(emergent, |response| response.value());
-    let terms = Terms::new(config.link(), response, &frame);
+    let controller = Controller {
+        phase: schedule.plan,
+        lead,
+        processing: dama.processing,
+        imposed: dama.response.map(|response| response.value()),
+    };
 
     let mut plan = Plan::new(&config.carriers().expect("the configuration has been checked"));
     let mut macs = Vec::new();
@@ -73,6 +81,8 @@ pub fn build(
             }
             Some(at) => Logon::Begins(Time::ZERO + at),
         };
+        let frame = Frame { slot_bytes: member.slot_bytes, ..frame };
+        let terms = Terms::new(config.link(), response, &frame);
         let stage = format!("{name}.{}", member.name);
         macs.push(Terminal::new(terminal::Parts {
             name: label(&member.name),
@@ -85,13 +95,20 @@ pub fn build(
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
             // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
             retry: frame.superframe() * (lead + 1) + member.timing.one_way,
-            queue: link.queue.build(),
+            traffic: traffic(link, frame.slot_bytes),
+            by_dscp: traffic::by_dscp(&link.classes),
+            classes: !link.classes.is_empty(),
+            longest: link.framing.longest(),
             errors: link.error.errors(),
             request_errors: dama.request_error.errors(),
             grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
             requester: dama.scheme.requester(&terms),
+            turns: dama.requests.build(index as u16, response),
+            shared: (dama.requests.shared_slots(), dama.requests.data()),
+            controller,
             stream: supply.stream(&stage),
             probe: supply.probe(&terminal::TRACE, &label(&member.name)),
+            waits: supply.probe(&waits::TRACE, &label(&member.name)),
         }));
         accounts.push(ncc::Member {
             address,
@@ -119,11 +136,8 @@ pub fn build(
             name: name.to_owned(),
             gateway,
             frame,
-            phase: schedule.plan,
-            lead,
+            controller,
             response,
-            imposed: dama.response.is_some(),
-            processing: dama.processing,
             terminals: accounts,
             plan,
             allocator: dama.allocator.build(members.len()),
@@ -134,9 +148,22 @@ pub fn build(
             rate: config.forward.rate,
             queue: config.forward.queue.build(),
             grants: config.quick_start,
+            framing: config.forward.framing.clone(),
             terminals: listeners,
             stream: supply.stream(&forward_name),
             probe: supply.probe(&crate::link::TRACE, &forward_name),
         }),
     }
+}
+
+/// The traffic classes of a terminal: one for everything, unless the scenario names some.
+fn traffic(link: &Return, slot_bytes: u32) -> Vec<Traffic> {
+    let framer = || link.framing.build(Some(slot_bytes));
+    if link.classes.is_empty() {
+        return vec![Traffic::new(Asks::default(), link.queue.build(), framer())];
+    }
+    let classes = link.classes.iter();
+    classes
+        .map(|class| Traffic::new(class.asks, class.queue.as_ref().unwrap_or(&link.queue).build(), framer()))
+        .collect()
 }

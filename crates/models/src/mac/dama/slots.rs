@@ -24,8 +24,17 @@ pub struct Placed {
     pub bytes: u64,
     /// When the slot with the first of them begins.
     pub begin: Time,
+    /// When the slot with the last of them begins.
+    pub last_begin: Time,
     /// When the slot with the last of them ends.
     pub end: Time,
+}
+
+impl Placed {
+    /// The place of what lies in the last unit of what was placed, and takes nothing more.
+    pub fn shared(self) -> Placed {
+        Placed { bytes: 0, begin: self.last_begin, ..self }
+    }
 }
 
 impl Slots {
@@ -68,11 +77,43 @@ impl Slots {
         }
         self.filled = from + bytes;
         let (first, last) = ((from / slot_bytes) as u32, ((self.filled - 1) / slot_bytes) as u32);
+        let begin = self.start + self.assignment.start_of(&self.frame, first);
         Some(Placed {
             bytes,
-            begin: self.start + self.assignment.start_of(&self.frame, first),
+            begin,
+            last_begin: if last == first {
+                begin
+            } else {
+                self.start + self.assignment.start_of(&self.frame, last)
+            },
             end: self.start + self.assignment.end_of(&self.frame, last),
         })
+    }
+
+    /// Begin and end of the slot that the next bytes would go to at `now`.
+    pub fn next(&self, now: Time) -> Option<(Time, Time)> {
+        let slot_bytes = u64::from(self.frame.slot_bytes);
+        let begun = self.assignment.first_from(&self.frame, now.since(self.start));
+        let from = self.filled.max(u64::from(begun) * slot_bytes);
+        (from < self.capacity()).then(|| {
+            let slot = (from / slot_bytes) as u32;
+            let begin = self.start + self.assignment.start_of(&self.frame, slot);
+            (begin, self.start + self.assignment.end_of(&self.frame, slot))
+        })
+    }
+
+    /// As [`place`](Self::place), but no more than the slot that comes next has room for.
+    pub fn place_in_one(&mut self, now: Time, bytes: u64) -> Option<Placed> {
+        let slot_bytes = u64::from(self.frame.slot_bytes);
+        let begun = self.assignment.first_from(&self.frame, now.since(self.start));
+        let from = self.filled.max(u64::from(begun) * slot_bytes);
+        self.place(now, bytes.min(slot_bytes - from % slot_bytes))
+    }
+
+    /// Frame, run and slot of the last byte that was placed in this superframe.
+    pub fn last_slot(&self) -> (u32, Run, u32) {
+        let last = self.filled.saturating_sub(1) / u64::from(self.frame.slot_bytes);
+        self.assignment.position(last as u32)
     }
 
     /// Number of the superframe.
@@ -126,7 +167,7 @@ mod tests {
         let frame = 23_500_000;
         let placed = slots.place(Time::ZERO, 1500).unwrap();
         let (begin, end) = (Time::from_nanos(3 * SLOT), Time::from_nanos(3 * frame + 4 * SLOT));
-        assert_eq!(placed, Placed { bytes: 752, begin, end });
+        assert_eq!((placed.bytes, placed.begin, placed.end), (752, begin, end));
         assert_eq!(slots.place(Time::ZERO, 748), None);
         slots.go_to(Time::from_nanos(94_000_000));
         assert_eq!((slots.superframe(), slots.capacity()), (1, 0));

@@ -1,6 +1,6 @@
 //! A satellite terminal's return-link MAC (RCST, EN 301 790): queue, slots, requests.
 //!
-//! A packet is cut over the terminal's slots in order. A burst carries what was queued when its slot began;
+//! A packet is framed ([`crate::link::framing`]) and cut over the terminal's slots in order. A burst carries what was queued when its slot began;
 //! what is left of a slot stays empty. The packet is through when the slot with its last byte ends, and
 //! reaches the gateway one propagation delay later: the stage sends it out then, so that a packet costs one
 //! wake. Which slots a packet takes is computed at once, for as far as the present superframe goes; what does
@@ -16,12 +16,17 @@
 use super::category::{Ask, Load, Need, Requester};
 use super::config::Config;
 use super::frame::{Frame, Run};
-use super::message::{self, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
+use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
+use super::requests::contention::Contention;
+use super::requests::{Turns, Via};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
+use super::traffic::{Asks, Traffic, Waiting};
+use super::waits::{Controller, Requests};
 use crate::channel::{Errors, Fate, SPOILED};
+use crate::link::framing::{Added, Unit, TOO_LONG};
 use crate::net::quick_start::{self, Grants};
-use crate::queue::{Admission, Backlog, Verdict};
+use crate::queue::Verdict;
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
     Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span,
@@ -66,6 +71,7 @@ pub static REPORT: Table = Table {
         Column::whole("requested_slots", "slots", "sum of the requests"),
         Column::whole("assigned_slots", "slots", "sum of the assigned slots over the superframes"),
         Column::whole("late_slots", "slots", "slots of plans that came after their superframe had begun"),
+        Column::whole("shared_bursts", "1", "bursts of data sent in shared mini-slots"),
     ],
 };
 
@@ -92,8 +98,14 @@ pub struct Parts {
     pub logoff: Option<(Time, Option<Span>)>,
     /// After how long without an answer it asks again to be logged on.
     pub retry: Span,
-    /// The queue's discipline.
-    pub queue: Box<dyn Admission>,
+    /// Its traffic classes in order of priority, at least one, and the class of each code point.
+    pub(super) traffic: Vec<Traffic>,
+    /// Class by DSCP.
+    pub(super) by_dscp: [u8; 64],
+    /// Whether classes share the terminal's slots: then slots are filled one by one.
+    pub classes: bool,
+    /// Bytes of the longest packet that its framing can carry.
+    pub longest: u32,
     /// Errors of the return link.
     pub errors: Option<Errors>,
     /// What else spoils requests.
@@ -102,10 +114,18 @@ pub struct Parts {
     pub grants: (Option<Grants>, Rate),
     /// How it asks for slots.
     pub requester: Box<dyn Requester>,
+    /// When and where it may ask.
+    pub turns: Box<dyn Turns>,
+    /// Mini-slots in a superframe that it shares with the others, and most bytes of data that it sends there.
+    pub shared: (u32, u32),
+    /// When the control centre acts on a request.
+    pub controller: Controller,
     /// Its random stream.
     pub stream: Stream,
     /// Probe on [`TRACE`].
     pub probe: Option<Probe>,
+    /// Probe on [`super::waits::TRACE`].
+    pub waits: Option<Probe>,
 }
 
 /// How a terminal comes to be logged on.
@@ -117,12 +137,12 @@ pub enum Logon {
     Begins(Time),
 }
 
-/// A packet that is not yet all in slots.
-struct Waiting {
+/// What is in slots or in flight.
+struct Flight {
+    /// When it arrives at the gateway.
     arrival: Time,
-    /// Bytes that have no slot yet.
-    left: u64,
-    begun: bool,
+    class: u8,
+    added: Added,
     packet: Packet,
 }
 
@@ -144,16 +164,13 @@ pub struct Terminal {
     /// Whether something happened in this superframe, so that its end matters.
     active: bool,
 
-    queue: VecDeque<Waiting>,
-    /// Bytes of `queue` that have no slot yet.
+    /// Bytes of all classes that have no slot yet.
     unsent: u64,
-    /// Bytes that have come from the host.
-    arrived: u64,
-    /// Packets whose first slot has not begun; the times and sizes of those that have a slot.
-    backlog: Backlog,
-    beginning: VecDeque<(Time, u32)>,
-    /// What is in slots or in flight, by the moment of arrival at the gateway.
-    flying: VecDeque<(Time, Packet)>,
+    /// When the next slot is filled, where slots are filled one by one.
+    fill: Option<Time>,
+    /// By the moment of arrival at the gateway.
+    flying: VecDeque<Flight>,
+    requests: Requests,
     held: Held,
 
     /// Queue, request and used bytes of this superframe, for the trace.
@@ -173,6 +190,8 @@ struct Counters {
     /// Constant slots of earlier logons.
     constant: u64,
     late: u64,
+    /// Bursts of data in shared mini-slots.
+    shared_bursts: u64,
     delay: SpanStatistics,
 }
 
@@ -192,12 +211,10 @@ impl Terminal {
             plans: VecDeque::new(),
             slots: Slots::new(parts.frame, parts.timing),
             active: false,
-            queue: VecDeque::new(),
             unsent: 0,
-            arrived: 0,
-            backlog: Backlog::default(),
-            beginning: VecDeque::new(),
+            fill: None,
             flying: VecDeque::new(),
+            requests: Requests::default(),
             held: Held::default(),
             row: (0, 0, 0),
             counters: Counters::default(),
@@ -259,9 +276,10 @@ impl Terminal {
         if ask == now && self.wants_to_ask() {
             self.make_request(now, out);
         }
+        self.fill = None;
         // As long as the logon is not answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
-        while !self.queue.is_empty() && self.send_first(now) {}
+        self.send(now, out);
     }
 
     /// Whether there is, or may be, something to ask for.
@@ -270,14 +288,87 @@ impl Terminal {
         (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
     }
 
+    /// Makes a request, if this is the terminal's turn.
     fn make_request(&mut self, now: Time, out: &mut Outbox) {
         self.ask = None;
         self.active = true;
-        let all = Load { queue: self.parts.frame.units(self.unsent), arrived: self.arrived };
-        let ask = self.parts.requester.request(self.slots.superframe(), &Need { all, by_class: None });
-        if !ask.is_nothing() {
-            self.request(now, ask, out);
+        let superframe = self.slots.superframe();
+        let burst = self.slots.next(now);
+        let via = self.parts.turns.turn(superframe, burst.is_some(), &mut self.parts.stream);
+        let need = self.need();
+        let Some(via) = via else { return self.parts.requester.observe(superframe, &need) };
+        if let Via::Shared(shared) = via {
+            if self.unsent <= u64::from(self.parts.shared.1)
+                && self.plans.is_empty()
+                && self.send_data(shared, out)
+            {
+                return;
+            }
         }
+        let ask = self.parts.requester.request(superframe, &need);
+        if ask.is_nothing() {
+            return;
+        }
+        let (leaves, shared) = match via {
+            Via::Own => (now, None),
+            Via::Burst => (burst.map_or(now, |(_, end)| end), None),
+            Via::Shared(shared) => (self.shared_end(&shared), Some(shared)),
+        };
+        self.request(leaves, ask, shared, now, out);
+    }
+
+    /// When what is sent in mini-slots is known to the receiver, before propagation: with the last replica's when there is one,
+    /// else with the superframe, over which the mini-slots are spread.
+    fn shared_end(&self, shared: &Contention) -> Time {
+        match shared.slots() {
+            [slot] => {
+                let length = self.parts.frame.superframe();
+                self.slots.start() + length * (u64::from(*slot) + 1) / u64::from(self.parts.shared.0)
+            }
+            _ => self.slots.end(),
+        }
+    }
+
+    /// What waits, as requests see it.
+    fn need(&self) -> Need {
+        let load = |asks: &dyn Fn(Asks) -> bool| {
+            let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
+            let queue = self.parts.frame.units(own().map(|traffic| traffic.unsent).sum());
+            Load { queue, arrived: own().map(|traffic| traffic.arrived).sum() }
+        };
+        if !self.parts.classes {
+            let arrived = self.parts.traffic[0].arrived;
+            return Need {
+                all: Load { queue: self.parts.frame.units(self.unsent), arrived },
+                by_class: None,
+            };
+        }
+        let by_class = (load(&|asks| asks == Asks::Rate), load(&|asks| asks == Asks::Volume));
+        Need { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
+    }
+
+    /// Sends all that waits in shared mini-slots, unless some of it already has slots.
+    fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
+        let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
+        if self.unsent == 0 || self.parts.traffic.iter().any(begun) {
+            return false;
+        }
+        let (mut packets, end) = (Vec::new(), self.shared_end(&shared));
+        for traffic in &mut self.parts.traffic {
+            for Waiting { arrival, packet, .. } in traffic.waiting.drain(..) {
+                self.held.packets -= 1;
+                self.held.bytes -= u64::from(packet.size);
+                self.counters.delay.add(end.since(arrival));
+                packets.push(out.consume(packet));
+            }
+            traffic.clear();
+        }
+        self.unsent = 0;
+        let size = packets.iter().map(|packet| packet.size).sum();
+        let body = DataBurst { terminal: self.parts.terminal, shared, packets };
+        self.tell(end, size, Arc::new(body), out);
+        self.counters.shared_bursts += 1;
+        true
     }
 
     /// Logs off with the beginning of a superframe. What waits is dropped.
@@ -299,16 +390,18 @@ impl Terminal {
         self.plans.clear();
         self.parts.requester.reset();
         self.unsent = 0;
-        self.beginning.clear();
-        self.backlog = Backlog::default();
-        for Waiting { packet, .. } in self.queue.drain(..) {
-            self.held.packets -= 1;
-            self.held.bytes -= u64::from(packet.size);
-            out.drop(packet, LOGGED_OFF);
+        self.fill = None;
+        for traffic in &mut self.parts.traffic {
+            for Waiting { packet, .. } in traffic.waiting.drain(..) {
+                self.held.packets -= 1;
+                self.held.bytes -= u64::from(packet.size);
+                out.drop(packet, LOGGED_OFF);
+            }
+            traffic.clear();
         }
     }
 
-    /// Writes the trace's row of the superframe that ends.
+    /// Writes the trace's row of the present superframe, once.
     fn record(&mut self, out: &mut Outbox) {
         if let (Some(probe), true) = (self.parts.probe, self.active) {
             let constant = u32::from(self.constant().count);
@@ -326,82 +419,185 @@ impl Terminal {
         }
     }
 
-    fn request(&mut self, now: Time, ask: Ask, out: &mut Outbox) {
+    fn request(&mut self, leaves: Time, ask: Ask, shared: Option<Contention>, now: Time, out: &mut Outbox) {
         let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
         self.row.1 = ask.slots();
         self.counters.requests += 1;
         self.counters.requested += ask.slots();
-        self.tell(now, message::REQUEST_BYTES, Arc::new(Request { terminal, superframe, ask }), out);
+        if self.parts.waits.is_some() {
+            self.requests.add(now, superframe, leaves + self.parts.timing.one_way);
+        }
+        self.tell(
+            leaves,
+            message::REQUEST_BYTES,
+            Arc::new(Request { terminal, superframe, ask, shared }),
+            out,
+        );
     }
 
     /// Sends a message to the network control centre.
-    fn tell(&mut self, now: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
-        let packet = message::packet(now, self.parts.addresses, self.messages, size, body);
+    fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
+        let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
         self.messages += 1;
         out.create_held(&packet);
         self.held.add(&packet);
-        // Data may already have slots later in this superframe.
-        let arrival = now + self.parts.timing.one_way;
-        let at = self.flying.partition_point(|(other, _)| *other <= arrival);
-        self.flying.insert(at, (arrival, packet));
+        let arrival = leaves + self.parts.timing.one_way;
+        self.fly(Flight { arrival, class: 0, added: Added::default(), packet });
+    }
+
+    /// Lets something fly; messages may have a place before data, and data before messages.
+    #[inline]
+    fn fly(&mut self, flight: Flight) {
+        if self.flying.back().is_none_or(|last| last.arrival <= flight.arrival) {
+            return self.flying.push_back(flight);
+        }
+        let at = self.flying.partition_point(|other| other.arrival <= flight.arrival);
+        self.flying.insert(at, flight);
+    }
+
+    /// Puts into slots what can be put there now.
+    fn send(&mut self, now: Time, out: &mut Outbox) {
+        if self.parts.classes {
+            return self.fill_slots(now, out);
+        }
+        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now, out) {}
     }
 
     /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
-    fn send_first(&mut self, now: Time) -> bool {
-        let first = &mut self.queue[0];
-        let Some(Placed { bytes, begin, end }) = self.slots.place(now, first.left) else { return false };
-        if !first.begun {
-            first.begun = true;
-            self.beginning.push_back((begin, first.packet.size));
-        }
-        first.left -= bytes;
-        let through = first.left == 0;
-        self.unsent -= bytes;
-        self.row.2 += bytes;
-        self.counters.used += bytes;
-        self.active = true;
-        if through {
-            let Waiting { arrival, packet, .. } = self.queue.pop_front().expect("there is a first packet");
-            self.counters.delay.add(end.since(arrival));
-            self.flying.push_back((end + self.parts.timing.one_way, packet));
-        }
-        through
+    #[inline]
+    fn send_first(&mut self, now: Time, out: &mut Outbox) -> bool {
+        let first = &self.parts.traffic[0].waiting[0];
+        let placed = match first.left {
+            0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
+            left => match self.slots.place(now, left) {
+                Some(placed) => placed,
+                None => return false,
+            },
+        };
+        self.put(0, placed, out)
     }
 
-    fn forget_begun(&mut self, now: Time) {
-        while let Some(&(start, size)) = self.beginning.front() {
-            if start > now {
-                break;
-            }
-            self.beginning.pop_front();
-            self.backlog.packets -= 1;
-            self.backlog.bytes -= u64::from(size);
+    /// Fills the slots that begin now, class by class, and says when the next one does.
+    fn fill_slots(&mut self, now: Time, out: &mut Outbox) {
+        self.fill = None;
+        loop {
+            let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
+            else {
+                return;
+            };
+            let traffic = &self.parts.traffic[class];
+            let placed = match traffic.waiting[0].left {
+                0 => traffic.last.expect("it shares a unit that has its slot").shared(),
+                left => {
+                    let Some((begin, _)) = self.slots.next(now) else { return };
+                    if begin > now {
+                        self.fill = Some(begin);
+                        return;
+                    }
+                    self.slots.place_in_one(now, left).expect("a slot begins now")
+                }
+            };
+            self.put(class, placed, out);
         }
+    }
+
+    /// Puts bytes of a class' first packet where they have been placed; whether it is through.
+    #[inline]
+    fn put(&mut self, class: usize, placed: Placed, out: &mut Outbox) -> bool {
+        self.unsent -= placed.bytes;
+        self.row.2 += placed.bytes;
+        self.counters.used += placed.bytes;
+        self.active = true;
+        let Some(Waiting { arrival, added, packet, .. }) = self.parts.traffic[class].put(placed) else {
+            return false;
+        };
+        self.counters.delay.add(placed.end.since(arrival));
+        if let Some(probe) = self.parts.waits {
+            self.explain(probe, class, arrival, placed.end, &packet, out);
+        }
+        self.fly(Flight {
+            arrival: placed.end + self.parts.timing.one_way,
+            class: class as u8,
+            added,
+            packet,
+        });
+        true
+    }
+
+    /// Writes the row that says why a packet waited.
+    #[cold]
+    fn explain(
+        &mut self,
+        probe: Probe,
+        class: usize,
+        arrival: Time,
+        end: Time,
+        packet: &Packet,
+        out: &mut Outbox,
+    ) {
+        let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
+        self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
+        let moments = (arrival, self.slots.start(), end);
+        let parts =
+            self.requests.explain(moments, &self.parts.frame, &self.parts.timing, &self.parts.controller);
+        let (frame, run, slot) = self.slots.last_slot();
+        let nanos = |span: Span| span.as_nanos() as f64;
+        let values = [
+            if packet.flow == message::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
+            f64::from(packet.number),
+            f64::from(packet.size),
+            class as f64,
+            arrival.as_nanos() as f64,
+            parts.asked.map_or(-1.0, |asked| asked.as_nanos() as f64),
+            self.slots.superframe() as f64,
+            f64::from(run.carrier),
+            f64::from(frame),
+            f64::from(slot),
+            nanos(parts.request),
+            nanos(parts.lost),
+            nanos(parts.propagation),
+            nanos(parts.controller),
+            nanos(parts.competition),
+            nanos(parts.position),
+        ];
+        out.record(probe, end, &values);
     }
 
     fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
         if self.constant.is_none() && self.ask_logon.is_none() {
             return out.drop(packet, LOGGED_OFF);
         }
-        self.forget_begun(now);
+        if packet.size > self.parts.longest {
+            return out.drop(packet, TOO_LONG);
+        }
+        let class = match self.parts.classes {
+            true => usize::from(self.parts.by_dscp[usize::from(packet.dscp & 63)]),
+            false => 0,
+        };
+        let traffic = &mut self.parts.traffic[class];
+        traffic.forget_begun(now);
         let (grants, capacity) = &mut self.parts.grants;
         quick_start::pass(grants, now, *capacity, &mut packet);
-        match self.parts.queue.admit(now, &mut packet, self.backlog, &mut self.parts.stream) {
+        match traffic.admission.admit(now, &mut packet, traffic.backlog, &mut self.parts.stream) {
             Verdict::Drop(reason) => {
                 self.counters.queue_drops += 1;
                 out.drop(packet, reason);
             }
             Verdict::Admit => {
-                self.backlog.packets += 1;
-                self.backlog.bytes += u64::from(packet.size);
+                traffic.backlog.packets += 1;
+                traffic.backlog.bytes += u64::from(packet.size);
                 self.held.add(&packet);
-                let left = bytes_on_air(&packet);
+                let (left, added) = traffic.frame(now, packet.size);
                 self.unsent += left;
-                self.arrived += left;
-                self.queue.push_back(Waiting { arrival: now, left, begun: false, packet });
+                traffic.unsent += left;
+                traffic.arrived += left;
+                traffic.waiting.push_back(Waiting { arrival: now, left, added, begun: false, packet });
+                let alone = traffic.waiting.len() == 1;
                 self.active |= self.constant.is_some();
-                if self.queue.len() == 1 {
-                    self.send_first(now);
+                if self.parts.classes {
+                    self.fill_slots(now, out);
+                } else if alone {
+                    self.send_first(now, out);
                 }
             }
         }
@@ -415,6 +611,7 @@ impl Terminal {
                 self.plans.push_back((plan.superframe, run));
             }
         }
+        self.parts.turns.heard();
     }
 
     fn hear_logon(&mut self, response: &LogonResponse) {
@@ -439,11 +636,33 @@ impl Terminal {
     }
 }
 
-/// Bytes of slots that a packet takes. IP packets are cut over the slots as they are, as in the study; a
-/// framing puts its overhead here.
-#[inline]
-fn bytes_on_air(packet: &Packet) -> u64 {
-    u64::from(packet.size)
+impl Terminal {
+    /// What becomes of something on its way.
+    #[inline]
+    fn meet(
+        &mut self,
+        arrival: Time,
+        class: u8,
+        added: Added,
+        is_request: bool,
+        packet: &mut Packet,
+    ) -> Fate {
+        let Parts { errors, request_errors, stream, traffic, .. } = &mut self.parts;
+        let mut fate = Fate::Intact;
+        if let Some(errors) = errors {
+            let Traffic { framer, verdicts, .. } = &mut traffic[usize::from(class)];
+            fate = match framer {
+                Some(framer) if added != Added::default() => {
+                    verdicts.meet(Unit::of(&**framer), added, errors, arrival, packet, stream)
+                }
+                _ => errors.meet(arrival, packet, stream),
+            };
+        }
+        match request_errors {
+            Some(errors) if is_request && fate == Fate::Intact => errors.meet(arrival, packet, stream),
+            _ => fate,
+        }
+    }
 }
 
 impl Stage for Terminal {
@@ -472,21 +691,21 @@ impl Stage for Terminal {
         if self.ask == Some(now) && self.wants_to_ask() {
             self.make_request(now, out);
         }
-        while self.flying.front().is_some_and(|(arrival, _)| *arrival <= now) {
-            let (arrival, mut packet) = self.flying.pop_front().expect("there is a front");
+        if self.fill.is_some_and(|at| at <= now) {
+            self.fill_slots(now, out);
+        }
+        while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
+            let Flight { arrival, class, added, mut packet } =
+                self.flying.pop_front().expect("there is a front");
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
             let is_request = message::message::<Request>(&packet).is_some();
-            let Parts { errors, request_errors, stream, .. } = &mut self.parts;
-            let mut meet = |errors: &mut Option<Errors>| {
-                errors.as_mut().map_or(Fate::Intact, |errors| errors.meet(arrival, &mut packet, stream))
-            };
-            let mut fate = meet(errors);
-            if request_errors.is_some() && fate == Fate::Intact && is_request {
-                fate = meet(request_errors);
-            }
+            let fate = self.meet(arrival, class, added, is_request, &mut packet);
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
+                if is_request {
+                    self.requests.lose(arrival);
+                }
                 out.drop(packet, SPOILED);
             } else {
                 out.send(TO_GATEWAY, packet);
@@ -497,8 +716,11 @@ impl Stage for Terminal {
     fn change(&mut self, _now: Time, change: Change<'_>, _out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.return_link, &after.return_link);
-        if before.queue != after.queue {
-            self.parts.queue = after.queue.build();
+        for (index, traffic) in self.parts.traffic.iter_mut().enumerate() {
+            let own = after.classes.get(index).and_then(|class| class.queue.as_ref());
+            if own.is_none() && before.queue != after.queue {
+                traffic.admission = after.queue.build();
+            }
         }
         if before.error != after.error {
             self.parts.errors = after.error.errors();
@@ -508,13 +730,16 @@ impl Stage for Terminal {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let mut next = self.flying.front().map_or(Time::MAX, |(arrival, _)| *arrival);
+        let mut next = self.flying.front().map_or(Time::MAX, |flight| flight.arrival);
         if self.active {
             next = next.min(self.slots.end());
         } else if let Some((superframe, _)) = self.plans.front() {
             next = next.min(self.parts.timing.start(&self.parts.frame, *superframe));
         }
         if let Some(at) = self.ask_logon {
+            next = next.min(at);
+        }
+        if let Some(at) = self.fill {
             next = next.min(at);
         }
         if let Some(at) = self.logoff.filter(|_| !self.active) {
@@ -534,9 +759,23 @@ impl Stage for Terminal {
         self.held
     }
 
+    fn finish(&mut self, _now: Time, out: &mut Outbox) {
+        self.record(out);
+    }
+
     fn report(&self, now: Time, report: &mut Report) {
-        let Counters { used, queue_drops, error_drops, requests, requested, assigned, late, delay, .. } =
-            &self.counters;
+        let Counters {
+            used,
+            queue_drops,
+            error_drops,
+            requests,
+            requested,
+            assigned,
+            late,
+            shared_bursts,
+            delay,
+            ..
+        } = &self.counters;
         let capacity = self.total_capacity(now);
         let values = [
             capacity as f64,
@@ -552,6 +791,7 @@ impl Stage for Terminal {
             *requested as f64,
             *assigned as f64,
             *late as f64,
+            *shared_bursts as f64,
         ];
         report.row(&REPORT, &self.parts.name, &values);
     }

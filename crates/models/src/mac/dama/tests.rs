@@ -14,14 +14,16 @@ const GATEWAY: NodeId = NodeId(0);
 /// Rows of the trace `dama`: terminal and values.
 type Rows = Arc<Mutex<Vec<(String, Vec<f64>)>>>;
 
-struct Collect(Rows);
+/// Rows of the traces `dama` and `access`.
+struct Collect(Rows, Rows);
 
 impl Sink for Collect {
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
-        if table.name != terminal::TRACE.name {
-            return;
-        }
-        let mut kept = self.0.lock().unwrap();
+        let mut kept = match table.name {
+            "dama" => self.0.lock().unwrap(),
+            "access" => self.1.lock().unwrap(),
+            _ => return,
+        };
         for (row, values) in rows.iter().zip(values.chunks(table.columns.len())) {
             kept.push((entities[row.entity as usize].clone(), values.to_vec()));
         }
@@ -45,6 +47,7 @@ struct Rig {
     calls: Vec<u64>,
     out: Outbox,
     rows: Rows,
+    waits: Rows,
     now: Time,
     /// What reached the gateway's router.
     arrived: Vec<(Time, Packet)>,
@@ -57,8 +60,8 @@ impl Rig {
         let mut problems = Problems::default();
         config.check(&mut problems);
         assert_eq!(problems.into_vec(), []);
-        let rows = Rows::default();
-        let mut recorder = Recorder::new(Box::new(Collect(rows.clone())));
+        let (rows, waits) = (Rows::default(), Rows::default());
+        let mut recorder = Recorder::new(Box::new(Collect(rows.clone(), waits.clone())));
         let count = config.terminal_names().len() as u16;
         let addresses: Vec<_> = (1..=count).map(NodeId).collect();
         let Star { terminals, ncc, forward } =
@@ -70,6 +73,7 @@ impl Rig {
             stages,
             out: Outbox::new(recorder),
             rows,
+            waits,
             now: Time::ZERO,
             arrived: Vec::new(),
             plans: Vec::new(),
@@ -516,6 +520,188 @@ fn lost_messages_delay_and_do_not_lock() {
     }
 }
 
+#[test]
+fn cells_fill_slots_and_their_errors_lose_packets() {
+    // Slots of 53 bytes, 100 of them in 20 ms: 212 bytes a superframe of four for each.
+    let mut config = config(r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#, r#"["a"]"#);
+    config.return_link.rate = "2120 kbit/s".parse().unwrap();
+    config.return_link.slots_per_frame = bentpipe_core::Count::new(100);
+    config.return_link.frame = Some(Span::from_millis(20));
+    config.return_link.framing = serde_json::from_str(r#"{"atm": {}}"#).unwrap();
+    let mut rig = Rig::new(&config);
+    for _ in 0..200 {
+        rig.send(0, 1500);
+    }
+    rig.run(ms(20_000));
+    let report = rig.report();
+    // 32 cells of 53 bytes each.
+    assert_eq!(report.value("terminal", "a", "used_bytes"), Some(200.0 * 32.0 * 53.0));
+    assert_eq!(rig.arrived.len(), 200);
+
+    config.return_link.error = serde_json::from_str(r#"{"packet": {"probability": 0.01}}"#).unwrap();
+    let mut rig = Rig::new(&config);
+    for _ in 0..900 {
+        rig.send(0, 1500);
+    }
+    rig.run(ms(60_000));
+    // 0.99^33 = 0.7177 as on a link; the standard error over 900 packets is 0.015.
+    let survived = rig.arrived.len() as f64 / 900.0;
+    assert!((survived - 0.7177).abs() < 0.06, "{survived}");
+    rig.assert_conserved();
+}
+
+#[test]
+fn packed_packets_share_slots() {
+    // Six acknowledgments of 40 bytes by ULE: 3 x 48 + 1 = 145 in the first MPEG packet, the fourth begins in it; 240 bytes of
+    // payload and 48 of overhead are 288, and 2 pointer fields: two slots of 188 bytes, where padding would take six.
+    for (framing, slots) in [(r#"{"ule": {}}"#, 2.0), (r#"{"ule": {"packing": false}}"#, 6.0)] {
+        let mut config = config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a"]"#);
+        config.return_link.framing = serde_json::from_str(framing).unwrap();
+        let mut rig = Rig::new(&config);
+        for _ in 0..6 {
+            rig.send(0, 40);
+        }
+        rig.run(ms(2000));
+        assert_eq!(rig.report().value("terminal", "a", "used_bytes"), Some(slots * 188.0), "{framing}");
+        // The first three are through with the first slot, the others with the second.
+        let times: Vec<_> = rig.arrivals().into_iter().map(|(_, time)| time).collect();
+        assert_eq!(times.len(), 6);
+        if slots == 2.0 {
+            assert_eq!(times[2], 734_375 + 250_000_000);
+            assert_eq!(times[5], 23_500_000 + 734_375 + 250_000_000);
+        }
+    }
+}
+
+const CLASSES: &str = r#"[{"name": "ef", "dscp": [46], "asks": "nothing"}, {"name": "af", "dscp": [10], "asks": "rate"},
+    {"name": "be", "asks": "volume"}]"#;
+
+#[test]
+fn classes_go_before_each_other_and_ask_each_for_their_own() {
+    let mix = r#"{"scheme": {"mix": {"rbdc": {"gamma": 1.0, "max": "512 kbit/s"}, "avbdc": {"max": "2048 kbit/s"}}}}"#;
+    let mut config = config(mix, r#"["a"]"#);
+    config.return_link.classes = serde_json::from_str(CLASSES).unwrap();
+    let mut rig = Rig::new(&config);
+    rig.run(ms(1));
+    let send = |rig: &mut Rig, dscp, size| {
+        let packet = Packet { dscp, ..packet(rig.now, rig.sent, size, NodeId(1), GATEWAY) };
+        rig.sent += 1;
+        rig.out.create_held(&packet);
+        rig.receive(2, terminal::FROM_HOST, packet);
+        rig.deliver();
+    };
+    // Best effort first, for a while; then four packets of AF and one of EF.
+    for _ in 0..20 {
+        send(&mut rig, 0, 1504);
+    }
+    for _ in 0..4 {
+        send(&mut rig, 10, 752);
+    }
+    rig.run(ms(30));
+    send(&mut rig, 46, 188);
+    rig.run(ms(20_000));
+    assert_eq!(rig.arrived.len(), 25);
+    // EF in the next constant slot, at 47 ms, in front of all others.
+    assert_eq!(rig.arrived[0].1.dscp, 46);
+    assert_eq!(rig.arrived[0].0.as_nanos(), 47_000_000 + 734_375 + 250_000_000);
+    let order: Vec<_> = rig.arrived.iter().map(|(_, packet)| packet.dscp).collect();
+    assert_eq!(order[1..], [vec![10; 4], vec![0; 20]].concat(), "AF before best effort");
+    // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the slot that EF took, and forty
+    // of best effort are asked for.
+    assert_eq!(rig.trace("a", "request")[1], (1, 4 + 40));
+    rig.out.recorder().flush();
+    assert!(rig.waits.lock().unwrap().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
+    rig.assert_conserved();
+}
+
+#[test]
+fn the_signal_decides_what_a_slot_carries() {
+    let mut config = config(
+        r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#,
+        r#"[{"name": "good", "esn0_db": 20.0}, {"name": "bad", "esn0_db": 0.0}, "mean"]"#,
+    );
+    config.return_link.slot_bytes = Some(bentpipe_core::Count::new(187));
+    config.return_link.framing = serde_json::from_str(r#"{"rle": {}}"#).unwrap();
+    config.return_link.acm =
+        Some(serde_json::from_str(r#"{"burst": 1616, "margin_db": 0.0, "esn0_db": 6.0}"#).unwrap());
+    let mut rig = Rig::new(&config);
+    for terminal in 0..3 {
+        for _ in 0..100 {
+            rig.send(terminal, 1500);
+        }
+    }
+    rig.run(ms(60_000));
+    assert_eq!(rig.arrived.len(), 300);
+    let report = rig.report();
+    // Bursts of 597, 123 and 331 bytes; 4 + 2 k bytes of headers and one of trailer in k bursts that are filled but for the last.
+    for (name, burst) in [("good", 597.0), ("bad", 123.0), ("mean", 331.0)] {
+        let used = report.value("terminal", name, "used_bytes").unwrap();
+        let slots = used / burst;
+        assert_eq!(slots.fract(), 0.0, "{name}");
+        let least = 150_000.0 / burst;
+        assert!(slots > least && slots < least * 1.05 + 20.0, "{name}: {slots} bursts, at least {least}");
+    }
+}
+
+#[test]
+fn requests_find_their_way_on_every_path() {
+    for (requests, cra) in [
+        (r#"{"dedicated": {"every": 7}}"#, "0 bit/s"),
+        (r#"{"piggyback": {}}"#, "64 kbit/s"),
+        (r#"{"aloha": {"slots": 2}}"#, "0 bit/s"),
+        (r#"{"crdsa": {"slots": 5}}"#, "0 bit/s"),
+        (r#"{"crdsa": {"slots": 5, "data": 1000}}"#, "0 bit/s"),
+    ] {
+        for scheme in [r#"{"vbdc": {}}"#, r#"{"avbdc": {}}"#, r#"{"rbdc": {"timeout": 20}}"#] {
+            let dama = format!(r#"{{"scheme": {scheme}, "requests": {requests}, "cra": "{cra}"}}"#);
+            let mut rig = Rig::new(&config(&dama, r#"[{"prefix": "t", "count": 12}]"#));
+            for round in 0..40 {
+                rig.run(ms(round * 150));
+                for terminal in 0..12 {
+                    rig.send(terminal, 300 + 90 * (terminal + round as u32 % 5));
+                }
+                rig.assert_conserved();
+            }
+            rig.run(ms(400_000));
+            rig.assert_conserved();
+            let dropped: u64 = rig.out.totals().dropped.values().map(|drop| drop.packets).sum();
+            let report = rig.report();
+            let value = |column| report.value("ncc", "sat", column).unwrap();
+            if requests.contains("data") {
+                assert!(rig.arrived.len() > 400, "{dama}");
+            } else {
+                assert_eq!(rig.arrived.len(), 480, "{dama}");
+                assert_eq!(value("collisions"), dropped as f64, "{dama}");
+            }
+            let shared = requests.contains("aloha") || requests.contains("crdsa");
+            assert_eq!(value("tries") > 0.0, shared, "{dama}");
+            assert!(
+                !requests.contains("aloha") || value("collisions") > 0.0,
+                "{dama}: twelve on two mini-slots collide"
+            );
+            assert!(
+                rig.stages.iter().all(|stage| stage.held().packets == 0 && stage.next_wake().is_none()),
+                "{dama}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_request_rides_in_the_first_burst() {
+    let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
+    let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
+    rig.run(ms(93));
+    rig.send(1, 7520);
+    rig.run(ms(2000));
+    rig.out.recorder().flush();
+    // Asked for at 94 ms in the second slot of the frame: 94 + 2 x 0.734375 + 250 ms.
+    let waits = rig.waits.lock().unwrap();
+    let row = &waits[0].1;
+    assert_eq!((row[5], row[10]), (94e6, 1e6));
+    assert_eq!(row[12], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+}
+
 /// How a random scenario's terminals get their slots.
 fn schemes() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
@@ -546,8 +732,11 @@ proptest! {
         count in 1u32..8,
         traffic in prop::collection::vec((0u32..8, 0u64..60_000, 20u32..1501), 1..150),
         limit in prop::option::of(1u64..20),
+        framing in prop::sample::select(vec![r#"{"none": {}}"#, r#"{"none": {}}"#, r#"{"mpe": {}}"#, r#"{"ule": {}}"#,
+            r#"{"gse": {}}"#, r#"{"rle": {}}"#]),
     ) {
         let mut config = config(dama, &format!(r#"[{{"prefix": "t", "count": {count}}}]"#));
+        config.return_link.framing = serde_json::from_str(framing).unwrap();
         if let Some(limit) = limit {
             config.return_link.queue =
                 serde_json::from_str(&format!(r#"{{"drop-tail": {{"packets": {limit}}}}}"#)).unwrap();
@@ -573,6 +762,15 @@ proptest! {
         prop_assert_eq!(rig.arrived.len() as u64 + drops, u64::from(rig.sent));
         if limit.is_none() {
             prop_assert_eq!(drops, 0);
+        }
+        // Each wait is the sum of its parts, to the nanosecond.
+        rig.out.recorder().flush();
+        for (name, row) in rig.waits.lock().unwrap().iter() {
+            let packet = rig.arrived.iter().find(|(_, packet)| f64::from(packet.number) == row[1]);
+            let Some((time, _)) = packet else { continue };
+            let end = time.as_nanos() as f64 - 250e6;
+            prop_assert_eq!(row[4] + row[10..16].iter().sum::<f64>(), end, "{}: {:?}", name, row);
+            prop_assert!(row[10..16].iter().all(|part| *part >= 0.0));
         }
         // First in, first out for each terminal.
         for source in 1..=count as u16 {
@@ -657,6 +855,28 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     parse(wrong(|c| c.terminals = serde_json::from_str(r#"["a", "a"]"#).unwrap()), &["\"a\" occurs twice"]);
     parse(wrong(|c| c.terminals = serde_json::from_str(r#"["gw"]"#).unwrap()), &["gateway's"]);
     parse(wrong(|c| c.terminals.clear()), &["at least one"]);
+    parse(
+        wrong(|c| c.return_link.framing = serde_json::from_str(r#"{"atm": {}}"#).unwrap()),
+        &["return.framing", "188 bytes", "3 ATM cells of 53 bytes and 29 bytes more", "212 bytes"],
+    );
+    parse(
+        wrong(|c| {
+            c.return_link.acm =
+                serde_json::from_str(r#"{"burst": 536, "margin_db": 2.0, "esn0_db": 1.0}"#).unwrap();
+        }),
+        &["return.acm.esn0_db", "1 dB less a margin of 2 dB", "0.22 dB", "2.22 dB"],
+    );
+    parse(
+        wrong(|c| c.return_link.classes = serde_json::from_str(r#"[{"name": "a"}, {"name": "b"}]"#).unwrap()),
+        &["return.classes.0.dscp", "no packets belong to it"],
+    );
+    parse(
+        wrong(|c| {
+            c.return_link.dama.requests =
+                serde_json::from_str(r#"{"crdsa": {"slots": 2, "replicas": 4}}"#).unwrap()
+        }),
+        &["return.dama.requests.replicas", "4 replicas", "at most 2"],
+    );
     for (terminals, parts) in [
         (r#"[{"name": "a", "min": "100 kbit/s"}]"#, &["terminals.0.min", "1.562 slots"][..]),
         (
@@ -730,7 +950,7 @@ fn the_configuration_prints_what_it_read() {
     assert_eq!(config.members()[1].constant, 2);
     let schema = serde_json::to_string(&schemars::schema_for!(Config)).unwrap();
     assert!(schema.contains("frames_per_superframe") && schema.contains("rbdc"));
-    assert_eq!(ncc::REPORT.columns.len(), 7);
+    assert_eq!(ncc::REPORT.columns.len(), 9);
 }
 
 #[test]

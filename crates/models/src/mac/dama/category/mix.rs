@@ -111,6 +111,11 @@ impl Requester for Asking {
         Ask { rate, volume, absolute }
     }
 
+    fn observe(&mut self, superframe: u64, need: &Need) {
+        let load = need.by_class.map_or(need.all, |(by_rate, _)| by_rate);
+        self.rate.iter_mut().for_each(|rate| _ = rate.measure(superframe, &load));
+    }
+
     fn rests(&self) -> bool {
         self.rate.as_ref().is_none_or(rbdc::Rate::rests)
             && self.absolute.as_ref().is_none_or(avbdc::Absolute::rests)

@@ -172,6 +172,9 @@ pub trait Requester: Send {
     /// is left out had an empty queue while the requester was [at rest](Self::rests).
     fn request(&mut self, superframe: u64, need: &Need) -> Ask;
 
+    /// What there is to ask for in a superframe in which the terminal cannot ask.
+    fn observe(&mut self, _superframe: u64, _need: &Need) {}
+
     /// Goes on with another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 

@@ -100,10 +100,15 @@ impl Rate {
         }
     }
 
-    pub(super) fn ask(&mut self, superframe: u64, load: &Load) -> Option<u32> {
+    /// The rate that is needed, in slots.
+    pub(super) fn measure(&mut self, superframe: u64, load: &Load) -> u32 {
         let slept = superframe.saturating_sub(self.superframe + 1);
         self.superframe = superframe;
-        let slots = ((self.estimator.estimate(slept, load, self.gamma) + 0.5) as u32).min(self.max);
+        ((self.estimator.estimate(slept, load, self.gamma) + 0.5) as u32).min(self.max)
+    }
+
+    pub(super) fn ask(&mut self, superframe: u64, load: &Load) -> Option<u32> {
+        let slots = self.measure(superframe, load);
         let released = slots == 0 && self.sent == 0;
         self.sent = slots;
         (!released).then_some(slots)
@@ -121,6 +126,10 @@ impl Rate {
 impl Requester for Rate {
     fn request(&mut self, superframe: u64, need: &Need) -> Ask {
         Ask { rate: self.ask(superframe, &need.all), ..Ask::NOTHING }
+    }
+
+    fn observe(&mut self, superframe: u64, need: &Need) {
+        self.measure(superframe, &need.all);
     }
 
     fn change(&mut self, config: &super::Config) {

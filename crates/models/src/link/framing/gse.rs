@@ -1,0 +1,120 @@
+//! Generic stream encapsulation (TS 102 606-1): packets, whole or in fragments, in baseband frames of DVB-S2.
+//!
+//! | | header bytes |
+//! | --- | --- |
+//! | whole packet | 2 (start, end, label type, length) + 2 (protocol type) + label |
+//! | first fragment | 2 + 1 (fragment identifier) + 2 (total length) + 2 + label |
+//! | others | 2 + 1 |
+//! | last | and 4 of CRC-32 behind it |
+//!
+//! The label has 6, 3 or 0 bytes; a packet or fragment no more than 4095 behind its first two bytes. The frame is the baseband
+//! frame's data field, whole: a lost frame loses all that has a part in it. A frame that is not full when it has to be sent is
+//! padded. On a return link the burst takes the place of the frame.
+//!
+//! Limit: only whole frames are counted, not the 10 bytes of baseband header nor the coding: the link's rate is that of
+//! data fields.
+//!
+//! ```toml
+//! framing = { kind = "gse", frame = 4016 }
+//! ```
+
+use super::fragments::{Fragments, Shape};
+use super::{Framer, Framing};
+use bentpipe_core::{Count, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Packets in baseband frames.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Bytes of a baseband frame's data field, on links. By default that of QPSK 1/2 with long frames: 32 208 bits less 80.
+    pub frame: Count<8, 8192>,
+    /// Bytes of the label: 0, 3 or 6.
+    pub label: Count<0, 6>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { frame: Count::new(4016), label: Count::new(0) }
+    }
+}
+
+const CRC: u32 = 4;
+/// The length field has 12 bits.
+const LENGTH: u32 = 4095;
+
+impl Config {
+    fn shape(&self) -> Shape {
+        let label = self.label.value() as u32;
+        // The length counts what follows it: of the longest header 5 bytes and the label.
+        Shape { whole: 4 + label, first: 7 + label, next: 3, trailer: CRC, most: LENGTH - 5 - label }
+    }
+
+    fn carrier(&self, carrier: Option<u32>) -> u32 {
+        carrier.unwrap_or(self.frame.value() as u32)
+    }
+}
+
+impl Framing for Config {
+    fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>> {
+        Some(Box::new(Fragments::new(self.shape(), self.carrier(carrier))))
+    }
+
+    fn longest(&self) -> u32 {
+        // The total length counts protocol type, label and packet in 16 bits.
+        65_535 - 2 - self.label.value() as u32
+    }
+
+    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
+        if ![0, 3, 6].contains(&self.label.value()) {
+            problems.add("label", format!("{} bytes are no label; allowed: 0, 3 or 6", self.label.value()));
+        } else if self.carrier(carrier) < self.shape().least_carrier() {
+            let message = format!(
+                "{} bytes have no room for the {} of a fragment's header and a byte of data; allowed: at least {}",
+                self.carrier(carrier),
+                self.shape().first,
+                self.shape().least_carrier()
+            );
+            problems.add(if carrier.is_some() { "" } else { "frame" }, message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::units;
+    use super::*;
+
+    fn config(frame: u64, label: u64) -> Config {
+        Config { frame: Count::new(frame), label: Count::new(label) }
+    }
+
+    #[test]
+    fn worked_examples() {
+        // Whole: 1500 + 4, and with a label of 6 bytes 1500 + 10.
+        assert_eq!(units(&config(1504, 0), None, &[1500]), [(1, false)]);
+        assert_eq!(units(&config(1509, 6), None, &[1500]), [(2, false)]);
+        assert_eq!(units(&config(1510, 6), None, &[1500]), [(1, false)]);
+        // Two in a frame of 3008, and the third in the next.
+        assert_eq!(units(&config(3008, 0), None, &[1500; 3]), [(1, false), (0, true), (1, false)]);
+        // In fragments over frames of 500: 7 + 493, 3 + 497, and 3 + 493 + 4 = 500 for what is left of 1483.
+        assert_eq!(units(&config(500, 0), None, &[1483]), [(3, false)]);
+        // One more: the last fragment needs a frame of its own.
+        assert_eq!(units(&config(500, 0), None, &[1484]), [(4, false)]);
+        // 40 + 4 leave 56 of 100: 7 + 49 of the next packet, whose 51 others, 3 + 51 + 4, are in the next frame.
+        assert_eq!(units(&config(100, 0), None, &[40, 100, 38]), [(1, false), (1, true), (0, true)]);
+        // 100 - 58 = 42 of which 38 + 4 took all.
+        assert_eq!(
+            units(&config(100, 0), None, &[40, 100, 38, 20]),
+            [(1, false), (1, true), (0, true), (1, false)]
+        );
+    }
+
+    #[test]
+    fn what_has_no_room_for_a_fragment_is_padding() {
+        // 89 + 4 = 93 leave 7: the header of a first fragment and no byte.
+        assert_eq!(units(&config(100, 0), None, &[89, 96]), [(1, false), (1, false)]);
+        assert_eq!(units(&config(100, 0), None, &[88, 96]), [(1, false), (2, true)]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Framings: how packets are put into the units that a link sends, byte for byte. One file each.
+//!
+//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG transport stream packets, or whatever
+//! the carrier of the link is (a baseband frame, a burst). A packet costs the units that it begins; where the framing packs, it
+//! first fills the unit that the packet before left open, as long as that has not begun to be sent. What is then still empty in
+//! a unit is padding.
+//!
+//! Errors act on the units. A unit that is lost loses every packet that has bytes in it ([`Verdicts`]).
+//!
+//! [`crate::link`] sends units one after the other; a terminal of [`crate::mac::dama`] puts them into its slots.
+
+pub mod atm;
+pub mod fragments;
+pub mod gse;
+pub mod mpe;
+pub mod none;
+pub mod rle;
+pub mod transport_stream;
+pub mod ule;
+
+use crate::channel::{Errors, Fate};
+use bentpipe_core::{kinds, DropReason, Packet, Problems, Stream, Time};
+
+/// The framing has no length field for so many bytes.
+pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");
+
+kinds! {
+    /// How packets are put into the units that are sent.
+    pub enum Config: Framing {
+        "none" => None(none::Config),
+        "atm" => Atm(atm::Config),
+        "mpe" => Mpe(mpe::Config),
+        "ule" => Ule(ule::Config),
+        "gse" => Gse(gse::Config),
+        "rle" => Rle(rle::Config),
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::None(none::Config {})
+    }
+}
+
+/// What a framing's `Config` can do.
+pub trait Framing {
+    /// The framing of one stream of packets, or nothing where packets are sent as they are; `carrier` is the number of bytes of a
+    /// burst, for framings that fill what carries them.
+    fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>>;
+
+    /// Bytes of the longest packet that it can carry.
+    fn longest(&self) -> u32;
+
+    /// Adds what is wrong; `carrier` as in [`Framing::build`].
+    fn check(&self, carrier: Option<u32>, problems: &mut Problems);
+}
+
+/// What a packet takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Added {
+    /// Units that it begins.
+    pub units: u32,
+    /// Whether its first bytes lie in the unit that was open before.
+    pub shares: bool,
+}
+
+/// Frames one stream of packets.
+pub trait Framer: Send {
+    /// Bytes of a unit as it is sent.
+    fn unit(&self) -> u32;
+
+    /// A packet of `size` bytes follows; the unit begun last can still be filled if it is `open`.
+    fn add(&mut self, size: u32, open: bool) -> Added;
+
+    /// Whether a packet whose last unit is lost takes the next one with it.
+    fn merges(&self) -> bool {
+        false
+    }
+}
+
+/// What is lost at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unit {
+    /// Bytes.
+    pub bytes: u32,
+    /// Whether a packet whose last unit is lost takes the next one with it.
+    pub merges: bool,
+}
+
+impl Unit {
+    /// That of a framing.
+    pub fn of(framer: &dyn Framer) -> Unit {
+        Unit { bytes: framer.unit(), merges: framer.merges() }
+    }
+}
+
+/// Which units of a stream were lost, as far as it still matters.
+#[derive(Default)]
+pub struct Verdicts {
+    last: bool,
+}
+
+impl Verdicts {
+    /// Decides about the next packet of the stream, which `added` units and whose last bit arrives at `now`.
+    pub fn meet(
+        &mut self,
+        unit: Unit,
+        added: Added,
+        errors: &mut Errors,
+        now: Time,
+        packet: &mut Packet,
+        stream: &mut Stream,
+    ) -> Fate {
+        let mut lost = self.last && (added.shares || unit.merges);
+        for _ in 0..added.units {
+            self.last = errors.loses_unit(now, unit.bytes, stream);
+            lost |= self.last;
+        }
+        match lost {
+            true => errors.spoil(packet, stream),
+            false => Fate::Intact,
+        }
+    }
+}
+
+/// Adds that the units do not divide the slot.
+fn check_divides(unit: u32, what: &str, carrier: Option<u32>, problems: &mut Problems) {
+    if let Some(bytes) = carrier.filter(|bytes| bytes % unit != 0) {
+        let message = format!(
+            "a slot of {bytes} bytes has room for {} {what} of {unit} bytes and {} bytes more; allowed: slots of whole {what}, \
+             such as {} bytes",
+            bytes / unit,
+            bytes % unit,
+            bytes.div_ceil(unit) * unit
+        );
+        problems.add("", message);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What packets that follow each other without a pause take.
+    pub fn units(config: &dyn Framing, carrier: Option<u32>, sizes: &[u32]) -> Vec<(u32, bool)> {
+        let mut framer = config.build(carrier).unwrap();
+        let add = |(index, size): (usize, &u32)| framer.add(*size, index > 0);
+        sizes.iter().enumerate().map(add).map(|added| (added.units, added.shares)).collect()
+    }
+
+    fn all() -> Vec<(Config, Option<u32>)> {
+        let parse = |text: &str| serde_json::from_str::<Config>(text).unwrap();
+        vec![
+            (parse(r#"{"atm": {}}"#), None),
+            (parse(r#"{"atm": {"encapsulation": "vc"}}"#), None),
+            (parse(r#"{"mpe": {}}"#), None),
+            (parse(r#"{"mpe": {"packing": false, "llc_snap": true}}"#), None),
+            (parse(r#"{"ule": {}}"#), None),
+            (parse(r#"{"ule": {"packing": false, "address": false}}"#), None),
+            (parse(r#"{"gse": {"frame": 100}}"#), None),
+            (parse(r#"{"gse": {"label": 6}}"#), Some(38)),
+            (parse(r#"{"rle": {}}"#), Some(38)),
+            (parse(r#"{"rle": {"trailer": "crc", "protocol": "full"}}"#), Some(599)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn units_hold_what_they_carry_and_no_more_than_a_packet_each_is_wasted(
+            sizes in prop::collection::vec((20u32..2000, any::<bool>()), 1..60),
+        ) {
+            for (config, carrier) in all() {
+                let mut framer = config.build(carrier).unwrap();
+                let (mut total, mut units) = (0u64, 0u64);
+                for (index, (size, open)) in sizes.iter().enumerate() {
+                    let open = *open && index > 0;
+                    let added = framer.add(*size, open);
+                    prop_assert!(added.units > 0 || added.shares, "{config:?} loses a packet");
+                    prop_assert!(open || !added.shares);
+                    // Alone, no less than its bytes take.
+                    prop_assert!(added.shares || added.units * framer.unit() >= *size);
+                    total += u64::from(*size);
+                    units += u64::from(added.units);
+                }
+                prop_assert!(units * u64::from(framer.unit()) >= total, "{config:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_unit_loses_every_packet_that_has_bytes_in_it() {
+        // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the rest of it and in the next.
+        let config: Config = serde_json::from_str(r#"{"ule": {}}"#).unwrap();
+        let mut framer = config.build(None).unwrap();
+        let added: Vec<Added> = (0..3).map(|index| framer.add(100, index > 0)).collect();
+        assert_eq!(
+            added.iter().map(|added| (added.units, added.shares)).collect::<Vec<_>>(),
+            [(1, false), (1, true), (0, true)]
+        );
+        let channel: crate::channel::Config =
+            serde_json::from_str(r#"{"packet": {"probability": 0.5}}"#).unwrap();
+        let mut stream = bentpipe_core::Streams::new(1, 0).stream("units");
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let (mut errors, mut verdicts) = (channel.errors().unwrap(), Verdicts::default());
+            let fates: Vec<bool> = added
+                .iter()
+                .map(|added| {
+                    let mut packet = Packet::default();
+                    verdicts.meet(
+                        Unit::of(&*framer),
+                        *added,
+                        &mut errors,
+                        Time::ZERO,
+                        &mut packet,
+                        &mut stream,
+                    ) == Fate::Lost
+                })
+                .collect();
+            seen.insert(fates);
+        }
+        // First unit lost or not, second unit lost or not.
+        let expected = [[false, false, false], [false, true, true], [true, true, false], [true, true, true]];
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,23 @@
+//! No framing: packets are sent as they are, and errors act on packets.
+
+use super::{Framer, Framing};
+use bentpipe_core::Problems;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Packets as they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Framing for Config {
+    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
+        None
+    }
+
+    fn longest(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn check(&self, _carrier: Option<u32>, _problems: &mut Problems) {}
+}

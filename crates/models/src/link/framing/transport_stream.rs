@@ -1,0 +1,61 @@
+//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a section or SNDU begins
+//! has a pointer field of one byte that says where the first one does.
+
+use super::{Added, Framer};
+
+/// Bytes of a transport stream packet, and of its payload.
+pub const PACKET: u32 = 188;
+const PAYLOAD: u32 = 184;
+const POINTER: u32 = 1;
+
+/// Puts sections or SNDUs into transport stream packets.
+pub struct TransportStream {
+    /// Bytes around each packet.
+    pub overhead: u32,
+    /// Whether a section may begin in the packet in which the one before ends.
+    pub packing: bool,
+    /// Bytes that a section needs in the packet in which it begins.
+    pub least: u32,
+    /// Payload bytes of the last packet that are used, and whether one of them is a pointer field.
+    used: u32,
+    pointed: bool,
+}
+
+impl TransportStream {
+    /// An empty stream.
+    pub fn new(overhead: u32, packing: bool, least: u32) -> TransportStream {
+        TransportStream { overhead, packing, least, used: PAYLOAD, pointed: false }
+    }
+}
+
+impl Framer for TransportStream {
+    fn unit(&self) -> u32 {
+        PACKET
+    }
+
+    fn add(&mut self, size: u32, open: bool) -> Added {
+        let mut left = size + self.overhead;
+        let pointer = if self.pointed { 0 } else { POINTER };
+        let room = (PAYLOAD - self.used).saturating_sub(pointer);
+        let shares = open && self.packing && room >= self.least;
+        let mut units = 0;
+        if shares {
+            let bytes = left.min(room);
+            self.used += pointer + bytes;
+            self.pointed = true;
+            left -= bytes;
+        } else {
+            let bytes = left.min(PAYLOAD - POINTER);
+            self.used = POINTER + bytes;
+            self.pointed = true;
+            left -= bytes;
+            units += 1;
+        }
+        if left > 0 {
+            units += left.div_ceil(PAYLOAD);
+            self.used = (left - 1) % PAYLOAD + 1;
+            self.pointed = false;
+        }
+        Added { units, shares }
+    }
+}

@@ -1,0 +1,87 @@
+//! Unidirectional lightweight encapsulation (RFC 4326): a packet in an SNDU, SNDUs in MPEG transport stream packets. The SNDU
+//! has 4 bytes of header (D bit and length, type), 6 of destination address unless that is left out (D = 1), and 4 of
+//! CRC-32. With packing the next SNDU begins where the last one ends, provided that both bytes of its length fit there
+//! (RFC 4326, section 6.2); without, the rest of the transport stream packet is filled with FF.
+//!
+//! The packing threshold is zero: an encapsulator does not wait for more before it sends a transport stream packet.
+//!
+//! ```toml
+//! framing = { kind = "ule", address = false }
+//! ```
+
+use super::transport_stream::{TransportStream, PACKET};
+use super::{check_divides, Framer, Framing};
+use bentpipe_core::Problems;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// SNDUs in transport stream packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Whether SNDUs follow each other within a transport stream packet.
+    pub packing: bool,
+    /// Whether an SNDU has a destination address (D = 0).
+    pub address: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { packing: true, address: false }
+    }
+}
+
+const HEADER: u32 = 4;
+const ADDRESS: u32 = 6;
+const CRC: u32 = 4;
+
+impl Config {
+    fn overhead(&self) -> u32 {
+        HEADER + CRC + if self.address { ADDRESS } else { 0 }
+    }
+}
+
+impl Framing for Config {
+    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
+        Some(Box::new(TransportStream::new(self.overhead(), self.packing, 2)))
+    }
+
+    fn longest(&self) -> u32 {
+        // The length field has 15 bits and counts what follows the type field; all ones mean the end.
+        32_766 - (self.overhead() - HEADER)
+    }
+
+    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
+        check_divides(PACKET, "MPEG packets", carrier, problems);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::units;
+    use super::*;
+
+    #[test]
+    fn worked_examples() {
+        let padded = Config { packing: false, address: false };
+        // RFC 4326, appendix A has SNDUs over transport stream packets of 183 bytes with pointer and 184 without.
+        assert_eq!(units(&padded, None, &[175]), [(1, false)], "175 + 8 = 183");
+        assert_eq!(units(&padded, None, &[176]), [(2, false)]);
+        assert_eq!(units(&padded, None, &[175 + 184]), [(2, false)]);
+        assert_eq!(units(&Config { address: true, ..padded }, None, &[169, 170]), [(1, false), (2, false)]);
+        // An SNDU of 64 bytes (a SYN of 56) twice: 129 bytes with the pointer field, room for the begin of a third.
+        assert_eq!(units(&Config::default(), None, &[56, 56, 56]), [(1, false), (0, true), (1, true)]);
+    }
+
+    #[test]
+    fn the_length_of_an_sndu_is_not_split() {
+        // 173 + 8 + 1 = 182: two bytes are left, for the length. With 174 one is left, and is filled.
+        assert_eq!(units(&Config::default(), None, &[173, 40]), [(1, false), (1, true)]);
+        assert_eq!(units(&Config::default(), None, &[174, 40]), [(1, false), (1, false)]);
+        // Where no SNDU begins there is no pointer field yet: a second packet with 181 of 184 bytes used leaves three, one of
+        // them for the pointer; with 182 it leaves two, which are not enough.
+        let first = 175 + 181;
+        assert_eq!(units(&Config::default(), None, &[first, 40]), [(2, false), (1, true)]);
+        assert_eq!(units(&Config::default(), None, &[first + 1, 40]), [(2, false), (1, false)]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without traffic slots sends its request in
+//! one of the superframe's shared mini-slots, taken at random. Two in one mini-slot are both lost. A terminal with traffic slots
+//! lets its request ride in its burst.
+//!
+//! A terminal that has sent waits until a plan names it. When none has come after L + 1 superframes it backs off: after the k-th
+//! failure it lets a number of superframes pass that is uniform in 0..2^k - 1, k at most `backoff` (binary exponential back-off).
+//! With RBDC that is longer than the standard's time-out of two superframes: set `timeout` accordingly.
+//!
+//! With offered load G requests per mini-slot, a share G e^-G of them is used.
+
+use super::contention::{Contention, MOST_REPLICAS};
+use super::{Path, Turns, Via};
+use bentpipe_core::{Count, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Shared mini-slots, one try each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Mini-slots in a superframe.
+    pub slots: Count<1, 10_000>,
+    /// Greatest exponent of the back-off.
+    pub backoff: Count<0, 16>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { slots: Count::new(8), backoff: Count::new(6) }
+    }
+}
+
+impl Path for Config {
+    fn build(&self, _terminal: u16, response: u64) -> Box<dyn Turns> {
+        Box::new(Random::new(self.slots.value() as u16, 1, self.backoff.value() as u32, response))
+    }
+
+    fn shared_slots(&self) -> u32 {
+        self.slots.value() as u32
+    }
+}
+
+/// A terminal's tries.
+pub(super) struct Random {
+    slots: u16,
+    replicas: u8,
+    backoff: u32,
+    patience: u64,
+    /// Until when an answer may come, or the next try has to wait.
+    waits_until: u64,
+    asked: bool,
+    failures: u32,
+}
+
+impl Random {
+    pub(super) fn new(slots: u16, replicas: u8, backoff: u32, response: u64) -> Random {
+        Random { slots, replicas, backoff, patience: response + 1, waits_until: 0, asked: false, failures: 0 }
+    }
+}
+
+impl Turns for Random {
+    fn turn(&mut self, superframe: u64, has_slots: bool, stream: &mut Stream) -> Option<Via> {
+        if has_slots {
+            self.asked = false;
+            self.failures = 0;
+            return Some(Via::Burst);
+        }
+        if superframe < self.waits_until {
+            return None;
+        }
+        if std::mem::take(&mut self.asked) {
+            self.failures += 1;
+            let window = 1u64 << self.failures.min(self.backoff);
+            self.waits_until = superframe + stream.bits() % window;
+            if self.waits_until > superframe {
+                return None;
+            }
+        }
+        self.asked = true;
+        self.waits_until = superframe + self.patience;
+        Some(Via::Shared(Contention::draw(
+            superframe,
+            self.slots,
+            self.replicas.min(MOST_REPLICAS as u8),
+            stream,
+        )))
+    }
+
+    fn heard(&mut self) {
+        self.asked = false;
+        self.failures = 0;
+        self.waits_until = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    #[test]
+    fn failures_widen_the_window_and_an_answer_closes_it() {
+        let mut stream = Streams::new(1, 0).stream("aloha");
+        let mut turns = Random::new(4, 1, 3, 5);
+        let mut tries = Vec::new();
+        for superframe in 0..4000 {
+            if turns.turn(superframe, false, &mut stream).is_some() {
+                tries.push(superframe);
+            }
+        }
+        let gaps: Vec<u64> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // Six superframes of waiting for an answer, and 0..1, 0..3, 0..7, 0..7, ... of back-off.
+        for (gap, most) in gaps.iter().zip([1u64, 3].into_iter().chain(std::iter::repeat(7))) {
+            assert!((6..=6 + most).contains(gap), "{gaps:?}");
+        }
+        let mean = gaps[2..].iter().sum::<u64>() as f64 / (gaps.len() - 2) as f64;
+        assert!((mean - 9.5).abs() < 0.5, "6 + 7/2: {mean}");
+        turns.heard();
+        assert!(turns.turn(4000, false, &mut stream).is_some());
+        assert_eq!(turns.turn(4001, true, &mut stream), Some(Via::Burst));
+    }
+}

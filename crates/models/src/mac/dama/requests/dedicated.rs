@@ -1,0 +1,40 @@
+//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: nothing collides, and nothing is taken
+//! from the traffic slots. With `every` above one, terminals take turns, which needs fewer request slots.
+
+use super::{Path, Turns, Via};
+use bentpipe_core::{Count, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A slot for each terminal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Superframes from one request slot of a terminal to its next.
+    pub every: Count<1, 10_000>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { every: Count::new(1) }
+    }
+}
+
+impl Path for Config {
+    fn build(&self, terminal: u16, _response: u64) -> Box<dyn Turns> {
+        let every = self.every.value();
+        Box::new(Periodic { every, at: u64::from(terminal) % every })
+    }
+}
+
+struct Periodic {
+    every: u64,
+    at: u64,
+}
+
+impl Turns for Periodic {
+    #[inline]
+    fn turn(&mut self, superframe: u64, _has_slots: bool, _stream: &mut Stream) -> Option<Via> {
+        (self.every == 1 || superframe % self.every == self.at).then_some(Via::Own)
+    }
+}

@@ -1,0 +1,27 @@
+//! Requests in the terminal's traffic bursts: the satellite access control field that EN 301 790, section 6.6.1.1 puts in front of a
+//! burst's payload. It takes nothing from the payload and no slot more, but a terminal without slots cannot ask: give it constant
+//! slots (`cra`), or use a path with shared slots. The request arrives with the first burst of the superframe.
+
+use super::{Path, Turns, Via};
+use bentpipe_core::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Requests ride in traffic bursts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Path for Config {
+    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn Turns> {
+        Box::new(InBand)
+    }
+}
+
+struct InBand;
+
+impl Turns for InBand {
+    fn turn(&mut self, _superframe: u64, has_slots: bool, _stream: &mut Stream) -> Option<Via> {
+        has_slots.then_some(Via::Burst)
+    }
+}

@@ -1,0 +1,186 @@
+//! Traffic classes of a terminal: each has a queue of its own, and says by which capacity category its data are asked for.
+//!
+//! The scenario lists the classes in order of priority; a packet belongs to the class that names its DSCP, or to the last one. A
+//! class whose packets have slots first takes them slot by slot: where classes are named, a slot is filled when it
+//! begins, from the first class that has something waiting, and what is left of it from the next. So an EF packet waits for no more
+//! than the slot that is being sent. Each class frames its packets for itself (its own virtual channel, PID or fragment
+//! identifier); units are not shared between classes.
+//!
+//! ```toml
+//! [[network.sat.return.classes]]
+//! name = "ef"
+//! dscp = [46]
+//! asks = "nothing"      # CRA is for these
+//!
+//! [[network.sat.return.classes]]
+//! name = "af"
+//! dscp = [10, 12, 14]
+//! asks = "rate"         # RBDC
+//!
+//! [[network.sat.return.classes]]
+//! name = "be"
+//! asks = "volume"       # VBDC or AVBDC
+//! ```
+
+use super::slots::Placed;
+use crate::link::framing::{Added, Framer, Verdicts};
+use crate::queue::{self, Admission, Backlog};
+use bentpipe_core::{Count, Packet, Problems, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// Differentiated services code points of its packets (RFC 2474); the last class has all others, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dscp: Vec<Count<0, 63>>,
+    /// By which requests its data are asked for.
+    #[serde(default)]
+    pub asks: Asks,
+    /// Its queue, when it is not that of the return link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<queue::Config>,
+}
+
+/// By which requests a class' data are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Asks {
+    /// By none: it has the constant slots.
+    Nothing,
+    /// By requests of rate (RBDC).
+    Rate,
+    /// By requests of volume (VBDC, AVBDC).
+    #[default]
+    Volume,
+}
+
+/// Adds what is wrong with a list of classes.
+pub fn check(classes: &[Class], problems: &mut Problems) {
+    let mut seen = [None; 64];
+    for (index, class) in classes.iter().enumerate() {
+        problems.within(index.to_string(), |problems| {
+            for dscp in &class.dscp {
+                let place = &mut seen[dscp.value() as usize];
+                if let Some(first) = place {
+                    let first: &Class = &classes[*first];
+                    let message =
+                        format!("{} belongs to \"{}\"; allowed: a code point once", dscp.value(), first.name);
+                    problems.add("dscp", message);
+                }
+                *place = Some(index);
+            }
+            if class.dscp.is_empty() && index + 1 < classes.len() {
+                problems
+                    .add("dscp", "no packets belong to it; allowed: code points, or none for the last class");
+            }
+            if let Some(queue) = &class.queue {
+                problems.within("queue", |problems| queue.check(problems));
+            }
+        });
+    }
+}
+
+/// The class of each code point.
+pub fn by_dscp(classes: &[Class]) -> [u8; 64] {
+    let mut table = [classes.len().saturating_sub(1) as u8; 64];
+    for (index, class) in classes.iter().enumerate() {
+        class.dscp.iter().for_each(|dscp| table[dscp.value() as usize] = index as u8);
+    }
+    table
+}
+
+/// A packet that is not yet all in slots.
+pub(super) struct Waiting {
+    pub arrival: Time,
+    /// Bytes that have no slot yet.
+    pub left: u64,
+    /// The units that it takes.
+    pub added: Added,
+    pub begun: bool,
+    pub packet: Packet,
+}
+
+/// The packets of one class.
+pub(super) struct Traffic {
+    pub asks: Asks,
+    pub admission: Box<dyn Admission>,
+    pub framer: Option<Box<dyn Framer>>,
+    pub verdicts: Verdicts,
+    pub waiting: VecDeque<Waiting>,
+    /// Bytes of `waiting` that have no slot yet.
+    pub unsent: u64,
+    /// Bytes that have come from the host.
+    pub arrived: u64,
+    /// Packets whose first slot has not begun; the times and sizes of those that have a slot.
+    pub backlog: Backlog,
+    pub beginning: VecDeque<(Time, u32)>,
+    /// Where the last bytes lie that have a slot.
+    pub last: Option<Placed>,
+}
+
+impl Traffic {
+    pub fn new(asks: Asks, admission: Box<dyn Admission>, framer: Option<Box<dyn Framer>>) -> Traffic {
+        Traffic {
+            asks,
+            admission,
+            framer,
+            verdicts: Verdicts::default(),
+            waiting: VecDeque::new(),
+            unsent: 0,
+            arrived: 0,
+            backlog: Backlog::default(),
+            beginning: VecDeque::new(),
+            last: None,
+        }
+    }
+
+    /// What a packet takes: bytes of slots, and units when it is framed.
+    #[inline]
+    pub fn frame(&mut self, now: Time, size: u32) -> (u64, Added) {
+        let Some(framer) = &mut self.framer else { return (u64::from(size), Added::default()) };
+        // The last unit can still be filled if it has no slot yet or one that has not begun.
+        let open = !self.waiting.is_empty() || self.last.is_some_and(|last| last.last_begin >= now);
+        let added = framer.add(size, open);
+        (u64::from(added.units) * u64::from(framer.unit()), added)
+    }
+
+    /// Forgets what waited.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.unsent = 0;
+        self.beginning.clear();
+        self.backlog = Backlog::default();
+    }
+
+    pub fn forget_begun(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.beginning.front() {
+            if start > now {
+                break;
+            }
+            self.beginning.pop_front();
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(size);
+        }
+    }
+
+    /// Puts the next bytes of the first packet where `placed` says; gives the packet when it is through.
+    #[inline]
+    pub fn put(&mut self, placed: Placed) -> Option<Waiting> {
+        let first = &mut self.waiting[0];
+        if !first.begun {
+            first.begun = true;
+            self.beginning.push_back((placed.begin, first.packet.size));
+        }
+        first.left -= placed.bytes;
+        self.unsent -= placed.bytes;
+        self.last = Some(placed);
+        let through = self.waiting[0].left == 0;
+        through.then(|| self.waiting.pop_front().expect("there is a first packet"))
+    }
+}

@@ -1,0 +1,199 @@
+//! Why a packet waited: its way through the terminal, and what each part of its wait was for.
+//!
+//! The wait goes from the packet's arrival at the terminal to the end of the slot with its last byte, and is the sum of its parts to
+//! the nanosecond:
+//!
+//! | part | what for | ends |
+//! | --- | --- | --- |
+//! | `request` | the request slot | when the first request after the arrival was made |
+//! | `lost` | requests that were spoiled | when the first one was made that arrived |
+//! | `propagation` | request and plan under way | after both ways |
+//! | `controller` | processing, the next boundary, the plan's lead, an imposed response | when the superframe begins that this request is served in at the earliest |
+//! | `competition` | slots that other terminals or earlier packets have, lost plans | when the superframe with the packet's last byte begins |
+//! | `slot` | the slot's place in that superframe, and sending | at the end |
+//!
+//! A part that would end after the packet's superframe begins is cut there: the packet then left in constant or spare slots,
+//! or in slots that were asked for before it came.
+
+use super::frame::Frame;
+use super::timing::Timing;
+use bentpipe_core::{Column, Span, Table, Time};
+use std::collections::VecDeque;
+
+/// Trace of packets through terminals.
+pub static TRACE: Table = Table {
+    name: "access",
+    entity: "terminal",
+    about: "for each packet when its last slot ends",
+    columns: &[
+        Column::whole("flow", "1", "place of the flow in the scenario, from 0"),
+        Column::whole("number", "1", "number of the packet in its flow and direction"),
+        Column::whole("bytes", "bytes", "network-layer bytes"),
+        Column::whole("class", "1", "traffic class, from 0"),
+        Column::whole("arrival", "ns", "when it came to the terminal"),
+        Column::whole("asked", "ns", "when the first request after that was made that reached the control centre; -1: none before it left"),
+        Column::whole("superframe", "1", "superframe in which its last byte was sent"),
+        Column::whole("carrier", "1", "carrier of that slot"),
+        Column::whole("frame", "1", "frame of that slot in the superframe"),
+        Column::whole("slot", "1", "that slot in the frame"),
+        Column::whole("request", "ns", "wait for the request slot"),
+        Column::whole("lost", "ns", "wait because requests were lost"),
+        Column::whole("propagation", "ns", "wait while request and plan were under way"),
+        Column::whole("controller", "ns", "wait for the control centre's processing and superframe boundaries"),
+        Column::whole("competition", "ns", "wait for slots that others or earlier packets had"),
+        Column::whole("position", "ns", "wait for the slot in its superframe, and its sending"),
+    ],
+};
+
+/// When the control centre acts on a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Controller {
+    /// When it plans, after the start of its superframe.
+    pub phase: Span,
+    /// Superframes from the one in which a plan is made to the one for which it is made.
+    pub lead: u64,
+    /// Time from a request's arrival until it may be used.
+    pub processing: Span,
+    /// Superframes from a request to its assignment, when they are imposed.
+    pub imposed: Option<u64>,
+}
+
+impl Controller {
+    /// The first boundary after `now`.
+    pub fn boundary_after(&self, frame: &Frame, now: Time) -> u64 {
+        let first = Time::ZERO + self.phase;
+        if now < first {
+            return 0;
+        }
+        now.since(first) / frame.superframe() + 1
+    }
+
+    /// The superframe in which a request that arrives `now` may be served at the earliest, when it was made in superframe `made`.
+    pub fn earliest(&self, frame: &Frame, now: Time, made: u64) -> u64 {
+        let superframe = self.boundary_after(frame, now + self.processing) + self.lead;
+        self.imposed.map_or(superframe, |response| superframe.max(made + response))
+    }
+}
+
+/// The requests of a terminal, as far as packets still wait that may have caused them.
+#[derive(Default)]
+pub(super) struct Requests {
+    /// When each was made, in which superframe, and when it arrives; whether it was lost is known then.
+    made: VecDeque<(Time, u64, Time, bool)>,
+}
+
+/// The parts of a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parts {
+    pub asked: Option<Time>,
+    pub request: Span,
+    pub lost: Span,
+    pub propagation: Span,
+    pub controller: Span,
+    pub competition: Span,
+    pub position: Span,
+}
+
+impl Requests {
+    pub fn add(&mut self, now: Time, superframe: u64, arrival: Time) {
+        self.made.push_back((now, superframe, arrival, false));
+    }
+
+    /// The request that was to arrive now did not.
+    pub fn lose(&mut self, arrival: Time) {
+        self.made.iter_mut().filter(|(_, _, at, _)| *at == arrival).for_each(|request| request.3 = true);
+    }
+
+    /// Forgets what no packet that arrived at `oldest` or later has caused.
+    pub fn forget(&mut self, oldest: Time) {
+        while self.made.front().is_some_and(|(made, ..)| *made < oldest) {
+            self.made.pop_front();
+        }
+    }
+
+    /// Takes a wait from `arrival` to `end` apart; the superframe with the packet's last byte begins at `start`.
+    pub fn explain(
+        &self,
+        (arrival, start, end): (Time, Time, Time),
+        frame: &Frame,
+        timing: &Timing,
+        controller: &Controller,
+    ) -> Parts {
+        // Nothing before the superframe counts that is not over when it begins.
+        let start = start.max(arrival);
+        let mut after = self.made.iter().skip_while(|(made, ..)| *made < arrival).peekable();
+        let first = after.peek().map(|(made, ..)| *made).filter(|made| *made < start);
+        let heard = after.find(|(.., lost)| !lost).filter(|(made, ..)| *made < start);
+        let Some(first) = first else {
+            return Parts {
+                asked: None,
+                request: Span::ZERO,
+                lost: Span::ZERO,
+                propagation: Span::ZERO,
+                controller: Span::ZERO,
+                competition: start.since(arrival),
+                position: end.since(start),
+            };
+        };
+        let asked = heard.map_or(start, |(made, ..)| *made);
+        let (propagation, controller) = match heard {
+            None => (Span::ZERO, Span::ZERO),
+            Some((made, superframe, reaches, _)) => {
+                let earliest =
+                    timing.start(frame, controller.earliest(frame, *reaches, *superframe)).min(start);
+                let total = earliest.since(*made);
+                let propagation = (reaches.since(*made) + timing.one_way).min(total);
+                (propagation, total - propagation)
+            }
+        };
+        let served = asked + propagation + controller;
+        Parts {
+            asked: heard.map(|(made, ..)| *made),
+            request: first.since(arrival),
+            lost: asked.since(first),
+            propagation,
+            controller,
+            competition: start.since(served),
+            position: end.since(start),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::tests::STUDY;
+    use super::*;
+
+    fn ms(milliseconds: u64) -> Time {
+        Time::from_nanos(milliseconds * 1_000_000)
+    }
+
+    #[test]
+    fn parts_by_hand() {
+        let one_way = Span::from_millis(250);
+        let timing = Timing { up: one_way, one_way, offset: Span::ZERO };
+        let controller = Controller { lead: 3, ..Controller::default() };
+        let mut requests = Requests::default();
+        for superframe in [1, 2, 3] {
+            requests.add(ms(94 * superframe), superframe, ms(94 * superframe + 250));
+        }
+        let explain = |requests: &Requests, at| requests.explain(at, &STUDY, &timing, &controller);
+        // Arrival at 100 ms, request at 188; it may be served 6 superframes later, at 752; the packet leaves in the one at 846.
+        let at = (ms(100), ms(846), ms(860));
+        let millis = |parts: &Parts| {
+            let Parts { request, lost, propagation, controller, competition, position, .. } = *parts;
+            [request, lost, propagation, controller, competition, position]
+                .map(|span| span.as_micros() / 1000)
+        };
+        assert_eq!(millis(&explain(&requests, at)), [88, 0, 500, 64, 94, 14]);
+        // That request is lost: the next one, a superframe later, is served a superframe later.
+        requests.lose(ms(188 + 250));
+        assert_eq!(millis(&explain(&requests, at)), [88, 94, 500, 64, 0, 14]);
+        // It leaves before its request can have been served, in what was asked for before.
+        let early = (ms(100), ms(470), ms(480));
+        assert_eq!(millis(&explain(&requests, early)), [88, 94, 188, 0, 0, 10]);
+        // In the superframe in which it came; and in the next one, before any request.
+        assert_eq!(millis(&explain(&requests, (ms(100), ms(94), ms(107)))), [0, 0, 0, 0, 0, 7]);
+        assert_eq!(millis(&explain(&requests, (ms(100), ms(188), ms(190)))), [0, 0, 0, 0, 88, 2]);
+    }
+}
