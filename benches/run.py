@@ -196,6 +196,37 @@ transport = {{ kind = "udp" }}
     )
 
 
+def beam(seconds: float, terminals: int, carriers: int, idle: int = 0) -> str:
+    """Terminals on a beam of several carriers, each with files of 100 kB on average that begin at moments of a Poisson
+    process, half a minute apart in the mean beyond the transfers; and others that are logged on and idle."""
+    every = 60 * terminals / carriers / 32
+    return f"""\
+name = "{terminals} terminals on {carriers} carriers, {idle} idle"
+duration = "{seconds:g} s"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = {{ rate = "200 Mbit/s" }}
+terminals = [{{ prefix = "st", count = {terminals} }}, {{ prefix = "idle", count = {max(idle, 1)} }}]
+gateway = "gw"
+
+[network.sat.return]
+rate = "2048 kbit/s"
+carriers = [{{ rate = "2048 kbit/s", count = {carriers} }}]
+dama = {{ scheme = "avbdc", cra = "0 bit/s", allocator = "max-min" }}
+""" + "".join(
+        f"""
+[[flow]]
+name = "files{i}"
+from = "st{i}"
+to = "gw"
+app = {{ kind = "ftp", size = "100 kB", distribution = "exponential", every = "{every:g} s" }}
+transport = {{ kind = "tcp", congestion = "reno" }}
+"""
+        for i in range(1, terminals + 1)
+    )
+
+
 def bdp_packets(rate_mbps: int, delay_ms: int) -> int:
     """Packets in a bandwidth-delay product, both directions, as benches/ns3 rounds it."""
     return round(rate_mbps * 1e6 / 8 * 2 * delay_ms / 1e3 / PACKET_BYTES)
@@ -318,6 +349,18 @@ def rows(plan: Plan) -> Iterator[Row]:
         plan.bentpipe("starlink", starlink(s, sites=100)),
         figure=Figure(simulated_per_second, "sim s/s", at_least=10),
         simulated_s=s,
+    )
+
+    # A simulated hour; and the same with nine thousand terminals more that do nothing.
+    s = plan.seconds(3600)
+    name = "1000 terminals, 32 carriers"
+    yield Row(name, plan.bentpipe("beam", beam(s, 1000, 32)), figure=Figure(simulated_per_second, "sim s/s"), simulated_s=s)
+    yield Row(
+        "and 9000 idle",
+        plan.bentpipe("beam-idle", beam(s, 1000, 32, idle=9000)),
+        name,
+        Figure(times_the_cpu, "x the cpu", at_most=1.2),
+        s,
     )
 
     yield from emulation()

@@ -27,7 +27,7 @@ class Run:
     >>> run.trace("cwnd").columns
     ['time', 'flow', 'cwnd']
     >>> sorted(run.traces), run.tables
-    (['dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
+    (['access', 'dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
     """
 
     def __init__(self, folder: str | Path) -> None:

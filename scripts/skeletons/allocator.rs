@@ -27,7 +27,7 @@ impl Allocator for {Camel} {
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>) {
         let mut left = capacity;
         grants.extend(demands.iter().map(|demand| {
-            let slots = demand.slots.min(left);
+            let slots = demand.slots().min(left);
             left -= slots;
             slots
         }));

@@ -6,7 +6,7 @@
 //! dama = { scheme = { kind = "{kebab}" } }
 //! ```
 
-use super::{Account, Category, Requester};
+use super::{Account, Ask, Category, Need, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {}
 
 impl Category for Config {
-    fn requester(&self, _response: u64) -> Box<dyn Requester> {
+    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
         Box::new(Asking)
     }
 
-    fn account(&self) -> Box<dyn Account> {
+    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Owed::default())
     }
 }
@@ -29,13 +29,16 @@ impl Category for Config {
 pub(super) struct Asking;
 
 impl Requester for Asking {
-    fn request(&mut self, _superframe: u64, queue: u64) -> Option<u32> {
-        (queue > 0).then(|| u32::try_from(queue).unwrap_or(u32::MAX))
+    fn request(&mut self, _superframe: u64, need: &Need) -> Ask {
+        let slots = u32::try_from(need.all.queue).unwrap_or(u32::MAX);
+        Ask { absolute: (slots > 0).then_some(slots), ..Ask::NOTHING }
     }
 
     fn rests(&self) -> bool {
         true
     }
+
+    fn reset(&mut self) {}
 }
 
 /// The controller's half: what the last request left.
@@ -45,15 +48,19 @@ pub(super) struct Owed {
 }
 
 impl Account for Owed {
-    fn request(&mut self, _superframe: u64, slots: u32) {
-        self.slots = slots;
+    fn request(&mut self, _superframe: u64, _made: u64, ask: Ask) {
+        self.slots = ask.absolute.unwrap_or(self.slots);
     }
 
-    fn demand(&mut self, _superframe: u64) -> u32 {
-        self.slots
+    fn demand(&mut self, _superframe: u64) -> Wanted {
+        Wanted { rate: 0, volume: self.slots }
     }
 
-    fn grant(&mut self, slots: u32) {
+    fn grant(&mut self, _superframe: u64, slots: u32) {
         self.slots -= slots;
+    }
+
+    fn reset(&mut self) {
+        self.slots = 0;
     }
 }

@@ -18,6 +18,7 @@ from .doctor import doctor
 from .down import down
 from .emulate import emulate
 from .execute import execute
+from .explain import explain
 from .kernel import app as kernel
 from .new import new
 from .pep import pep
@@ -48,7 +49,7 @@ app = typer.Typer(
 
 #: In the order of --help.
 _COMMANDS = (
-    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare),
+    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain),
     *(run, shell, up, ps, execute, set_, watch, down, new, variants, schema, doctor, calibrate, pep),
 )
 for command in _COMMANDS:

@@ -14,6 +14,7 @@ Figures are made without pyplot: a notebook shows them, and :func:`save` writes 
 
 from __future__ import annotations
 
+from .access import timelines, waits
 from .bars import comparison
 from .constellation import constellation_globe, constellation_map
 from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
@@ -33,6 +34,8 @@ __all__ = [
     "side_by_side",
     "styled",
     "throughput",
+    "timelines",
     "to_svg",
+    "waits",
     "window",
 ]

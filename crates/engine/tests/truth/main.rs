@@ -3,6 +3,7 @@
 //!
 //! One program, so that it is linked once. `BLESS=1` writes the golden files again.
 
+mod access;
 mod bad_scenarios;
 mod change;
 mod conservation;

@@ -105,7 +105,6 @@ impl Run {
     /// Runs to the end of the scenario.
     pub fn finished(mut self) -> Run {
         self.network.run_until(self.end);
-        self.network.finish(self.end);
         self
     }
 
@@ -115,6 +114,7 @@ impl Run {
     }
 
     pub fn results(mut self) -> Results {
+        self.network.finish(self.end);
         self.network.out().recorder().flush();
         let row = |(table, entity, values): &(&'static Table, String, Vec<f64>)| {
             (table.name, entity.clone(), values.iter().map(|value| value.to_bits()).collect())

@@ -22,7 +22,7 @@ use super::requests::{Turns, Via};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use super::traffic::{Asks, Traffic, Waiting};
-use super::waits::{Controller, Requests};
+use super::waits::{self, Controller, Requests};
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::framing::{Added, Unit, TOO_LONG};
 use crate::net::quick_start::{self, Grants};
@@ -143,6 +143,8 @@ struct Flight {
     arrival: Time,
     class: u8,
     added: Added,
+    /// The row that says why it waited, when that is wanted.
+    waited: Option<Box<waits::Row>>,
     packet: Packet,
 }
 
@@ -302,6 +304,8 @@ impl Terminal {
                 && self.plans.is_empty()
                 && self.send_data(shared, out)
             {
+                // Nobody answers to data.
+                self.parts.turns.heard();
                 return;
             }
         }
@@ -442,7 +446,7 @@ impl Terminal {
         out.create_held(&packet);
         self.held.add(&packet);
         let arrival = leaves + self.parts.timing.one_way;
-        self.fly(Flight { arrival, class: 0, added: Added::default(), packet });
+        self.fly(Flight { arrival, class: 0, added: Added::default(), waited: None, packet });
     }
 
     /// Lets something fly; messages may have a place before data, and data before messages.
@@ -512,29 +516,15 @@ impl Terminal {
             return false;
         };
         self.counters.delay.add(placed.end.since(arrival));
-        if let Some(probe) = self.parts.waits {
-            self.explain(probe, class, arrival, placed.end, &packet, out);
-        }
-        self.fly(Flight {
-            arrival: placed.end + self.parts.timing.one_way,
-            class: class as u8,
-            added,
-            packet,
-        });
+        let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
+        let arrival = placed.end + self.parts.timing.one_way;
+        self.fly(Flight { arrival, class: class as u8, added, waited, packet });
         true
     }
 
-    /// Writes the row that says why a packet waited.
+    /// The row that says why a packet waited.
     #[cold]
-    fn explain(
-        &mut self,
-        probe: Probe,
-        class: usize,
-        arrival: Time,
-        end: Time,
-        packet: &Packet,
-        out: &mut Outbox,
-    ) {
+    fn explain(&mut self, class: usize, arrival: Time, end: Time, packet: &Packet) -> Box<waits::Row> {
         let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
         self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
         let moments = (arrival, self.slots.start(), end);
@@ -542,7 +532,7 @@ impl Terminal {
             self.requests.explain(moments, &self.parts.frame, &self.parts.timing, &self.parts.controller);
         let (frame, run, slot) = self.slots.last_slot();
         let nanos = |span: Span| span.as_nanos() as f64;
-        let values = [
+        Box::new([
             if packet.flow == message::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
             f64::from(packet.number),
             f64::from(packet.size),
@@ -559,8 +549,7 @@ impl Terminal {
             nanos(parts.controller),
             nanos(parts.competition),
             nanos(parts.position),
-        ];
-        out.record(probe, end, &values);
+        ])
     }
 
     fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
@@ -699,6 +688,9 @@ impl Stage for Terminal {
                 self.flying.pop_front().expect("there is a front");
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
+            if let (Some(probe), Some(row)) = (self.parts.waits, waited) {
+                out.record(probe, now, &row[..]);
+            }
             let is_request = message::message::<Request>(&packet).is_some();
             let fate = self.meet(arrival, class, added, is_request, &mut packet);
             self.counters.error_drops += u64::from(fate != Fate::Intact);

@@ -132,7 +132,13 @@ impl Rig {
 
     /// Hands a packet to a terminal at the present moment; gives its number.
     fn send(&mut self, terminal: u32, size: u32) -> u32 {
+        self.send_marked(terminal, size, 0)
+    }
+
+    /// The same with a code point.
+    fn send_marked(&mut self, terminal: u32, size: u32, dscp: u8) -> u32 {
         let packet = packet(self.now, self.sent, size, NodeId(terminal as u16 + 1), GATEWAY);
+        let packet = Packet { dscp, ..packet };
         self.sent += 1;
         self.out.create_held(&packet);
         self.receive(2 + terminal, terminal::FROM_HOST, packet);
@@ -583,13 +589,7 @@ fn classes_go_before_each_other_and_ask_each_for_their_own() {
     config.return_link.classes = serde_json::from_str(CLASSES).unwrap();
     let mut rig = Rig::new(&config);
     rig.run(ms(1));
-    let send = |rig: &mut Rig, dscp, size| {
-        let packet = Packet { dscp, ..packet(rig.now, rig.sent, size, NodeId(1), GATEWAY) };
-        rig.sent += 1;
-        rig.out.create_held(&packet);
-        rig.receive(2, terminal::FROM_HOST, packet);
-        rig.deliver();
-    };
+    let send = |rig: &mut Rig, dscp, size| rig.send_marked(0, size, dscp);
     // Best effort first, for a while; then four packets of AF and one of EF.
     for _ in 0..20 {
         send(&mut rig, 0, 1504);
@@ -732,11 +732,18 @@ proptest! {
         count in 1u32..8,
         traffic in prop::collection::vec((0u32..8, 0u64..60_000, 20u32..1501), 1..150),
         limit in prop::option::of(1u64..20),
+        classes in prop::bool::weighted(0.3),
         framing in prop::sample::select(vec![r#"{"none": {}}"#, r#"{"none": {}}"#, r#"{"mpe": {}}"#, r#"{"ule": {}}"#,
             r#"{"gse": {}}"#, r#"{"rle": {}}"#]),
     ) {
         let mut config = config(dama, &format!(r#"[{{"prefix": "t", "count": {count}}}]"#));
         config.return_link.framing = serde_json::from_str(framing).unwrap();
+        if classes {
+            config.return_link.classes = serde_json::from_str(
+                r#"[{"name": "af", "dscp": [10], "asks": "rate"}, {"name": "be", "asks": "volume"}]"#,
+            )
+            .unwrap();
+        }
         if let Some(limit) = limit {
             config.return_link.queue =
                 serde_json::from_str(&format!(r#"{{"drop-tail": {{"packets": {limit}}}}}"#)).unwrap();
@@ -745,7 +752,7 @@ proptest! {
         for (terminal, wait, size) in traffic {
             let until = rig.now + Span::from_micros(wait);
             rig.run(until);
-            rig.send(terminal % count, size);
+            rig.send_marked(terminal % count, size, if size % 3 == 0 { 10 } else { 0 });
             rig.assert_conserved();
         }
         rig.run(ms(if dama.contains("fca") { 30_000 } else { 300_000 }));
@@ -772,10 +779,11 @@ proptest! {
             prop_assert_eq!(row[4] + row[10..16].iter().sum::<f64>(), end, "{}: {:?}", name, row);
             prop_assert!(row[10..16].iter().all(|part| *part >= 0.0));
         }
-        // First in, first out for each terminal.
-        for source in 1..=count as u16 {
+        // First in, first out for each terminal and class.
+        for (source, dscp) in (1..=count as u16).flat_map(|source| [(source, 0), (source, 10)]) {
+            let own = |packet: &Packet| packet.source == NodeId(source) && (!classes || packet.dscp == dscp);
             let numbers: Vec<_> =
-                rig.arrived.iter().filter(|(_, p)| p.source == NodeId(source)).map(|(_, p)| p.number).collect();
+                rig.arrived.iter().filter(|(_, packet)| own(packet)).map(|(_, packet)| packet.number).collect();
             prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
         }
         // No slot is used twice: neither the constant ones nor another terminal's.

@@ -5,12 +5,12 @@
 //!
 //! | part | what for | ends |
 //! | --- | --- | --- |
-//! | `request` | the request slot | when the first request after the arrival was made |
-//! | `lost` | requests that were spoiled | when the first one was made that arrived |
-//! | `propagation` | request and plan under way | after both ways |
-//! | `controller` | processing, the next boundary, the plan's lead, an imposed response | when the superframe begins that this request is served in at the earliest |
-//! | `competition` | slots that other terminals or earlier packets have, lost plans | when the superframe with the packet's last byte begins |
-//! | `slot` | the slot's place in that superframe, and sending | at the end |
+//! | `wait_request` | the request slot | when the first request after the arrival was made |
+//! | `wait_lost` | requests that were spoiled | when the first one was made that arrived |
+//! | `wait_propagation` | request and plan under way | after both ways |
+//! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | when the superframe begins that this request is served in at the earliest |
+//! | `wait_competition` | slots that other terminals or earlier packets have, lost plans | when the superframe with the packet's last byte begins |
+//! | `wait_slot` | the slot's place in that superframe, and sending | at the end |
 //!
 //! A part that would end after the packet's superframe begins is cut there: the packet then left in constant or spare slots,
 //! or in slots that were asked for before it came.
@@ -24,26 +24,29 @@ use std::collections::VecDeque;
 pub static TRACE: Table = Table {
     name: "access",
     entity: "terminal",
-    about: "for each packet when its last slot ends",
+    about: "for each packet when it reaches the gateway; it left the terminal at arrival plus all waits",
     columns: &[
-        Column::whole("flow", "1", "place of the flow in the scenario, from 0"),
-        Column::whole("number", "1", "number of the packet in its flow and direction"),
-        Column::whole("bytes", "bytes", "network-layer bytes"),
+        Column::whole("of_flow", "1", "place of the flow in the scenario, from 0"),
+        Column::whole("packet", "1", "number of the packet in its flow and direction"),
+        Column::whole("packet_bytes", "bytes", "network-layer bytes"),
         Column::whole("class", "1", "traffic class, from 0"),
         Column::whole("arrival", "ns", "when it came to the terminal"),
         Column::whole("asked", "ns", "when the first request after that was made that reached the control centre; -1: none before it left"),
-        Column::whole("superframe", "1", "superframe in which its last byte was sent"),
-        Column::whole("carrier", "1", "carrier of that slot"),
-        Column::whole("frame", "1", "frame of that slot in the superframe"),
-        Column::whole("slot", "1", "that slot in the frame"),
-        Column::whole("request", "ns", "wait for the request slot"),
-        Column::whole("lost", "ns", "wait because requests were lost"),
-        Column::whole("propagation", "ns", "wait while request and plan were under way"),
-        Column::whole("controller", "ns", "wait for the control centre's processing and superframe boundaries"),
-        Column::whole("competition", "ns", "wait for slots that others or earlier packets had"),
-        Column::whole("position", "ns", "wait for the slot in its superframe, and its sending"),
+        Column::whole("sent_superframe", "1", "superframe in which its last byte was sent"),
+        Column::whole("sent_carrier", "1", "carrier of that slot"),
+        Column::whole("sent_frame", "1", "frame of that slot in the superframe"),
+        Column::whole("sent_slot", "1", "that slot in the frame"),
+        Column::whole("wait_request", "ns", "wait for the request slot"),
+        Column::whole("wait_lost", "ns", "wait because requests were lost"),
+        Column::whole("wait_propagation", "ns", "wait while request and plan were under way"),
+        Column::whole("wait_controller", "ns", "wait for the control centre's processing and superframe boundaries"),
+        Column::whole("wait_competition", "ns", "wait for slots that others or earlier packets had"),
+        Column::whole("wait_slot", "ns", "wait for the slot in its superframe, and its sending"),
     ],
 };
+
+/// A row of it.
+pub type Row = [f64; 16];
 
 /// When the control centre acts on a request.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,93 @@
+"""``bentpipe explain``: why a packet waited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe.errors import InputError
+
+from .common import Json, RunFolder
+
+
+def explain(
+    run: RunFolder,
+    terminal: Annotated[
+        str | None, typer.Option(help="The terminal; may be left out where there is one.", show_default=False)
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="A moment, for instance 12.3s; without, all packets.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the figure goes (png, svg or pdf).", show_default="the run's figures"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say why packets waited in a terminal, and draw it.
+
+    With --at, the packets that waited at that moment: when each arrived, was
+    asked for, was granted, and left, and what it waited for. Without, mean and
+    95th percentile over all packets of the terminal. Parts add up exactly.
+    """
+    from bentpipe import plots
+    from bentpipe.quantities import base_value
+    from bentpipe.runs import Run
+    from bentpipe.waiting import ABOUT, PARTS, summary, waits
+    from bentpipe.waiting import explain as explain_at
+
+    from .output import print_json, print_table
+
+    opened = Run(run)
+    frame = waits(opened, terminal)
+    name = str(frame["terminal"][0])
+    if at is None:
+        figure = plots.waits(opened, name)
+    else:
+        try:
+            moment = base_value(at)
+        except ValueError as error:
+            raise InputError(f"--at: {error}") from error
+        packets = explain_at(opened, name, moment)
+        figure = plots.timelines(packets, moment)
+    file = plots.save(figure, out or opened.path / "figures" / f"explain-{name}.png")
+    if at is None:
+        parts = summary(frame)
+        if json:
+            rows = {
+                part: {"mean_s": mean, "p95_s": p95, "share": share}
+                for part, (mean, p95, share) in parts.items()
+            }
+            print_json({"terminal": name, "packets": frame.height, "parts": rows, "figure": file})
+            return
+        print_table(
+            ["waited for", "mean\nms", "95 %\nms", "share\n%", ""],
+            [
+                [PARTS[part], f"{1e3 * mean:.1f}", f"{1e3 * p95:.1f}", f"{100 * share:.1f}", ABOUT[part]]
+                for part, (mean, p95, share) in parts.items()
+            ],
+            title=f"{name}: {frame.height} packets",
+        )
+    elif json:
+        print_json({"packets": [packet.as_dict() for packet in packets], "figure": file})
+        return
+    else:
+        for packet in packets[:_SHOWN]:
+            whose = f"packet {packet.packet} of {packet.flow}" if packet.flow else f"packet {packet.packet}"
+            typer.echo(f"{name}: {whose}, {packet.size} bytes, waited {packet.total_ns / 1e6:.3f} ms")
+            for time, what in packet.timeline():
+                typer.echo(f"  {time / 1e9:14.6f} s  {what}")
+            for part, waited in packet.parts_ns.items():
+                if waited:
+                    typer.echo(f"  {waited / 1e6:14.3f} ms {PARTS[part]}: {ABOUT[part]}")
+            typer.echo()
+        if len(packets) > _SHOWN:
+            typer.echo(f"and {len(packets) - _SHOWN} more that waited then; --json has them all")
+    typer.echo(f"figure   {file}")
+
+
+#: Packets told one by one; the figure and JSON have more.
+_SHOWN = 3

@@ -1,0 +1,31 @@
+//! {Title}: the rate that is asked for, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! dama = { scheme = { kind = "rbdc", estimator = "{kebab}" } }
+//! ```
+
+use super::{least, Estimation, Estimator};
+use crate::mac::dama::category::Load;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Estimation for Config {
+    fn build(&self, _response: u64, _unit: u64) -> Box<dyn Estimator> {
+        Box::new({Camel})
+    }
+}
+
+struct {Camel};
+
+impl Estimator for {Camel} {
+    fn estimate(&mut self, _slept: u64, load: &Load, gamma: f64) -> f64 {
+        (gamma * load.queue as f64).max(least(load))
+    }
+}

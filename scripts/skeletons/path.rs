@@ -1,0 +1,31 @@
+//! {Title}: how requests get to the control centre, in a sentence.
+//!
+//! Procedure, source, deviations, limits.
+//!
+//! ```toml
+//! dama = { requests = { kind = "{kebab}" } }
+//! ```
+
+use super::{Path, Turns, Via};
+use bentpipe_core::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Path for Config {
+    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn Turns> {
+        Box::new({Camel})
+    }
+}
+
+struct {Camel};
+
+impl Turns for {Camel} {
+    fn turn(&mut self, _superframe: u64, has_slots: bool, _stream: &mut Stream) -> Option<Via> {
+        Some(if has_slots { Via::Burst } else { Via::Own })
+    }
+}
