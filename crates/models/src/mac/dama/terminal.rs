@@ -281,7 +281,7 @@ impl Terminal {
         self.fill = None;
         // As long as the logon is not answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
-        self.send(now, out);
+        self.send(now);
     }
 
     /// Whether there is, or may be, something to ask for.
@@ -460,16 +460,16 @@ impl Terminal {
     }
 
     /// Puts into slots what can be put there now.
-    fn send(&mut self, now: Time, out: &mut Outbox) {
+    fn send(&mut self, now: Time) {
         if self.parts.classes {
-            return self.fill_slots(now, out);
+            return self.fill_slots(now);
         }
-        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now, out) {}
+        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
     }
 
     /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
     #[inline]
-    fn send_first(&mut self, now: Time, out: &mut Outbox) -> bool {
+    fn send_first(&mut self, now: Time) -> bool {
         let first = &self.parts.traffic[0].waiting[0];
         let placed = match first.left {
             0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
@@ -478,11 +478,11 @@ impl Terminal {
                 None => return false,
             },
         };
-        self.put(0, placed, out)
+        self.put(0, placed)
     }
 
     /// Fills the slots that begin now, class by class, and says when the next one does.
-    fn fill_slots(&mut self, now: Time, out: &mut Outbox) {
+    fn fill_slots(&mut self, now: Time) {
         self.fill = None;
         loop {
             let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
@@ -501,13 +501,13 @@ impl Terminal {
                     self.slots.place_in_one(now, left).expect("a slot begins now")
                 }
             };
-            self.put(class, placed, out);
+            self.put(class, placed);
         }
     }
 
     /// Puts bytes of a class' first packet where they have been placed; whether it is through.
     #[inline]
-    fn put(&mut self, class: usize, placed: Placed, out: &mut Outbox) -> bool {
+    fn put(&mut self, class: usize, placed: Placed) -> bool {
         self.unsent -= placed.bytes;
         self.row.2 += placed.bytes;
         self.counters.used += placed.bytes;
@@ -584,9 +584,9 @@ impl Terminal {
                 let alone = traffic.waiting.len() == 1;
                 self.active |= self.constant.is_some();
                 if self.parts.classes {
-                    self.fill_slots(now, out);
+                    self.fill_slots(now);
                 } else if alone {
-                    self.send_first(now, out);
+                    self.send_first(now);
                 }
             }
         }
@@ -681,10 +681,10 @@ impl Stage for Terminal {
             self.make_request(now, out);
         }
         if self.fill.is_some_and(|at| at <= now) {
-            self.fill_slots(now, out);
+            self.fill_slots(now);
         }
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, class, added, mut packet } =
+            let Flight { arrival, class, added, waited, mut packet } =
                 self.flying.pop_front().expect("there is a front");
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
