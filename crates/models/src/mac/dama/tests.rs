@@ -668,7 +668,11 @@ fn requests_find_their_way_on_every_path() {
             let report = rig.report();
             let value = |column| report.value("ncc", "sat", column).unwrap();
             if requests.contains("data") {
-                assert!(rig.arrived.len() > 400, "{dama}");
+                // Far more than five mini-slots can carry: what is lost was lost in collisions, and the rest came.
+                let reasons: Vec<_> =
+                    rig.out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
+                assert!(reasons.iter().all(|reason| *reason == "collision"), "{reasons:?}");
+                assert!(rig.arrived.len() > 24, "{dama}: {}", rig.arrived.len());
             } else {
                 assert_eq!(rig.arrived.len(), 480, "{dama}");
                 assert_eq!(value("collisions"), dropped as f64, "{dama}");
