@@ -159,7 +159,15 @@ fn talk() -> impl Strategy<Value = String> {
              transport = \"udp\"\n"
             )
         });
-    prop_oneof![3 => tcp, 2 => udp]
+    let app = choice(&["\"bulk\"", r#"{ kind = "cbr", rate = "100 kbit/s", datagram = "700 B" }"#]);
+    let tfrc = (app, any::<[bool; 3]>()).prop_map(|(app, [small_packets, damped, quick])| {
+        let quick = if quick { ", quick_start = \"300 kbit/s\"" } else { "" };
+        format!(
+            "app = {app}\ntransport = {{ kind = \"tfrc\", segment_size = 1200, small_packets = {small_packets}, \
+             damped = {damped}{quick} }}\n"
+        )
+    });
+    prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
 }
 
 /// What changes: which link or the network, and when, both by chance; and the keys for either.
