@@ -354,7 +354,12 @@ def rows(plan: Plan) -> Iterator[Row]:
     # A simulated hour; and the same with nine thousand terminals more that do nothing.
     s = plan.seconds(3600)
     name = "1000 terminals, 32 carriers"
-    yield Row(name, plan.bentpipe("beam", beam(s, 1000, 32)), figure=Figure(simulated_per_second, "sim s/s"), simulated_s=s)
+    yield Row(
+        name,
+        plan.bentpipe("beam", beam(s, 1000, 32)),
+        figure=Figure(simulated_per_second, "sim s/s"),
+        simulated_s=s,
+    )
     yield Row(
         "and 9000 idle",
         plan.bentpipe("beam-idle", beam(s, 1000, 32, idle=9000)),

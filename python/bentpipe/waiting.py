@@ -116,7 +116,9 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
     names = frame["terminal"].unique().sort().to_list()
     if terminal is None:
         if len(names) != 1:
-            raise InputError(f"which terminal? --terminal is one of: {', '.join(names) or 'none sent anything'}")
+            raise InputError(
+                f"which terminal? --terminal is one of: {', '.join(names) or 'none sent anything'}"
+            )
         terminal = names[0]
     elif terminal not in names:
         raise unknown("terminal that sent anything", terminal, names, str(run.path))

@@ -148,8 +148,8 @@ impl Scenario {
                 (LinkPair::back_name(&link.name), link.back().framing),
             ]
         });
-        let networks = self.network.iter().flat_map(|(name, network)| {
-            let star = network.star();
+        let stars = self.network.iter().filter_map(|(name, network)| Some((name, network.star()?)));
+        let networks = stars.flat_map(|(name, star)| {
             [
                 (format!("{name}.forward"), star.forward.framing.clone()),
                 (format!("{name}.return"), star.return_link.framing.clone()),

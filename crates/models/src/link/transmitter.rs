@@ -150,7 +150,7 @@ impl Transmitter {
     /// Sends nothing until `free`.
     pub fn withdraw(&mut self, since: Time, packets: &[Packet], free: Time) {
         self.forget_started(since);
-        for (start, _) in self.waiting.drain(..) {
+        for (start, ..) in self.waiting.drain(..) {
             self.wait = self.wait.saturating_sub(start.since(since));
         }
         self.backlog = Backlog::default();
