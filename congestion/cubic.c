@@ -46,7 +46,7 @@ struct cubic {
 	u64 undo_w_est;
 	u32 undo_k;
 	u32 undo_epoch;
-	u32 epoch;       /* when the stage began, milliseconds, of the odd numbers; 0: it has not begun */
+	u32 epoch;       /* when the stage began, milliseconds; 0: it has not begun */
 	u32 last;        /* last acknowledgment, milliseconds */
 	u32 k;           /* milliseconds */
 	u32 cwnd_prior;  /* before the last reduction */
@@ -77,7 +77,7 @@ static inline void cubic_begin(struct bp_tcp *tp, struct cubic *cubic)
 {
 	u64 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW) * CUBIC_ONE;
 
-	cubic->epoch = cubic_now(tp) | 1;
+	cubic->epoch = bp_max(cubic_now(tp), 1);
 	cubic->credit = 0;
 	cubic->w_est = (u64)bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW) << CUBIC_EST_SHIFT;
 	if (!cubic->w_max)
@@ -136,7 +136,7 @@ static inline void cubic_pause(struct bp_tcp *tp, struct cubic *cubic)
 	u32 now = cubic_now(tp);
 
 	if (cubic->epoch)
-		cubic->epoch = (cubic->epoch + (now - cubic->last)) | 1;
+		cubic->epoch = bp_max(cubic->epoch + (now - cubic->last), 1);
 	cubic->last = now;
 }
 

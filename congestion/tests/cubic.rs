@@ -70,7 +70,7 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         lose(control.as_mut(), &mut state, number(1) as u32);
         assert!((f64::from(state.snd_cwnd) - number(2)).abs() < 1.0, "{row}");
-        // The stage begins with its first acknowledgment, at an odd millisecond.
+        // The stage begins with its first acknowledgment.
         state.snd_ssthresh = state.snd_cwnd;
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
