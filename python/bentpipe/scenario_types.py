@@ -10,9 +10,11 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
     "Access",
+    "Acm",
     "Allocator",
     "Angle",
     "App",
+    "Asks",
     "Assignment",
     "Avbdc",
     "Back",
@@ -20,11 +22,13 @@ __all__ = [
     "Change",
     "Channel",
     "Choice",
+    "Class",
     "Dama",
     "Direction",
     "Distance",
     "Distribution",
     "Effect",
+    "Encapsulation",
     "Endpoints",
     "Error",
     "Estimator",
@@ -32,6 +36,7 @@ __all__ = [
     "Fidelity",
     "Flow",
     "Forward",
+    "Framing",
     "GroundSite",
     "Group",
     "Gsl",
@@ -45,12 +50,14 @@ __all__ = [
     "Positions",
     "Profile",
     "Propagation",
+    "Protocol",
     "Queue",
     "Rate",
     "RateOrZero",
     "Rbdc",
     "Record",
     "Recovery",
+    "Requests",
     "Return",
     "Routing",
     "RtoEstimator",
@@ -62,6 +69,7 @@ __all__ = [
     "Sizes",
     "Span",
     "Terminals",
+    "Trailer",
     "Transport",
     "Vbdc",
 ]
@@ -451,6 +459,74 @@ class BitError(TypedDict):
 #: An error process.
 Error: TypeAlias = 'NoneError | PacketError | BitError | Literal["none", "packet", "bit"]'
 
+#: What tells protocols apart.
+Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'
+
+#: How the protocol type is sent.
+Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
+
+#: What ends a packet that was sent in fragments.
+Trailer: TypeAlias = 'Literal["sequence", "crc"]'
+
+
+class NoneFraming(TypedDict):
+    """Framing of the kind `none`."""
+
+    kind: Literal["none"]
+
+
+class AtmFraming(TypedDict):
+    """Framing of the kind `atm`."""
+
+    encapsulation: NotRequired[Encapsulation]
+    """What tells protocols apart."""
+    kind: Literal["atm"]
+
+
+class MpeFraming(TypedDict):
+    """Framing of the kind `mpe`."""
+
+    kind: Literal["mpe"]
+    llc_snap: NotRequired[bool]
+    """Whether an LLC/SNAP header tells protocols apart."""
+    packing: NotRequired[bool]
+    """Whether sections follow each other within a transport stream packet."""
+
+
+class UleFraming(TypedDict):
+    """Framing of the kind `ule`."""
+
+    address: NotRequired[bool]
+    """Whether an SNDU has a destination address (D = 0)."""
+    kind: Literal["ule"]
+    packing: NotRequired[bool]
+    """Whether SNDUs follow each other within a transport stream packet."""
+
+
+class GseFraming(TypedDict):
+    """Framing of the kind `gse`."""
+
+    frame: NotRequired[int]
+    """Bytes of a baseband frame's data field, on links. By default that of QPSK 1/2 with long frames: 32 208
+    bits less 80."""
+    kind: Literal["gse"]
+    label: NotRequired[int]
+    """Bytes of the label: 0, 3 or 6."""
+
+
+class RleFraming(TypedDict):
+    """Framing of the kind `rle`."""
+
+    kind: Literal["rle"]
+    protocol: NotRequired[Protocol]
+    """How the protocol type is sent."""
+    trailer: NotRequired[Trailer]
+    """What ends a packet that was sent in fragments."""
+
+
+#: How packets are put into the units that are sent.
+Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
+
 
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`."""
@@ -472,7 +548,9 @@ class LinkPairReturn(TypedDict):
     delay: Span
     """Propagation delay, one way."""
     error: NotRequired[Error]
-    """What the channel spoils."""
+    """What the channel spoils: packets, or the units of the framing."""
+    framing: NotRequired[Framing]
+    """How packets are put into what is sent; with one, the rate is that of its units."""
     queue: NotRequired[Queue]
     """The queue in front of the link."""
     quick_start: NotRequired[float]
@@ -488,6 +566,7 @@ LinkPair = TypedDict(
     {
         "delay": "Span",
         "error": "NotRequired[Error]",
+        "framing": "NotRequired[Framing]",
         "from": "str",
         "name": "str",
         "queue": "NotRequired[Queue]",
@@ -504,6 +583,8 @@ class Forward(TypedDict):
 
     error: NotRequired[Error]
     """What the channel spoils, plans included; each terminal has errors of its own."""
+    framing: NotRequired[Framing]
+    """How packets are put into what is sent; with one, the rate is that of its units."""
     queue: NotRequired[Queue]
     """The queue in front of it."""
     rate: Rate
@@ -543,6 +624,17 @@ class Positions(TypedDict):
 Propagation: TypeAlias = "Span | Positions"
 
 
+class Acm(TypedDict):
+    """Adaptive coding and modulation."""
+
+    burst: int
+    """Symbols of a burst: 536 or 1616."""
+    esn0_db: float
+    """Es/N0 of terminals that have none of their own, in dB."""
+    margin_db: float
+    """By how much a terminal's Es/N0 must exceed a waveform's threshold, in dB."""
+
+
 class Carrier(TypedDict):
     """Carriers that are alike."""
 
@@ -550,6 +642,23 @@ class Carrier(TypedDict):
     """How many."""
     rate: Rate
     """Rate of each: a whole number of slots, of which the return link's `rate` has `slots_per_frame`."""
+
+
+#: By which requests a class' data are asked for.
+Asks: TypeAlias = 'Literal["nothing", "rate", "volume"]'
+
+
+class Class(TypedDict):
+    """A traffic class."""
+
+    asks: NotRequired[Asks]
+    """By which requests its data are asked for."""
+    dscp: NotRequired[list[int]]
+    """Differentiated services code points of its packets (RFC 2474); the last class has all others, too."""
+    name: str
+    """Its name."""
+    queue: NotRequired[Queue]
+    """Its queue, when it is not that of the return link."""
 
 
 class ProportionalAllocator(TypedDict):
@@ -584,6 +693,48 @@ RateOrZero: TypeAlias = "str"
 
 #: When requests and plans are made.
 Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
+
+
+class DedicatedRequests(TypedDict):
+    """Requests of the kind `dedicated`."""
+
+    every: NotRequired[int]
+    """Superframes from one request slot of a terminal to its next."""
+    kind: Literal["dedicated"]
+
+
+class PiggybackRequests(TypedDict):
+    """Requests of the kind `piggyback`."""
+
+    kind: Literal["piggyback"]
+
+
+class AlohaRequests(TypedDict):
+    """Requests of the kind `aloha`."""
+
+    backoff: NotRequired[int]
+    """Greatest exponent of the back-off."""
+    kind: Literal["aloha"]
+    slots: NotRequired[int]
+    """Mini-slots in a superframe."""
+
+
+class CrdsaRequests(TypedDict):
+    """Requests of the kind `crdsa`."""
+
+    backoff: NotRequired[int]
+    """Greatest exponent of the back-off."""
+    data: NotRequired[int]
+    """Most bytes of data that a burst carries; 0 for requests alone."""
+    kind: Literal["crdsa"]
+    replicas: NotRequired[int]
+    """Replicas of each request."""
+    slots: NotRequired[int]
+    """Mini-slots in a superframe."""
+
+
+#: How requests reach the control centre.
+Requests: TypeAlias = 'DedicatedRequests | PiggybackRequests | AlohaRequests | CrdsaRequests | Literal["dedicated", "piggyback", "aloha", "crdsa"]'
 
 
 class QueueEstimator(TypedDict):
@@ -725,6 +876,8 @@ class Dama(TypedDict):
     """Time from a request's arrival until the allocator may use it."""
     request_error: NotRequired[Error]
     """What spoils requests, besides the errors of the return link."""
+    requests: NotRequired[Requests]
+    """How requests get to the control centre."""
     response: NotRequired[int]
     """Superframes from a request to its assignment (L). When not given it emerges from propagation,
     processing and the waits for superframe boundaries; when given, a request made at the start of superframe
@@ -736,9 +889,15 @@ class Dama(TypedDict):
 class Return(TypedDict):
     """The return link."""
 
+    acm: NotRequired[Acm]
+    """Adaptive coding and modulation: what a slot carries follows from each terminal's signal. The return
+    link's `rate` then is that of a carrier whose slots carry what `slot_bytes` or `frame` say, and rates of
+    terminals count such slots."""
     carriers: NotRequired[list[Carrier]]
     """The carriers, when there are several: each has slots of the same bytes, as many as its rate has room
     for. A terminal sends on one at a time and may change with every slot (MF-TDMA)."""
+    classes: NotRequired[list[Class]]
+    """Traffic classes, in order of priority; without, all packets are of one class."""
     dama: NotRequired[Dama]
     """Demand-assigned multiple access."""
     error: NotRequired[Error]
@@ -748,8 +907,10 @@ class Return(TypedDict):
     frames_per_superframe: NotRequired[int]
     """Frames in a superframe; an assignment holds for one superframe and is the same in each of its
     frames."""
+    framing: NotRequired[Framing]
+    """How packets are put into slots. A slot must hold whole cells or MPEG packets."""
     queue: NotRequired[Queue]
-    """The queue in each terminal."""
+    """The queue in each terminal, of each class that has none of its own."""
     rate: Rate
     """Rate of a carrier, of all its slots together. Rate x frame / (8 x slots) must be a whole number of
     bytes."""
@@ -767,6 +928,8 @@ class Group(TypedDict):
     """How many terminals."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each (CRA), instead of the network's."""
+    esn0_db: NotRequired[float]
+    """Es/N0 of each in dB, for adaptive coding and modulation."""
     logoff: NotRequired[Span]
     """When each logs off; what waits in it is dropped. Never when not given."""
     logon: NotRequired[Span]
@@ -1027,6 +1190,7 @@ SkyplexNetworkKind = TypedDict(
         "cir": "NotRequired[RateOrZero]",
         "forward": "Forward",
         "frames": "NotRequired[int]",
+        "framing": "NotRequired[Framing]",
         "gateway": "str",
         "kind": 'Literal["skyplex"]',
         "planning": "NotRequired[Planning]",
@@ -1082,6 +1246,7 @@ class Record(TypedDict):
                 "transaction",
                 "link",
                 "dama",
+                "access",
                 "ncc",
                 "handover",
                 "path",
