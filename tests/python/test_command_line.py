@@ -14,6 +14,7 @@ from folders import write_run
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
+    "explain",
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("schema", "doctor", "calibrate"),
     *("pep", "kernel"),
