@@ -151,9 +151,31 @@ impl Plan {
         }
     }
 
+    /// On one carrier nothing is in anyone's way.
+    fn fill_one(&self, of: u16, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
+        let mut gaps = self.gaps.iter();
+        let mut gap = Run { of, ..Run::default() };
+        for grant in grants {
+            while grant.slots > 0 {
+                if gap.count == 0 {
+                    let Some(next) = gaps.next() else { return };
+                    gap = *next;
+                }
+                let count = grant.slots.min(u32::from(gap.count)) as u16;
+                runs.push((grant.terminal, Run { count, ..gap }));
+                gap.first += count;
+                gap.count -= count;
+                grant.slots -= u32::from(count);
+            }
+        }
+    }
+
     /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of the terminals and takes from
     /// each grant what was laid out. On one carrier nothing is left of them.
     pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
+        if let [carrier] = self.carriers[..] {
+            return self.fill_one(carrier, grants, runs);
+        }
         let begin = runs.len();
         let turn = if self.carriers.len() > 1 { superframe as usize % grants.len().max(1) } else { 0 };
         grants.rotate_left(turn);

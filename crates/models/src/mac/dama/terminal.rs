@@ -295,8 +295,8 @@ impl Terminal {
         self.ask = None;
         self.active = true;
         let superframe = self.slots.superframe();
-        let burst = self.slots.next(now);
-        let via = self.parts.turns.turn(superframe, burst.is_some(), &mut self.parts.stream);
+        let has_slots = self.slots.count() > 0;
+        let via = self.parts.turns.turn(superframe, has_slots, &mut self.parts.stream);
         let need = self.need();
         let Some(via) = via else { return self.parts.requester.observe(superframe, &need) };
         if let Via::Shared(shared) = via {
@@ -315,7 +315,7 @@ impl Terminal {
         }
         let (leaves, shared) = match via {
             Via::Own => (now, None),
-            Via::Burst => (burst.map_or(now, |(_, end)| end), None),
+            Via::Burst => (self.slots.next(now).map_or(self.slots.end(), |(_, end)| end), None),
             Via::Shared(shared) => (self.shared_end(&shared), Some(shared)),
         };
         self.request(leaves, ask, shared, now, out);
