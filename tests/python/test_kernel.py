@@ -131,8 +131,9 @@ def test_a_delay_of_200_s_needs_other_limits_and_nothing_else(tmp_path: Path) ->
 def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
     file = tmp_path / "geo.toml"
     file.write_text(GEO)
-    names = ["bic", "cdg", "dctcp", "highspeed", "htcp", "illinois", "lp", "nv", "scalable", "veno", "vegas"]
-    names += ["westwood", "yeah"]
+    # Ours cannot be loaded there, so the kernel's own of that name stands for it, and the run says so.
+    names = ["bic", "highspeed", "htcp", "illinois", "lp", "scalable", "veno", "vegas", "westwood", "yeah"]
+    names += ["linux-cdg", "linux-dctcp", "linux-nv"]
 
     def run(name: str) -> bp.Run:
         overrides = ["duration=6 s", f"flow.upload.transport.congestion={name}"]
@@ -142,7 +143,8 @@ def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
         runs = dict(zip(names, pool.map(run, names), strict=True))
     for name, done in runs.items():
         assert done.flows["delivered_bytes"][0] > 100_000, name
-        assert f"congestion control {name} is the kernel's own" in done.provenance["notes"]["emulation"]
+        own = name.removeprefix("linux-")
+        assert f"congestion control {name} is the kernel's own {own}" in done.provenance["notes"]["emulation"]
     with pytest.raises(OSError, match='"vegas95" cannot be loaded .* this kernel has none of that name'):
         run("vegas95")
 

@@ -301,7 +301,7 @@ def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
 def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
     assert target.target("leo").label == "leo-starlink-like"
     assert target.target("geo").label == "geo"
-    star = target.target("dvb")
+    star = target.target("dvb-rcs")
     assert (star.near, star.far, star.hosts) == ("st1", "gw", ["gw", "st1"])
     assert target.target("geo", host="server").far == "user"
 
@@ -312,7 +312,8 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "geo", "--host", "sever", "--", "true"], 'did you mean "server"'),
         (["run", "geo"], "write it after --"),
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
-        (["run", "i", "--set", "nonsense", "--", "true"], "--set 1"),
+        (["run", "mar", "--set", "nonsense", "--", "true"], "--set 1"),
+        (["run", "i", "--", "true"], "iridium or iridium-next"),
         (["run", "", "--", "true"], "no preset or scenario file"),
         (["up", "missing.toml"], "missing.toml"),
         (["up", "geo", "--name", "../x"], "cannot be the name"),
