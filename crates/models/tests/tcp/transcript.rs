@@ -5,11 +5,13 @@
 //! config {"delayed_ack": false}          the connection's configuration, JSON
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! 0.000 listen | open | write N | close  what the application does
+//! 0.000 reply N                         the application writes N bytes when it next hears of data
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
 //! 0.000 state cwnd=2 ca=open             what is true then
 //! 0.000 event connected                  the application has been told
+//! 0.000 no-event acknowledged            the application has not been told, or not again
 //! ```
 //!
 //! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR), positions counted from
@@ -51,6 +53,8 @@ struct Player {
     sent: VecDeque<(Time, Segment)>,
     events: Vec<String>,
     received: u64,
+    /// What the application writes when it next hears of data.
+    reply: u64,
 }
 
 fn play(text: &str) -> Result<(), String> {
@@ -88,6 +92,7 @@ impl Player {
             sent: VecDeque::new(),
             events: Vec::new(),
             received: 0,
+            reply: 0,
         }
     }
 
@@ -99,6 +104,7 @@ impl Player {
         match verb {
             ">" => return self.expect(time, rest.trim()),
             "state" => return rest.split_whitespace().try_for_each(|pair| self.check(pair)),
+            "no-event" => return self.no_event(rest),
             "event" => {
                 let seen = self.events.iter().position(|event| event == rest);
                 let index = seen.ok_or_else(|| format!("the application was told {:?}", self.events))?;
@@ -111,6 +117,7 @@ impl Player {
             "listen" => self.connection.listen(),
             "open" => self.connection.open(),
             "write" => self.connection.send(rest.parse().map_err(|_| "no number")?),
+            "reply" => self.reply = rest.parse().map_err(|_| "no number")?,
             "close" => self.connection.close(),
             "<" | "<CE" => {
                 let segment = self.parse(rest.trim())?;
@@ -138,7 +145,10 @@ impl Player {
         while let Some(event) = self.connection.next_event() {
             match event {
                 Event::Connected => self.events.push("connected".to_owned()),
-                Event::Received(bytes) => self.received += bytes,
+                Event::Received(bytes) => {
+                    self.received += bytes;
+                    self.connection.send(std::mem::take(&mut self.reply));
+                }
                 Event::AllAcknowledged => self.events.push("acknowledged".to_owned()),
                 Event::PeerClosed => self.events.push("peer-closed".to_owned()),
                 Event::Closed => self.events.push("closed".to_owned()),
@@ -147,6 +157,13 @@ impl Player {
         }
         while let Some(segment) = self.connection.next_segment(self.now) {
             self.sent.push_back((self.now, segment));
+        }
+    }
+
+    fn no_event(&self, event: &str) -> Result<(), String> {
+        match self.events.iter().any(|seen| seen == event) {
+            true => Err(format!("the application was told {:?}", self.events)),
+            false => Ok(()),
         }
     }
 

@@ -142,6 +142,7 @@ impl Connection {
         }
         self.sender.hand_over(bytes);
         self.told_all_acknowledged = false;
+        self.events.withdraw_all_acknowledged();
     }
 
     /// Closes our direction once everything handed over has been sent.

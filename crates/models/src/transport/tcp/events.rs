@@ -55,6 +55,12 @@ impl Events {
         }
     }
 
+    /// The application has handed over more before it heard that all was acknowledged.
+    #[inline]
+    pub fn withdraw_all_acknowledged(&mut self) {
+        self.all_acknowledged = false;
+    }
+
     #[inline]
     pub fn next(&mut self) -> Option<Event> {
         if !self.any {
