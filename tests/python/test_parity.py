@@ -59,19 +59,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return result
 
 
-#: Not mended yet: the same bytes leave at the same moments, but a mail ends, simulated, with the handing over of the
-#: file to TCP (2.57 s), emulated when it has arrived (6.61 s).
-OPEN = {"email-rbdc"}
-
-
-def _known(case: parity.Case) -> object:
-    marks = (
-        [pytest.mark.xfail(strict=True, reason="a mail's end means two things")] if case.name in OPEN else []
-    )
-    return pytest.param(case, marks=marks, id=case.name)
-
-
-@pytest.mark.parametrize("case", [_known(case) for case in parity.CASES])
+@pytest.mark.parametrize("case", parity.CASES, ids=lambda case: case.name)
 def test_real_kernels_do_what_is_simulated(case: parity.Case, outcome: Outcome) -> None:
     agree(outcome(case, False))
 

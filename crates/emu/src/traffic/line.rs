@@ -282,6 +282,8 @@ impl Line {
         if actions.send > 0 {
             self.to_send = self.to_send.saturating_add(actions.send);
             self.drains = actions.send != u64::MAX;
+            // That all has arrived, which the application has not heard yet, is not true any more.
+            self.events.retain(|(_, event)| *event != Event::MaySend);
         }
         if actions.stop {
             // What the socket holds already is still sent.
