@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from folders import SCENARIO, write_run
 from networks import bentpipe, machine
 
 __all__ = ["bentpipe", "machine"]
+
+# Under nohup SIGHUP is ignored, and what we start would honour that, as it should.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -129,8 +129,8 @@ def test_signals_that_end_us_are_passed_on(bentpipe: Bentpipe, number: signal.Si
     process = bentpipe.begin("run", "geo", "--", "sh", "-c", script, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
-    with process:
-        assert process.wait(20) == 43
+    assert process.wait(20) == 43
+    process.stdout.close()
     assert bentpipe.left() == []
 
 
@@ -139,8 +139,8 @@ def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
     process = bentpipe.begin("run", "geo", "--", "sh", "-c", script, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.terminate()
-    with process:
-        assert process.wait(20) == 137
+    assert process.wait(20) == 137
+    process.stdout.close()
     # In a network that stays, too; and what a command leaves behind ends with its network.
     bentpipe("up", "geo")
     bentpipe("exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
