@@ -9,7 +9,7 @@
 //! Deviations: the server does not greet, and says nothing after the mail: it is over when all of it is acknowledged.
 
 use super::draw::{self, Number, Sizes};
-use super::session::{Direction, Sessions};
+use super::session::{self, Direction, Sessions};
 use super::{App, Connections, End, Workload};
 use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
@@ -28,10 +28,10 @@ pub struct Config {
     #[serde(default = "draw::shape")]
     pub shape: f64,
     /// Messages before the mail, of both ends together.
-    #[serde(default = "messages")]
+    #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
     /// Size of a message.
-    #[serde(default = "message")]
+    #[serde(default = "session::message")]
     pub message: Size,
     /// Mean time from one mail to the next; one mail when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,17 +41,9 @@ pub struct Config {
     pub mails: Option<Number>,
 }
 
-fn messages() -> Count<0, 1000> {
-    Count::new(8)
-}
-
-fn message() -> Size {
-    Size::from_bytes(60)
-}
-
-impl Workload for Config {
-    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
-        let sessions = Sessions {
+impl Config {
+    fn sessions(&self) -> Sessions {
+        Sessions {
             size: self.size,
             sizes: self.distribution,
             shape: self.shape,
@@ -60,8 +52,13 @@ impl Workload for Config {
             message: self.message.bytes(),
             every: self.every,
             count: self.mails.map(Count::value),
-        };
-        sessions.build(end, plan)
+        }
+    }
+}
+
+impl Workload for Config {
+    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
+        self.sessions().build(end, plan)
     }
 
     fn is_elastic(&self) -> bool {
@@ -73,19 +70,10 @@ impl Workload for Config {
     }
 
     fn connections(&self) -> Connections {
-        self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
+        self.sessions().connections()
     }
 
     fn check(&self, problems: &mut Problems) {
-        self.distribution.check(self.size, self.shape, problems);
-        if self.message.bytes() == 0 {
-            problems.add("message", "0 B is no message; allowed: 1 B or more");
-        }
-        if self.every == Some(Span::ZERO) {
-            problems.add("every", "0 s is no time between mails; allowed: more than 0 s");
-        }
-        if self.mails.is_some() && self.every.is_none() {
-            problems.add("mails", "several mails need the time between them; allowed: every as well");
-        }
+        self.sessions().check("mails", problems);
     }
 }

@@ -11,7 +11,7 @@
 //! Deviations: control and data share a connection, as the DAMA study counts its messages; the server does not greet.
 
 use super::draw::{self, Number, Sizes};
-use super::session::{Direction, Sessions};
+use super::session::{self, Direction, Sessions};
 use super::{App, Connections, End, Workload};
 use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
@@ -33,10 +33,10 @@ pub struct Config {
     #[serde(default)]
     pub direction: Direction,
     /// Messages before the file, of both ends together.
-    #[serde(default = "messages")]
+    #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
     /// Size of a message.
-    #[serde(default = "message")]
+    #[serde(default = "session::message")]
     pub message: Size,
     /// Mean time from the start of a session to that of the next; one session when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,17 +46,9 @@ pub struct Config {
     pub sessions: Option<Number>,
 }
 
-fn messages() -> Count<0, 1000> {
-    Count::new(8)
-}
-
-fn message() -> Size {
-    Size::from_bytes(60)
-}
-
-impl Workload for Config {
-    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
-        let sessions = Sessions {
+impl Config {
+    fn sessions(&self) -> Sessions {
+        Sessions {
             size: self.size,
             sizes: self.distribution,
             shape: self.shape,
@@ -65,8 +57,13 @@ impl Workload for Config {
             message: self.message.bytes(),
             every: self.every,
             count: self.sessions.map(Count::value),
-        };
-        sessions.build(end, plan)
+        }
+    }
+}
+
+impl Workload for Config {
+    fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
+        self.sessions().build(end, plan)
     }
 
     fn is_elastic(&self) -> bool {
@@ -78,20 +75,11 @@ impl Workload for Config {
     }
 
     fn connections(&self) -> Connections {
-        self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
+        self.sessions().connections()
     }
 
     fn check(&self, problems: &mut Problems) {
-        self.distribution.check(self.size, self.shape, problems);
-        if self.message.bytes() == 0 {
-            problems.add("message", "0 B is no message; allowed: 1 B or more");
-        }
-        if self.every == Some(Span::ZERO) {
-            problems.add("every", "0 s is no time between sessions; allowed: more than 0 s");
-        }
-        if self.sessions.is_some() && self.every.is_none() {
-            problems.add("sessions", "several sessions need the time between them; allowed: every as well");
-        }
+        self.sessions().check("sessions", problems);
     }
 }
 

@@ -5,8 +5,8 @@
 //! session after the other as a Poisson process, whether earlier ones have ended or not.
 
 use super::draw::{gap, Sizes};
-use super::{Actions, App, End, Event, Transaction};
-use bentpipe_core::{Size, Span, Stream, Time};
+use super::{Actions, App, Connections, End, Event, Transaction};
+use bentpipe_core::{Count, Problems, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +43,16 @@ pub struct Sessions {
     pub count: Option<u64>,
 }
 
+/// Messages before a file, when the scenario does not say: the dialogues of FTP and SMTP.
+pub fn messages() -> Count<0, 1000> {
+    Count::new(8)
+}
+
+/// Size of a message, when the scenario does not say.
+pub fn message() -> Size {
+    Size::from_bytes(60)
+}
+
 impl Sessions {
     /// One end of it.
     pub fn build(self, end: End, plan: Stream) -> Box<dyn App> {
@@ -50,6 +60,26 @@ impl Sessions {
         match end {
             End::Source => Box::new(Client { sessions: self, files, begun: 0, open: BTreeMap::new() }),
             End::Destination => Box::new(Server { sessions: self, files, open: BTreeMap::new() }),
+        }
+    }
+
+    /// How many connections they take.
+    pub fn connections(&self) -> Connections {
+        self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
+    }
+
+    /// What is wrong with them. `things` is what the scenario calls them, and their number.
+    pub fn check(&self, things: &str, problems: &mut Problems) {
+        self.sizes.check(self.size, self.shape, problems);
+        if self.message == 0 {
+            problems.add("message", "0 B is no message; allowed: 1 B or more");
+        }
+        if self.every == Some(Span::ZERO) {
+            problems.add("every", format!("0 s is no time between {things}; allowed: more than 0 s"));
+        }
+        if self.count.is_some() && self.every.is_none() {
+            problems
+                .add(things, format!("several {things} need the time between them; allowed: every as well"));
         }
     }
 
