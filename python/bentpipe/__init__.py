@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from . import plots, predict, report, studies
+    from . import campaign, plots, predict, report, studies
     from ._native import ScenarioError
     from .comparison import Comparison, compare
     from .emulation import emulate
@@ -33,6 +33,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "campaign",
     "check",
     "compare",
     "emulate",
@@ -65,7 +66,7 @@ _HOME: Final = {
 }
 
 #: Packages that are there without being imported.
-_PACKAGES: Final = ("plots", "predict", "report", "studies")
+_PACKAGES: Final = ("campaign", "plots", "predict", "report", "studies")
 
 
 def __getattr__(name: str) -> Any:

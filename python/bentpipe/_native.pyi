@@ -30,9 +30,13 @@ def load(source: str | None, text: str | None, overrides: list[str]) -> str:
 
     ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
     ``key.path=value``, where a table is laid over the one that is there. Returns JSON with every default explicit:
-    ``{"scenario": {...}, "toml": "...", "nodes": [...], "stages": N, "warnings": [...]}``. Raises
-    :class:`ScenarioError`.
+    ``{"scenario": {...}, "toml": "...", "campaign": "..." or null, "nodes": [...], "stages": N, "warnings": [...]}``;
+    what it says of a campaign is TOML of its own and no part of the resolved scenario. Raises :class:`ScenarioError`.
     """
+
+def refuse(source: str | None, text: str | None, overrides: list[str], path: list[str], message: str) -> None:
+    """Raise :class:`ScenarioError` for what is wrong with a value of a scenario, with its place there; ``message``
+    may end with ``; allowed: ...``."""
 
 def simulate(
     source: str | None,

@@ -5,17 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from . import _native
+from .parallel import Tell, in_threads
 from .runs import Run
+from .scenarios import load
 from .simulation import simulate
 
 #: Told the fraction done of all.
 Progress = Callable[[float], None]
+
+
+def run_key(resolved: str, *more: str | int) -> str:
+    """Differs where a run could come out differently: its resolved scenario as TOML, which has the seed, whatever
+    else it depends on, and the engine."""
+    said = [resolved, *map(str, more), engine()]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+
+
+@cache
+def engine() -> str:
+    """The engine to the last bit: its version and the hash of its code."""
+    file = _native.__file__
+    assert file is not None, "the engine is a file"
+    return f"{_native.version()} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True)
@@ -29,16 +45,8 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Differs where the run could come out differently: scenario, overrides, seed, engine."""
-        said = [self.scenario.read_text(encoding="utf-8"), *self.overrides, str(self.seed), _engine()]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
-
-
-@cache
-def _engine() -> str:
-    file = _native.__file__
-    assert file is not None, "the engine is a file"
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        """See :func:`run_key`."""
+        return run_key(load(self.scenario, [*self.overrides, f"seed={self.seed}"]).toml)
 
 
 def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2) -> dict[Job, Run]:
@@ -47,33 +55,23 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
     A run that is complete and whose key, in the file beside it, has not changed is taken as it is: a study that was
     interrupted goes on where it stopped.
     """
-    done = dict.fromkeys(jobs, 0.0)
-    stopped = False
     out.mkdir(parents=True, exist_ok=True)
 
-    def one(job: Job) -> Run:
-        def tell(fraction: float) -> bool:
-            done[job] = fraction
-            progress(sum(done.values()) / len(done))
-            return not stopped
-
-        folder, note = out / job.name, out / f"{job.name}.key"
-        if note.is_file() and note.read_text(encoding="utf-8") == job.key:
+    def one(job: Job, tell: Tell) -> Run:
+        folder, note, key = out / job.name, out / f"{job.name}.key", job.key
+        if note.is_file() and note.read_text(encoding="utf-8") == key:
             run = Run(folder)
             if run.complete:
-                tell(1.0)
                 return run
         note.unlink(missing_ok=True)
         run = simulate(job.scenario, seed=job.seed, overrides=list(job.overrides), out=folder, progress=tell)
         if run.complete:
-            note.write_text(job.key, encoding="utf-8")
-        tell(1.0)
+            note.write_text(key, encoding="utf-8")
         return run
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        try:
-            return dict(zip(jobs, pool.map(one, jobs), strict=True))
-        except BaseException:
-            stopped = True
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    def shown(fraction: float) -> bool:
+        progress(fraction)
+        return True
+
+    runs = in_threads(one, jobs, threads, shown)
+    return {job: run for job, run in zip(jobs, runs, strict=True) if run is not None}

@@ -18,11 +18,13 @@ __all__ = [
     "Assignment",
     "Avbdc",
     "Back",
+    "Campaign",
     "Carrier",
     "Change",
     "Channel",
     "Choice",
     "Class",
+    "Clock",
     "Dama",
     "Direction",
     "Distance",
@@ -44,10 +46,12 @@ __all__ = [
     "Isl",
     "LinkPair",
     "LinkPairReturn",
+    "Method",
     "Metric",
     "NetworkKind",
     "Planning",
     "Positions",
+    "Precision",
     "Profile",
     "Propagation",
     "Protocol",
@@ -61,6 +65,7 @@ __all__ = [
     "Return",
     "Routing",
     "RtoEstimator",
+    "Sample",
     "Scenario",
     "Scheme",
     "Shell",
@@ -73,6 +78,73 @@ __all__ = [
     "Transport",
     "Vbdc",
 ]
+
+#: What time the runs of a campaign live in.
+Clock: TypeAlias = 'Literal["virtual", "kernel"]'
+
+
+class Precision(TypedDict):
+    """When there are enough replications of a variant: when half of the confidence interval of a mean is at
+    most a given part of it."""
+
+    at_most: NotRequired[int]
+    """Replications after which a variant ends all the same."""
+    metric: str
+    """Which column of the flows, or TABLE.COLUMN of another report."""
+    of: NotRequired[str]
+    """Of which flow, terminal or link; all of them must be known well enough otherwise."""
+    relative_half_width: float
+    """Greatest half width of the interval as a part of the mean."""
+
+
+#: How values are drawn.
+Method: TypeAlias = 'Literal["latin-hypercube", "random"]'
+
+
+class Sample(TypedDict):
+    """Values drawn at random between two, for each of several keys at once."""
+
+    between: dict[str, object]
+    """Keys with the least and the greatest value, numbers or quantities of one unit: `["1 Mbit/s", "10
+    Mbit/s"]`."""
+    count: int
+    """How many combinations."""
+    logarithmic: NotRequired[list[str]]
+    """Those of the keys whose logarithm is uniform, not they themselves."""
+    method: NotRequired[Method]
+    """How they are drawn."""
+    seed: NotRequired[int]
+    """Seed of the draw."""
+
+
+class Campaign(TypedDict):
+    """Many runs: values varied, each combination replicated. The variants are the product of `vary`, each
+    table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the scenario takes
+    no notice of it."""
+
+    clock: NotRequired[Clock]
+    """Which clock runs it."""
+    common_random_numbers: NotRequired[bool]
+    """Whether the replications of one number draw the same random numbers in every variant, so that the
+    differences between variants are not those of luck. Otherwise every variant has a seed of its own."""
+    confidence: NotRequired[float]
+    """Probability with which a confidence interval holds the mean."""
+    keep_runs: NotRequired[bool]
+    """Whether the folders of the runs are kept, with their traces. Otherwise no traces are recorded, only
+    reports."""
+    list: NotRequired[list[dict[str, object]]]
+    """Combinations given one by one, each a table of keys and values."""
+    precision: NotRequired[Precision]
+    """When a variant has enough replications; `replications` is then the least."""
+    replications: NotRequired[int]
+    """Runs of each variant, with random numbers of their own."""
+    sample: NotRequired[Sample]
+    """Combinations drawn at random."""
+    vary: NotRequired[dict[str, object]]
+    """A grid: every combination of these values; the last key varies fastest."""
+    zip: NotRequired[list[dict[str, object]]]
+    """Lists of the same length that are walked in step: the first values together, then the second."""
+
 
 #: a span of time, 0 s to 100 years
 Span: TypeAlias = "str"
@@ -1259,6 +1331,8 @@ class Record(TypedDict):
 class Scenario(TypedDict):
     """A network, what flows through it, what to record, and for how long."""
 
+    campaign: NotRequired[Campaign]
+    """What a campaign varies. A resolved scenario, which is what is run, does not have it."""
     change: NotRequired[list[Change]]
     """What changes while it runs."""
     description: NotRequired[str]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,8 @@ class Scenario:
 
     ``data`` is what the TOML text ``toml`` says, as dictionaries and lists; quantities are texts with units. ``nodes``
     are the names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about
-    what is allowed but probably not meant. ``source`` is the file it came from.
+    what is allowed but probably not meant. ``source`` is the file it came from. ``campaign`` is its part of that name,
+    complete too, which belongs to none of the runs and so is not in ``data``.
     """
 
     data: dict[str, Any]
@@ -29,6 +32,7 @@ class Scenario:
     stages: int
     warnings: list[str]
     source: str | None = None
+    campaign: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -36,9 +40,17 @@ class Scenario:
         return str(self.data.get("name", ""))
 
 
-#: A path to a TOML file, a scenario that was loaded, or the scenario as a dictionary (see
+@dataclass(frozen=True)
+class ScenarioText:
+    """A scenario as TOML, and what to call it in messages."""
+
+    toml: str
+    source: str
+
+
+#: A path to a TOML file, a scenario that was loaded, its text, or the scenario as a dictionary (see
 #: :mod:`bentpipe.scenario_types` for its type).
-ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario
+ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
 
 
 def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
@@ -60,6 +72,7 @@ def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
         stages=answer["stages"],
         warnings=list(answer["warnings"]),
         source=source,
+        campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
     )
 
 
@@ -85,7 +98,7 @@ def schema() -> dict[str, Any]:
 
 def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
     """What the engine is handed: a file to read, or a text and the name to use in messages about it."""
-    if isinstance(scenario, Scenario):
+    if isinstance(scenario, Scenario | ScenarioText):
         return scenario.source, scenario.toml
     if isinstance(scenario, Mapping):
         return None, toml_text(scenario)
@@ -96,13 +109,14 @@ def toml_text(table: Mapping[str, Any]) -> str:
     """A dictionary as TOML, one line per key. Raises ``TypeError`` for what TOML cannot say (``None``, say).
 
     >>> print(toml_text({"name": "up", "flow": [{"name": "a", "app": {"kind": "bulk"}}]}))
-    "name" = "up"
-    "flow" = [{"name" = "a", "app" = {"kind" = "bulk"}}]
+    name = "up"
+    flow = [{name = "a", app = {kind = "bulk"}}]
     """
-    return "\n".join(f"{_string(str(key))} = {_inline(value)}" for key, value in table.items())
+    return "\n".join(f"{_key(key)} = {toml_value(value)}" for key, value in table.items())
 
 
-def _inline(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML on one line. Raises ``TypeError`` for what TOML cannot say."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -110,12 +124,16 @@ def _inline(value: Any) -> str:
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_string(str(k))} = {_inline(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
     if isinstance(value, Sequence):
-        return "[" + ", ".join(map(_inline, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     raise TypeError(
         f"a scenario cannot hold {value!r}: allowed are tables, lists, texts, numbers and booleans"
     )
+
+
+def _key(key: object) -> str:
+    return str(key) if re.fullmatch("[A-Za-z0-9_-]+", str(key)) else _string(str(key))
 
 
 def _string(text: str) -> str:

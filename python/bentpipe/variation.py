@@ -1,18 +1,17 @@
-"""Several runs of one scenario with some of its values varied: all combinations, on as many threads as asked for.
-
-Deliberately thin: replications, confidence intervals and stores of results are a campaign's.
-"""
+"""Some values of a scenario varied, and a folder for each combination: what :mod:`bentpipe.campaign` does for
+replications, statistics and a store, without those."""
 
 from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError
+from .parallel import Progress, Tell, in_threads
 from .runs import Run
 from .scenarios import ScenarioLike, load
 from .simulation import simulate, slug
@@ -37,11 +36,18 @@ class Variation:
 
 def combinations(varied: Sequence[str]) -> list[Variation]:
     """All combinations of ``"key.path=value,value,..."``; the last key varies fastest, one empty variation without
-    any. Commas within quotes or brackets belong to the value. Raises :class:`bentpipe.InputError`.
+    any. Raises as :func:`given_lists`.
 
     >>> [v.label for v in combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])]
     ['reno 1', 'reno 2', 'vegas 1', 'vegas 2']
     """
+    keys = given_lists(varied)
+    return [Variation(dict(zip(keys, values, strict=True))) for values in itertools.product(*keys.values())]
+
+
+def given_lists(varied: Sequence[str]) -> dict[str, list[str]]:
+    """Key path -> values, as overrides have them, of ``"key.path=value,value,..."``. Commas within quotes or brackets
+    belong to the value. Raises :class:`bentpipe.InputError`."""
     keys: dict[str, list[str]] = {}
     for text in varied:
         key, equals, values = text.partition("=")
@@ -51,18 +57,18 @@ def combinations(varied: Sequence[str]) -> list[Variation]:
         if key.strip() in keys:
             raise InputError(f'"{key.strip()}" is varied twice: give all its values at once')
         keys[key.strip()] = chosen
-    return [Variation(dict(zip(keys, values, strict=True))) for values in itertools.product(*keys.values())]
+    return keys
 
 
-def short_names(variations: Sequence[Variation]) -> dict[str, str]:
+def short_names(varied: Iterable[str]) -> dict[str, str]:
     """Key path -> the fewest last parts of it that tell the varied keys apart.
 
-    >>> short_names(combinations(["flow.a.transport.congestion=reno", "network.sat.return.dama.scheme=cra"]))
+    >>> short_names(["flow.a.transport.congestion", "network.sat.return.dama.scheme"])
     {'flow.a.transport.congestion': 'congestion', 'network.sat.return.dama.scheme': 'scheme'}
-    >>> short_names(combinations(["flow.a.start=1,2", "flow.b.start=1,2"]))
+    >>> short_names(["flow.a.start", "flow.b.start"])
     {'flow.a.start': 'a.start', 'flow.b.start': 'b.start'}
     """
-    keys = list(variations[0].values) if variations else []
+    keys = list(varied)
     for parts in range(1, 1 + max((key.count(".") + 1 for key in keys), default=0)):
         names = [".".join(key.split(".")[-parts:]) for key in keys]
         if len(set(names)) == len(names):
@@ -76,13 +82,33 @@ def short_value(text: str) -> str:
     >>> short_value("'reno'"), short_value('{scheme = "cra", cra = "2048 kbit/s"}'), short_value("12 MB")
     ('reno', 'cra', '12 MB')
     """
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text.strip("\"'")
+    value = parsed_value(text)
     while isinstance(value, dict | list) and value:
         value = next(iter(value.values())) if isinstance(value, dict) else value[0]
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_labels(values: Iterable[Any]) -> dict[str, str]:
+    """Values as overrides have them -> what to call them: of tables the first value, where that tells them apart.
+
+    >>> value_labels(['{kind = "none"}', '{kind = "packet", probability = 0.1}', "2"])
+    {'{kind = "none"}': 'none', '{kind = "packet", probability = 0.1}': 'packet', '2': '2'}
+    """
+    texts = list(dict.fromkeys(map(str, values)))
+    short = [short_value(text) for text in texts]
+    return dict(zip(texts, short if len(set(short)) == len(short) else texts, strict=True))
+
+
+def parsed_value(text: str) -> Any:
+    """What an override's right side says: a value of TOML, or text when it is none.
+
+    >>> parsed_value("12"), parsed_value("'reno'"), parsed_value("12 MB")
+    (12, 'reno', '12 MB')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def simulate_all(
@@ -93,7 +119,7 @@ def simulate_all(
     seed: int | None = None,
     overrides: Sequence[str] = (),
     jobs: int = 2,
-    progress: Callable[[float], bool | None] | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> list[Run]:
     """Simulate each variation into a folder of its own below ``out``; the runs are in the order of the variations.
@@ -104,20 +130,8 @@ def simulate_all(
     """
     for variation in variations:
         load(scenario, [*overrides, *variation.overrides])
-    done = [0.0] * len(variations)
-    stopped = False
 
-    def one(index: int) -> Run | None:
-        def tell(fraction: float) -> bool:
-            nonlocal stopped
-            done[index] = fraction
-            if progress is not None and progress(sum(done) / len(done)) is False:
-                stopped = True
-            return not stopped
-
-        if stopped:
-            return None
-        variation = variations[index]
+    def one(variation: Variation, tell: Tell) -> Run:
         return simulate(
             scenario,
             seed=seed,
@@ -127,13 +141,7 @@ def simulate_all(
             command=command,
         )
 
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        futures = [pool.submit(one, index) for index in range(len(variations))]
-        try:
-            runs = [future.result() for future in futures]
-        except BaseException:
-            stopped = True
-            raise
+    runs = in_threads(one, variations, jobs, progress)
     return [run for run in runs if run is not None]
 
 

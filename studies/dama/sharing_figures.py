@@ -61,7 +61,7 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 
 def _band(axes, time, values, congestion: Congestion) -> None:  # type: ignore[no-untyped-def]
-    from bentpipe.replications import student_quantile
+    from bentpipe.statistics import student_quantile
 
     colour = _COLOUR[congestion]
     middle = values.mean(axis=0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from bentpipe.replications import Mean, mean_of
+from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import Table
 
 from .curves import CONGESTIONS, SCHEMES, Congestion, Course, Scheme

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
-from bentpipe.replications import Mean
+from bentpipe.statistics import Mean
 
 from .curves import CONGESTIONS, SCHEMES
 from .transfers import PAGES, Bar, File, Transfer

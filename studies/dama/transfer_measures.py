@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bentpipe.replications import Mean
+from bentpipe.statistics import Mean
 from bentpipe.studies import Table
 
 from .curves import CONGESTIONS, SCHEMES

@@ -17,10 +17,10 @@ COMMANDS = (
     "explain",
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("schema", "doctor", "calibrate"),
-    *("pep", "kernel"),
+    *("pep", "campaign", "kernel"),
 )
 #: They print nothing, or what a program prints, or have commands of their own.
-PROGRAMS = ("run", "shell", "exec", "set", "pep", "kernel")
+PROGRAMS = ("run", "shell", "exec", "set", "pep", "campaign", "kernel")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

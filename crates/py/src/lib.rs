@@ -9,6 +9,7 @@ mod machine;
 mod orbits;
 mod pep;
 
+use bentpipe_core::{Problem, Problems};
 use bentpipe_emu::EmulateError;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
@@ -64,14 +65,32 @@ fn load(
     let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| loaded.refuse(remarks));
     let warnings = remarks.into_iter().filter_map(Result::err).flat_map(|remark| remark.problems);
     let warnings: Vec<_> = warnings.map(|warning| warning.to_string()).collect();
+    let campaign = scenario.campaign.as_ref().map(bentpipe_scenario::to_toml);
     Ok(json!({
         "scenario": loaded.to_json(),
         "toml": loaded.to_toml(),
+        "campaign": campaign.map(|toml| toml.expect("what came from TOML can be written as TOML")),
         "nodes": scenario.nodes(),
         "stages": network.names().len(),
         "warnings": warnings,
     })
     .to_string())
+}
+
+/// Refuses a scenario for what a later check found at a key path.
+#[pyfunction]
+fn refuse(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+    path: Vec<String>,
+    message: String,
+) -> PyResult<()> {
+    let loaded = read(py, source, text, &overrides)?;
+    let mut problems = Problems::default();
+    problems.adopt(Problem { path, message });
+    loaded.refuse(problems).map_err(|refused| error::refused(py, &refused))
 }
 
 /// What the options of a run say, as JSON.
@@ -174,6 +193,7 @@ fn version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(refuse, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate, module)?)?;
     module.add_function(wrap_pyfunction!(guest::emulate_in_guest, module)?)?;

@@ -176,21 +176,26 @@ impl Value {
     }
 
     /// Follows a key path as far as it leads; says how many of its keys were found, with the deepest node. The
-    /// elements of a list are found by name, else by position from 0.
+    /// elements of a list are found by name, else by position from 0. A key with dots may have been written as tables
+    /// within tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
         let mut value = self;
         for (depth, key) in path.iter().enumerate() {
-            let next = match &value.node {
-                Node::Table(table) => table.get(key).map(|entry| &entry.value),
-                Node::Array(elements) => position(elements, key).map(|index| &elements[index]),
-                _ => None,
-            };
-            match next {
-                Some(next) => value = next,
+            let tables = || key.split('.').try_fold(value, |value, key| value.part(key));
+            match value.part(key).or_else(tables) {
+                Some(part) => value = part,
                 None => return (depth, value),
             }
         }
         (path.len(), value)
+    }
+
+    fn part(&self, key: &str) -> Option<&Value> {
+        match &self.node {
+            Node::Table(table) => table.get(key).map(|entry| &entry.value),
+            Node::Array(elements) => position(elements, key).map(|index| &elements[index]),
+            _ => None,
+        }
     }
 }
 

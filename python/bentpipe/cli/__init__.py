@@ -11,6 +11,7 @@ import typer
 
 from .after_dashes import CommandAfterDashes
 from .calibrate import calibrate
+from .campaign import app as campaign
 from .check import check
 from .common import guarded
 from .compare import compare
@@ -57,6 +58,7 @@ for command in _COMMANDS:
     app.command(cls=CommandAfterDashes if given_a_command else None)(guarded(command))
 
 
+app.add_typer(campaign)
 app.add_typer(kernel)
 
 

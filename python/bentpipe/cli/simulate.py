@@ -86,7 +86,7 @@ def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path 
     from .output import print_json
     from .results import print_results
 
-    names = short_names(variations)
+    names = short_names(variations[0].values)
     labelled = [
         (run, {names[key]: short_value(value) for key, value in variation.values.items()})
         for run, variation in zip(runs, variations, strict=False)

@@ -23,6 +23,11 @@ impl bentpipe_scenario::Check for Scenario {
         }
         problems.within("record", |problems| self.record.check(problems));
         problems.within("fidelity", |problems| self.fidelity.check(problems));
+        problems.within("campaign", |problems| {
+            if let Some(campaign) = &self.campaign {
+                campaign.check(problems);
+            }
+        });
         problems.within("link", |problems| {
             for link in &self.link {
                 problems.within(&link.name, |problems| link.check(problems));

@@ -1,11 +1,13 @@
 //! What a scenario file says: the root of the configuration whose parts stand beside the models.
 
+mod campaign;
 mod change;
 mod check;
 mod fidelity;
 mod link;
 mod record;
 
+pub use campaign::Campaign;
 pub use change::Change;
 pub use fidelity::Fidelity;
 pub use link::LinkPair;
@@ -53,6 +55,9 @@ pub struct Scenario {
     /// What changes while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
+    /// What a campaign varies. A resolved scenario, which is what is run, does not have it.
+    #[serde(default, skip_serializing)]
+    pub campaign: Option<Campaign>,
 }
 
 impl Scenario {

@@ -1,0 +1,33 @@
+"""Campaigns: many runs of a scenario, with values varied and seeds replicated, and what they say together.
+
+::
+
+    import bentpipe as bp
+
+    plan = bp.campaign.plan("study.toml", vary={"flow.up.transport.congestion": ["reno", "vegas"]}, replications=10)
+    results = bp.campaign.run(plan, "runs/study")       # what the store has is not run again
+    results.means("goodput")                            # means and confidence intervals, a Polars DataFrame
+
+``plan`` resolves and validates, ``run`` runs on threads or on a Dask cluster, the store is a folder of Parquet.
+"""
+
+from __future__ import annotations
+
+from .plan import Plan, PlannedRun, Variant, plan
+from .results import Campaign, open_campaign
+from .running import Progress, Standing, run, store_folder
+from .store import Store
+
+__all__ = [
+    "Campaign",
+    "Plan",
+    "PlannedRun",
+    "Progress",
+    "Standing",
+    "Store",
+    "Variant",
+    "open_campaign",
+    "plan",
+    "run",
+    "store_folder",
+]

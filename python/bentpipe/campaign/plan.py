@@ -1,0 +1,149 @@
+"""The plan of a campaign: which runs it consists of, each resolved, validated and with its key, before any of them is
+run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+from bentpipe import _native
+from bentpipe.errors import InputError
+from bentpipe.jobs import run_key
+from bentpipe.scenarios import Scenario, ScenarioLike, ScenarioText, load, source_and_text, toml_value
+from bentpipe.variation import Variation
+
+from .variants import variations
+
+#: What a run of a campaign whose folders are not kept need not record.
+_NOTHING_BUT_REPORTS = ("record.traces=[]", "record.capture=[]")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One combination of what is varied. ``id`` stands for its resolved scenario, whatever else the campaign has."""
+
+    id: str
+    variation: Variation
+    scenario: ScenarioText
+    seed: int
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: a variant, and the number of its replication. ``key`` differs where it could come out differently."""
+
+    key: str
+    variant: Variant
+    replication: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign before it is run. ``settings`` are the scenario's table ``campaign``, complete."""
+
+    name: str
+    settings: Mapping[str, Any]
+    variants: list[Variant]
+    base: Scenario
+
+    @property
+    def replications(self) -> int:
+        """Runs of each variant, at the least where a precision is asked for."""
+        return int(self.settings["replications"])
+
+    @cached_property
+    def varied(self) -> list[str]:
+        """The keys that are varied."""
+        return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
+
+    def run(self, variant: Variant, replication: int) -> PlannedRun:
+        """A replication of a variant: other random numbers under the same seed."""
+        key = run_key(variant.scenario.toml, replication, self.settings["clock"])
+        return PlannedRun(key, variant, replication)
+
+
+def plan(scenario: ScenarioLike, overrides: Sequence[str] = (), **campaign: Any) -> Plan:
+    """The campaign that a scenario asks for. ``campaign`` is laid over its table of that name: ``vary``, ``zip``,
+    ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md.
+
+    Every variant is resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the value that is
+    wrong, and :class:`bentpipe.InputError`.
+
+    >>> lists = {"flow.download.transport.congestion": ["reno", "cubic"]}
+    >>> of = plan("examples/geo-bulk.toml", vary=lists, replications=3)
+    >>> [variant.variation.label for variant in of.variants], of.replications
+    (['reno', 'cubic'], 3)
+    """
+    if isinstance(scenario, Scenario) and scenario.campaign is not None:
+        overrides = [f"campaign={toml_value(scenario.campaign)}", *overrides]
+    overrides = [*overrides, *(f"campaign.{key}={toml_value(value)}" for key, value in campaign.items())]
+    base = load(scenario, overrides)
+    if base.campaign is None:
+        raise InputError(
+            f'{base.source or "the scenario"} has no campaign: add [campaign] with vary."KEY.PATH" = [VALUE, VALUE] or '
+            "replications = N, or give --vary KEY.PATH=VALUE,VALUE or --replications N"
+        )
+    settings = base.campaign
+    recorded = () if settings["keep_runs"] else _NOTHING_BUT_REPORTS
+    of = [_variant(scenario, overrides, one, recorded, settings) for one in variations(settings)]
+    doubled = {variant.id: variant for variant in of}
+    if len(doubled) < len(of):
+        label = next(one.variation.label for one in of if doubled[one.id] is not one)
+        raise InputError(f"campaign: two variants are the same scenario, {label}; allowed: every value once")
+    return Plan(base.name, settings, of, base)
+
+
+def _variant(
+    scenario: ScenarioLike,
+    overrides: Sequence[str],
+    variation: Variation,
+    recorded: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Variant:
+    given = [*overrides, *variation.overrides]
+    try:
+        resolved = load(scenario, [*given, *recorded])
+    except _native.ScenarioError as error:
+        _refuse(scenario, overrides, variation, error)
+    identity = hashlib.sha256(resolved.toml.encode()).hexdigest()[:12]
+    seed = int(resolved.data["seed"])
+    if not settings["common_random_numbers"]:
+        # Below 2^52, which is allowed and exact in every format.
+        seed = int(hashlib.sha256(f"{seed} {identity}".encode()).hexdigest()[:13], 16)
+        resolved = load(scenario, [*given, *recorded, f"seed={seed}"])
+    name = f"{resolved.name}: {variation.label}" if variation.values else resolved.name
+    return Variant(identity, variation, ScenarioText(resolved.toml, name), seed)
+
+
+def _refuse(
+    scenario: ScenarioLike, overrides: Sequence[str], variation: Variation, error: _native.ScenarioError
+) -> NoReturn:
+    """Say of a refused variant which of the campaign's values is wrong, and where that stands."""
+    keys = list(variation.values)
+    for problem in error.problems:
+        if not problem["file"].startswith("--set "):
+            continue
+        number = int(problem["file"].removeprefix("--set ")) - 1 - len(overrides)
+        if 0 <= number < len(keys):
+            place = _place(load(scenario, overrides).campaign or {}, keys[number])
+            value = f"{variation.values[keys[number]]}: {problem['path']}: {problem['message']}"
+            meant = f' (is "{problem["nearest"]}" meant?)' if problem["nearest"] else ""
+            allowed = f"; allowed: {', '.join(problem['allowed'])}" if problem["allowed"] else ""
+            source, text = source_and_text(scenario)
+            _native.refuse(source, text, list(overrides), ["campaign", *place], value + meant + allowed)
+    values = ", ".join(f"{key} = {value}" for key, value in variation.values.items())
+    raise InputError(f"campaign: with {values}:\n{error}") from error
+
+
+def _place(campaign: Mapping[str, Any], key: str) -> list[str]:
+    """Where in the campaign's table a key is varied."""
+    if key in campaign.get("vary", {}):
+        return ["vary", key]
+    for part in ("zip", "list"):
+        for number, table in enumerate(campaign.get(part, [])):
+            if key in table:
+                return [part, str(number), key]
+    return ["sample", "between", key]

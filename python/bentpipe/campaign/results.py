@@ -1,0 +1,136 @@
+"""What a campaign came to: its tables with what was varied, and means with confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import InputError, unknown
+from bentpipe.runs import Run
+from bentpipe.statistics import mean_of
+
+from .metrics import Metric, check_metric, entity_column
+from .store import Store
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Campaign:
+    """The results of a campaign: as far as it has been run.
+
+    ``store`` is its folder. Raises :class:`bentpipe.InputError` where there is no campaign.
+    """
+
+    def __init__(self, store: Store | str | Path) -> None:
+        self.store = store if isinstance(store, Store) else Store(store)
+        if not (self.store.path / "index.parquet").is_file():
+            raise InputError(f"{self.store.path} is not the store of a campaign that has been run")
+
+    def __repr__(self) -> str:
+        return f"Campaign({str(self.store.path)!r}, {self.index.height} runs)"
+
+    @property
+    def name(self) -> str:
+        """That of its scenario."""
+        return str(self.store.about["name"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The scenario's table ``campaign``, complete."""
+        settings: Mapping[str, Any] = self.store.about["campaign"]
+        return settings
+
+    @property
+    def varied(self) -> list[str]:
+        """The key paths that are varied, each of them a column of the tables."""
+        return list(self.store.about["varied"])
+
+    def key(self, name: str) -> str:
+        """The varied key of that path, or of these last parts of it. Raises :class:`bentpipe.InputError`."""
+        found = [key for key in self.varied if key == name or key.endswith(f".{name}")]
+        if len(found) != 1:
+            raise unknown("varied key", name, self.varied, str(self.store.path))
+        return found[0]
+
+    @cached_property
+    def index(self) -> pl.DataFrame:
+        """One row per run; see :func:`bentpipe.campaign.store.index_of`."""
+        return self.store.read_index()
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables, ``flows`` and the reports."""
+        return self.store.tables
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The flows of all runs that are complete."""
+        return self.table("flows")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of all runs that are complete: what is varied, ``run``, ``variant``, ``replication``, and the
+        columns that it has in a run. Raises :class:`bentpipe.InputError`."""
+        rows = self.store.read_table(name, self.index.filter(status="complete"))
+        known = ["run", "variant", *self.varied]
+        return self.index.select(known).join(rows, on="run", how="inner", maintain_order="left")
+
+    def run(self, key: str) -> Run:
+        """One run, where their folders are kept. Raises :class:`bentpipe.InputError`."""
+        if key not in set(self.index["run"]):
+            raise unknown("run", key, self.index["run"], str(self.store.path))
+        return Run(self.store.folder(key))
+
+    def values(self, metric: str, of: str | None = None) -> pl.DataFrame:
+        """A metric of every run: what is varied, ``run``, ``variant``, ``replication``, ``entity`` and ``value``. A
+        metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` is the only entity to look at. Runs
+        without a value, such as one in which no file was complete, are left out. Raises
+        :class:`bentpipe.InputError`."""
+        import polars as pl
+
+        wanted = Metric(metric)
+        rows = self.table(wanted.table)
+        check_metric(rows.drop("variant", *self.varied), wanted, of)
+        who = entity_column(rows.drop("variant", *self.varied))
+        frame = rows.select(
+            *self.varied,
+            "run",
+            "variant",
+            "replication",
+            pl.col(who).cast(pl.String).alias("entity"),
+            pl.col(wanted.column).cast(pl.Float64).alias("value"),
+        )
+        return frame.filter(
+            pl.col("value").is_not_null() & pl.col("value").is_not_nan(),
+            *([] if of is None else [pl.col("entity") == of]),
+        )
+
+    def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
+        """Means over replications: what is varied (or only ``by``), ``entity``, ``count`` (of replications), ``mean``,
+        ``half_width`` of the confidence interval, which is NaN for a single replication.
+
+        The interval is Student's, for independent values that are about normal. With ``by``, what a replication has
+        in the variants of one row is one value, their mean.
+        """
+        import polars as pl
+
+        keys = [*(self.varied if by is None else by), "entity"]
+        confidence = float(self.settings["confidence"])
+        values = self.values(metric, of)
+        together = values.group_by(*keys, "replication", maintain_order=True).agg(pl.col("value").mean())
+        rows = []
+        for group, part in together.group_by(keys, maintain_order=True):
+            rows.append([*group, part.height, *mean_of(part["value"].to_list(), confidence)])
+        schema: dict[str, Any] = {key: values.schema[key] for key in keys} | {
+            "count": pl.Int64,
+            "mean": pl.Float64,
+            "half_width": pl.Float64,
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def open_campaign(folder: str | Path) -> Campaign:
+    """The campaign in a folder, also while it runs. Raises :class:`bentpipe.InputError`."""
+    return Campaign(folder)

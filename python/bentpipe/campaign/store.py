@@ -1,0 +1,251 @@
+"""The store of a campaign: a folder of Parquet that DuckDB or Polars queries directly, safe against being killed at
+any moment.
+
+::
+
+    campaign.toml                        the campaign as it was last run, with its scenario
+    index.parquet                        one row per run of it: what was varied, seed, status, error
+    flows/variant=ID/RUN.parquet         the flows of each run, with its key in the column ``run``
+    tables/NAME/variant=ID/RUN.parquet   its reports
+    runs/RUN/                            its whole folder, if they are kept
+    done/RUN.json                        that it is done, written last
+
+A run counts when its note in ``done`` is there, and every file comes into being by being renamed; so a run is done
+wholly or not at all, and done twice it is the same file. What earlier versions of the campaign ran stays, and is
+found again by its key.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import shutil
+import tarfile
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bentpipe.errors import InputError, unknown
+from bentpipe.scenarios import toml_text, toml_value
+from bentpipe.variation import parsed_value
+
+from .plan import Plan, PlannedRun
+from .work import Outcome
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Locked by the process that runs the campaign.
+_LOCK: Final = ".lock"
+
+#: Columns of the index that the note of a run has, with what they are before there is one.
+WAITING: Final[Mapping[str, Any]] = {"status": "waiting", "error": "", "seconds": None, "place": ""}
+
+
+class Store:
+    """A campaign's folder. Raises :class:`bentpipe.InputError` for one that is something else."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder)
+        self._notes: dict[str, dict[str, Any]] = {}
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file: a campaign's results go to a folder")
+        there = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
+        if there - {_LOCK} and not self._about.is_file():
+            raise InputError(
+                f"{self.path} is not empty and holds no campaign: it is left alone; choose another folder"
+            )
+
+    @property
+    def _about(self) -> Path:
+        return self.path / "campaign.toml"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything in it yet."""
+        return self._about.is_file()
+
+    @cached_property
+    def about(self) -> Mapping[str, Any]:
+        """What ``campaign.toml`` says: ``name``, ``varied`` (key paths), ``campaign`` (its settings), ``scenario``."""
+        try:
+            return tomllib.loads(self._about.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self._about} cannot be read: {error}") from error
+
+    def begin(self, plan: Plan) -> None:
+        """Make the store one of this plan. Raises :class:`bentpipe.InputError` where it is another campaign's."""
+        if self.exists and self.about["name"] != plan.name:
+            raise InputError(
+                f'{self.path} is the store of the campaign "{self.about["name"]}", not of "{plan.name}"; choose '
+                "another folder with --out"
+            )
+        about = {"name": plan.name, "varied": plan.varied, "scenario": plan.base.toml}
+        text = toml_text(about) + "\n\n[campaign]\n" + toml_text(plan.settings) + "\n"
+        self.path.mkdir(parents=True, exist_ok=True)
+        _write(self._about, text.encode())
+        self.__dict__.pop("about", None)
+        for left in self.path.rglob("*.part"):
+            left.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Within it nobody else runs the campaign. The lock ends with the process, however that ends."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / _LOCK).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(f"{self.path} is in use: another process runs this campaign") from None
+            yield
+
+    def status(self, key: str) -> str:
+        """Whether a run is ``"complete"``, ``"failed"`` or ``"waiting"``."""
+        return str(self.note(key)["status"])
+
+    def note(self, key: str) -> Mapping[str, Any]:
+        """What is known of a run: ``status``, ``error``, ``seconds``, ``place``."""
+        if key not in self._notes:
+            try:
+                self._notes[key] = json.loads((self.path / "done" / f"{key}.json").read_bytes())
+            except FileNotFoundError:
+                return WAITING
+        return self._notes[key]
+
+    def folder(self, key: str) -> Path:
+        """Where the folder of a run is kept, if it is."""
+        return self.path / "runs" / key
+
+    def commit(self, run: PlannedRun, outcome: Outcome) -> None:
+        """Keep what came of a run."""
+        for name, content in outcome.tables.items():
+            _write(self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet", content)
+        if outcome.folder:
+            shutil.rmtree(self.folder(run.key), ignore_errors=True)
+            with tarfile.open(fileobj=io.BytesIO(outcome.folder)) as tar:
+                tar.extractall(self.folder(run.key), filter="data")
+        note = {
+            "status": outcome.status,
+            "error": outcome.error,
+            "seconds": round(outcome.seconds, 6),
+            "place": outcome.place,
+        }
+        _write(self.path / "done" / f"{run.key}.json", json.dumps(note).encode())
+        self._notes[run.key] = note
+
+    def forget(self, key: str) -> None:
+        """A run that is to be done again."""
+        (self.path / "done" / f"{key}.json").unlink(missing_ok=True)
+        self._notes.pop(key, None)
+
+    def table(self, name: str, run: PlannedRun) -> pl.DataFrame:
+        """A table of one run, which may be empty. Raises :class:`bentpipe.InputError` for one that it does not have."""
+        import polars as pl
+
+        file = self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet"
+        if not file.is_file():
+            raise unknown("table", name, self.tables, str(self.path))
+        return pl.read_parquet(file, hive_partitioning=False)
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that there are, the flows first."""
+        reports = sorted(place.name for place in (self.path / "tables").glob("*"))
+        return [*(["flows"] if self._tables("flows").is_dir() else []), *reports]
+
+    def _tables(self, name: str) -> Path:
+        return self.path / name if name == "flows" else self.path / "tables" / name
+
+    def read_index(self) -> pl.DataFrame:
+        """The index, with what has been done since it was written."""
+        import polars as pl
+
+        index = pl.read_parquet(self.path / "index.parquet")
+        notes = [self.note(key) for key in index["run"]]
+        return index.with_columns(
+            pl.Series(name, [note[name] for note in notes], dtype=index.schema[name]) for name in WAITING
+        )
+
+    def read_table(self, name: str, index: pl.DataFrame) -> pl.DataFrame:
+        """A table of the runs of an index, one below the other. Raises :class:`bentpipe.InputError`."""
+        import polars as pl
+
+        if name not in self.tables:
+            raise unknown("table", name, self.tables, str(self.path))
+        place = self._tables(name)
+        files = [
+            place / f"variant={variant}" / f"{run}.parquet"
+            for run, variant in index["run", "variant"].iter_rows()
+        ]
+        there = [pl.read_parquet(file, hive_partitioning=False) for file in files if file.is_file()]
+        if not there:
+            return pl.DataFrame(schema={"run": pl.String, "replication": pl.Int64})
+        return pl.concat(there, how="diagonal_relaxed")
+
+    def write_index(self, plan: Plan, runs: Iterable[PlannedRun]) -> None:
+        """Write the index of these runs, which are all of the campaign's."""
+        buffer = io.BytesIO()
+        index_of(self, plan, runs).write_parquet(buffer)
+        _write(self.path / "index.parquet", buffer.getvalue())
+
+
+def index_of(store: Store, plan: Plan, runs: Iterable[PlannedRun]) -> pl.DataFrame:
+    """One row per run: ``run`` (its key), ``variant``, ``replication``, ``seed``, ``status`` (complete, failed or
+    waiting), ``error``, ``seconds``, ``place``, and a column for each key that is varied, by its path."""
+    import polars as pl
+
+    runs = list(runs)
+    notes = [store.note(run.key) for run in runs]
+    columns: dict[str, Any] = {
+        "run": [run.key for run in runs],
+        "variant": [run.variant.id for run in runs],
+        "replication": [run.replication for run in runs],
+        "seed": [run.variant.seed for run in runs],
+        **{name: [note[name] for note in notes] for name in WAITING},
+    }
+    texts = {"run", "variant", "status", "error", "place"}
+    types = {name: pl.String if name in texts else pl.Int64 for name in columns} | {"seconds": pl.Float64}
+    for key in plan.varied:
+        values = _column([_value(run, key) for run in runs])
+        columns[key] = values
+        types[key] = _type(values)
+    return pl.DataFrame(columns, schema=types)
+
+
+def _value(run: PlannedRun, key: str) -> Any:
+    text = run.variant.variation.values.get(key)
+    return None if text is None else parsed_value(text)
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Values of one type: numbers if all are, else texts."""
+    there = [value for value in values if value is not None]
+    if all(isinstance(value, int | float) for value in there) or all(
+        isinstance(value, str) for value in there
+    ):
+        return values
+    return [value if value is None or isinstance(value, str) else toml_value(value) for value in values]
+
+
+def _type(values: list[Any]) -> Any:
+    import polars as pl
+
+    there = {type(value) for value in values if value is not None}
+    if there <= {bool}:
+        return pl.Boolean
+    if there <= {int}:
+        return pl.Int64
+    return pl.Float64 if there <= {int, float} else pl.String
+
+
+def _write(file: Path, content: bytes) -> None:
+    """A file that is there wholly or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(file)

@@ -1,0 +1,114 @@
+"""What a campaign varies, as a list of variations: grids, zipped lists, lists, samples, and their product."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from bentpipe.errors import InputError
+from bentpipe.scenarios import toml_value
+from bentpipe.variation import Variation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_QUANTITY: Final = re.compile(r"\s*([-+0-9.eE]+)\s+(\S.*?)\s*")
+
+
+def variations(campaign: Mapping[str, Any]) -> list[Variation]:
+    """The product of what ``campaign`` varies, as the table of that name in a scenario has it; its last part varies
+    fastest. One variation without values where nothing is varied. Raises :class:`bentpipe.InputError`.
+
+    >>> of = variations({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2], "a.y": ["p", "q"]}]})
+    >>> [variation.label for variation in of]
+    ['1 1 p', '1 2 q', '2 1 p', '2 2 q']
+    """
+    parts = [
+        *([{key: value} for value in values] for key, values in campaign.get("vary", {}).items()),
+        *(in_step(lists) for lists in campaign.get("zip", [])),
+        *([campaign["list"]] if campaign.get("list") else []),
+        *([drawn(campaign["sample"])] if campaign.get("sample") else []),
+    ]
+    return [
+        Variation({key: toml_value(value) for part in chosen for key, value in part.items()})
+        for chosen in itertools.product(*parts)
+    ]
+
+
+def in_step(lists: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Lists of the same length, walked in step."""
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+
+
+def drawn(sample: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Points of a sample between the least and greatest values of its keys.
+
+    >>> points = drawn({"count": 4, "between": {"x": [0, 3], "r": ["1 Mbit/s", "10 Mbit/s"]}, "logarithmic": ["r"]})
+    >>> sorted(point["x"] for point in points), points[0].keys()
+    ([0, 1, 2, 3], dict_keys(['x', 'r']))
+    """
+    columns = {
+        key: _between(key, least, greatest, among, key in sample.get("logarithmic", ()))
+        for (key, (least, greatest)), among in zip(sample["between"].items(), _uniform(sample).T, strict=True)
+    }
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _uniform(sample: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Points of the unit cube, one per row."""
+    import numpy as np
+
+    random = np.random.default_rng(sample.get("seed", 1))
+    size = (int(sample["count"]), len(sample["between"]))
+    if sample.get("method", "latin-hypercube") == "random":
+        return random.random(size)
+    from scipy.stats import qmc
+
+    return np.asarray(qmc.LatinHypercube(size[1], rng=random).random(size[0]))
+
+
+def _between(key: str, least: Any, greatest: Any, among: NDArray[np.float64], logarithmic: bool) -> list[Any]:
+    import numpy as np
+
+    (low, unit), (high, other) = _parted(key, least), _parted(key, greatest)
+    if unit != other:
+        raise _refuse(key, least, greatest, "allowed: both in the same unit")
+    if not low < high:
+        raise _refuse(key, least, greatest, "allowed: the least value before the greatest")
+    if logarithmic and low <= 0:
+        raise _refuse(key, least, greatest, "it is logarithmic; allowed: above zero")
+    whole = isinstance(least, int) and isinstance(greatest, int)
+    if whole:
+        # Every whole number has the same part of the range, the two ends too.
+        low, high = low - 0.5, high + 0.5
+        if logarithmic:
+            low = max(low, 0.5)
+    values = low * (high / low) ** among if logarithmic else low + (high - low) * among
+    if whole:
+        return [int(value) for value in np.clip(np.rint(values), least, greatest)]
+    # Six digits are more than anybody means, and are what units with whole base values can hold.
+    texts = [np.format_float_positional(value, 6, fractional=False, trim="-") for value in values]
+    return [f"{text} {unit}" if unit else float(text) for text in texts]
+
+
+def _parted(key: str, value: Any) -> tuple[float, str]:
+    """A number and its unit, which is empty for a plain number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value), ""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    try:
+        if match is not None:
+            return float(match[1]), match[2]
+    except ValueError:
+        pass
+    raise InputError(
+        f"campaign.sample.between.{key} = {toml_value(value)}: nothing lies between; allowed: numbers, or quantities "
+        'such as "1 Mbit/s"'
+    )
+
+
+def _refuse(key: str, least: Any, greatest: Any, why: str) -> InputError:
+    return InputError(f"campaign.sample.between.{key} = {toml_value([least, greatest])}: {why}")

@@ -1,0 +1,107 @@
+"""One run of a campaign, wherever it is done: what is sent to a worker, and what comes back."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe.scenarios import ScenarioText
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bentpipe.runs import Run
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be run. It stands for itself: the scenario is resolved and needs no other file."""
+
+    key: str
+    scenario: ScenarioText
+    replication: int
+    clock: Literal["virtual", "kernel"]
+    keep_run: bool
+    engine: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task. ``tables`` are Parquet by name, the flows among them; ``folder`` is the run's as a tar, if
+    it is to be kept and was made elsewhere. ``"stopped"`` is what was interrupted, which has come to nothing."""
+
+    key: str
+    status: Literal["complete", "failed", "stopped"]
+    seconds: float
+    place: str
+    error: str = ""
+    tables: dict[str, bytes] = field(default_factory=dict)
+    folder: bytes = b""
+
+
+def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool] | None = None) -> Outcome:
+    """Run a task. Whatever goes wrong with it is an outcome; a worker that cannot run any raises ``OSError``.
+
+    The run goes to ``folder``, or to a temporary one. ``tell`` is told the fraction done and interrupts the run by
+    returning False.
+    """
+    from bentpipe.jobs import engine
+
+    started = time.monotonic()
+    place = f"{socket.gethostname()} {os.getpid()}"
+
+    def outcome(status: Literal["complete", "failed", "stopped"], **more: Any) -> Outcome:
+        return Outcome(task.key, status, time.monotonic() - started, place, **more)
+
+    if task.engine != engine():
+        raise OSError(f"the worker {place} has another engine: {engine()}, not {task.engine}")
+    with tempfile.TemporaryDirectory(prefix="bentpipe-") as temporary:
+        out = folder or Path(temporary) / "run"
+        try:
+            run = _run(task, out, tell)
+            if not run.complete:
+                return outcome("stopped")
+            packed = _packed(out) if task.keep_run and folder is None else b""
+            return outcome("complete", tables=_tables(run, task), folder=packed)
+        except Exception as error:  # noqa: BLE001 - a run that fails must not end the others
+            return outcome("failed", error=f"{type(error).__name__}: {error}")
+
+
+def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
+    from bentpipe.emulation import emulate
+    from bentpipe.simulation import simulate
+
+    if task.clock == "kernel":
+        return emulate(task.scenario, run=task.replication, out=out, progress=tell, clock="kernel")
+    return simulate(task.scenario, run=task.replication, out=out, progress=tell)
+
+
+def _tables(run: Run, task: Task) -> dict[str, bytes]:
+    frames = {"flows": run.flows, **{name: run.table(name) for name in run.tables}}
+    return {name: _parquet(frame, task) for name, frame in frames.items()}
+
+
+def _parquet(frame: pl.DataFrame, task: Task) -> bytes:
+    import polars as pl
+
+    labelled = frame.select(
+        pl.lit(task.key).alias("run"), pl.lit(task.replication, pl.Int64).alias("replication"), pl.all()
+    )
+    buffer = io.BytesIO()
+    labelled.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _packed(folder: Path) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        tar.add(folder, arcname=".")
+    return buffer.getvalue()

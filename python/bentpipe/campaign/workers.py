@@ -1,0 +1,134 @@
+"""Who does the runs of a campaign: threads of this process, or the workers of a Dask cluster.
+
+The engine works without the GIL, so threads simulate in parallel. On a cluster, Dask gives the run of a worker that
+has died to another one; what comes back is kept once, whoever it came from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from bentpipe.errors import InputError
+from bentpipe.jobs import engine
+
+from .work import Outcome, Task, perform
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Seconds to wait for the scheduler, and between two looks at how many workers it has.
+_CONNECT_S: Final = 10
+_LOOK_S: Final = 1.0
+
+
+class Workers(Protocol):
+    """Where runs are done."""
+
+    def capacity(self) -> int:
+        """Runs that may be under way at the moment."""
+
+    def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
+        """Begin a run; see :func:`bentpipe.campaign.work.perform`."""
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        """What a run came to. Raises ``OSError`` where that is no fault of the run."""
+
+    def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
+        """Give up what is under way. Runs that were told to stop by ``tell`` end by themselves."""
+
+
+@contextmanager
+def on_threads(number: int) -> Iterator[Workers]:
+    """Threads of this process."""
+    if number < 1:
+        raise InputError(f"{number} workers can do nothing: allowed is at least 1")
+    with ThreadPoolExecutor(max_workers=number, thread_name_prefix="campaign") as pool:
+        threads = _Threads(pool, number)
+        try:
+            yield threads
+        except BaseException:
+            threads.stopped = True
+            raise
+
+
+class _Threads:
+    def __init__(self, pool: ThreadPoolExecutor, number: int) -> None:
+        self._pool = pool
+        self._number = number
+        self.stopped = False
+
+    def capacity(self) -> int:
+        return self._number
+
+    def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
+        return self._pool.submit(perform, task, folder, lambda fraction: tell(fraction) and not self.stopped)
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        return future.result()
+
+    def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
+        del under_way
+        self.stopped = True
+
+
+@contextmanager
+def in_cluster(address: str) -> Iterator[Workers]:
+    """The workers of the Dask cluster with the scheduler at ``address``, such as ``"tcp://10.0.0.1:8786"``.
+
+    Raises ``OSError`` where it cannot be reached or a worker has another engine.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            'a Dask cluster needs the package "distributed": pip install "bentpipe[cluster]"'
+        ) from None
+    try:
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise OSError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        for worker, theirs in client.run(engine).items():
+            if theirs != engine():
+                raise OSError(f"the worker {worker} has another engine: {theirs}, not {engine()}")
+        yield _Cluster(client)
+
+
+class _Cluster:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+        self._capacity = 1
+        self._looked = float("-inf")
+
+    def capacity(self) -> int:
+        # Twice as many as there are threads, so that none waits for the next run.
+        if time.monotonic() - self._looked > _LOOK_S:
+            self._capacity = max(1, 2 * sum(self._client.nthreads().values()))
+            self._looked = time.monotonic()
+        return self._capacity
+
+    def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
+        del folder, tell
+        future: Future[Outcome] = self._executor.submit(perform, task)
+        return future
+
+    def outcome(self, future: Future[Outcome]) -> Outcome:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except CancelledError:
+            return Outcome("", "stopped", 0.0, "")
+        except KilledWorker as error:
+            # Dask gives up on a task after some of its workers have died.
+            return Outcome("", "failed", 0.0, "", error=f"every worker that ran it died: {error}")
+
+    def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
+        for future in under_way:
+            future.cancel()

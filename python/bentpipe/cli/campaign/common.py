@@ -1,0 +1,67 @@
+"""What the commands of campaigns share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bentpipe.campaign import Campaign, Plan
+
+StoreFolder = Annotated[Path, typer.Argument(help="The campaign's folder.", show_default=False)]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="A column of the flows, or TABLE.COLUMN of a report; repeatable.",
+        show_default="goodput",
+    ),
+]
+Of = Annotated[str | None, typer.Option("--of", help="Only this flow, terminal or link.", show_default=False)]
+
+
+def planned(
+    scenario: Path, overrides: list[str] | None, vary: list[str] | None, replications: int | None
+) -> Plan:
+    """The plan that a command's options ask for. Raises as :func:`bentpipe.campaign.plan`."""
+    from bentpipe.campaign import plan
+    from bentpipe.scenarios import toml_value
+    from bentpipe.variation import given_lists, parsed_value
+
+    lists = {key: [parsed_value(one) for one in values] for key, values in given_lists(vary or []).items()}
+    more = [f"campaign.vary.{toml_value(key)}={toml_value(values)}" for key, values in lists.items()]
+    more += [] if replications is None else [f"campaign.replications={replications}"]
+    return plan(scenario, [*(overrides or []), *more])
+
+
+def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
+    """What to call the values of the varied keys in each row."""
+    from bentpipe.variation import value_labels
+
+    named = {key: value_labels(frame[key].drop_nulls()) for key in keys}
+    return [
+        ["-" if value is None else named[key][str(value)] for key, value in zip(keys, row, strict=True)]
+        for row in frame.select(keys).rows()
+    ]
+
+
+def failures(campaign: Campaign) -> list[str]:
+    """The runs that have failed, a sentence for each kind of error."""
+    import polars as pl
+
+    from bentpipe.variation import short_names
+
+    failed = campaign.index.filter(status="failed")
+    names = short_names(campaign.varied)
+    sentences = []
+    for (error,), runs in failed.group_by(pl.col("error"), maintain_order=True):
+        first = runs.row(0, named=True)
+        values = [f"{names[key]} {first[key]}" for key in campaign.varied if first[key] is not None]
+        where = ", ".join([*values, f"replication {first['replication']}"])
+        further = f" and {runs.height - 1} more" if runs.height > 1 else ""
+        sentences.append(f"failed   {where}{further}: {error}")
+    return sentences

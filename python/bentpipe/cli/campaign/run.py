@@ -1,0 +1,107 @@
+"""``bentpipe campaign run``: run a campaign, or what is missing of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe.cli.common import TROUBLE, Json, Overrides, ScenarioFile, Seed
+from bentpipe.errors import InputError
+
+from .common import failures, planned
+
+if TYPE_CHECKING:
+    from bentpipe.campaign import Standing
+
+
+def run(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY.PATH=VALUE,VALUE",
+            help="Vary this too; repeatable, for all combinations.",
+            show_default=False,
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each variant.", show_default="the scenario's")
+    ] = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The campaign's folder.", show_default="runs/NAME-campaign")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.", show_default=False
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what has failed before.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a campaign: what its scenario says under [campaign].
+
+    What its folder already has is not run again, so the same command goes on after an interruption. The exit code is 1
+    when a run has failed.
+    """
+    from bentpipe import campaign
+    from bentpipe.cli.output import print_json, print_note
+    from bentpipe.cli.progress import Bar
+    from bentpipe.cli.stopping import stoppable
+
+    if workers is not None and dask is not None:
+        raise InputError("--workers is for this machine and --dask for a cluster: choose one")
+    seeded = [*(overrides or []), *([] if seed is None else [f"seed={seed}"])]
+    plan = planned(scenario, seeded, vary, replications)
+    for warning in plan.base.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    last: Standing | None = None
+    with stoppable() as stop, Bar("running", stop) as bar:
+
+        def tell(standing: Standing) -> bool:
+            nonlocal last
+            last = standing
+            failed = f", {standing.failed} failed" if standing.failed else ""
+            return bar.describe(
+                standing.fraction, f"{standing.kept + standing.done} of {standing.runs} runs{failed}"
+            )
+
+        results = campaign.run(
+            plan, out, workers=workers, cluster=dask, progress=tell, retry_failed=retry_failed
+        )
+    assert last is not None, "the end is told"
+    counts = dict(results.index["status"].value_counts().iter_rows())
+    if json:
+        print_json(
+            {
+                "store": results.store.path,
+                "variants": len(plan.variants),
+                "runs": results.index.height,
+                "new": last.done,
+                **{status: counts.get(status, 0) for status in ("complete", "failed", "waiting")},
+            }
+        )
+    else:
+        typer.echo(
+            f"runs     {counts.get('complete', 0)} of {results.index.height} complete, {last.done} of them new"
+            if not last.failed
+            else f"runs     {counts.get('complete', 0)} of {results.index.height} complete, "
+            f"{counts.get('failed', 0)} failed"
+        )
+        for sentence in failures(results):
+            print_note(sentence, indent=9)
+        typer.echo(f"results  {results.store.path}")
+    if stop.wanted:
+        typer.echo("stopped: the same command goes on from here", err=True)
+        raise typer.Exit(stop.exit_code)
+    if counts.get("failed"):
+        raise typer.Exit(TROUBLE)

@@ -1,0 +1,79 @@
+"""Campaigns for tests: a scenario with loss, and its runs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+from bentpipe.campaign import Campaign
+
+SCENARIO = """
+name = "Loss"
+duration = "4 s"
+
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "10 Mbit/s"
+delay = "250 ms"
+queue = { kind = "drop-tail", packets = 400 }
+error = { kind = "packet", probability = 0.01 }
+
+[[flow]]
+name = "down"
+from = "server"
+to = "user"
+app = "bulk"
+transport = { kind = "tcp", congestion = "reno" }
+
+[campaign]
+replications = 6
+vary.flow.down.transport.congestion = ["reno", "cubic"]
+vary.link.sat.delay = ["50 ms", "100 ms", "200 ms"]
+"""
+
+#: Runs of the whole campaign.
+RUNS = 36
+
+START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
+
+
+def write_scenario(folder: Path, text: str = SCENARIO) -> Path:
+    file = folder / "loss.toml"
+    file.write_text(text)
+    return file
+
+
+def start(*arguments: object, folder: Path) -> subprocess.Popen[str]:
+    """A command ``bentpipe campaign`` in a process of its own, below ``folder``."""
+    words = [sys.executable, "-c", START, "campaign", *map(str, arguments)]
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "80"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def call(*arguments: object, folder: Path, code: int = 0) -> str:
+    """The same, awaited: what it printed, and its messages too where it was to fail."""
+    process = start(*arguments, folder=folder)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, out + err
+    assert "Traceback" not in err
+    return out + err if code else out
+
+
+def done(store: Path) -> int:
+    return len(list((store / "done").glob("*.json")))
+
+
+def results(campaign: Campaign) -> pl.DataFrame:
+    """All that the runs came to, in an order that does not depend on who did them."""
+    return campaign.flows.drop("run").sort("variant", "replication")
