@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod checksum;
+mod document;
 mod kind;
 mod packet;
 mod problem;

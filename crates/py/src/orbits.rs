@@ -2,8 +2,9 @@
 
 use crate::{error, read};
 use bentpipe_core::{Angle, Distance, Problems, Span, Time};
-use bentpipe_engine::scenario::NetworkKind;
+use bentpipe_engine::scenario::{NetworkKind, Scenario};
 use bentpipe_models::net::constellation::view::View;
+use bentpipe_models::net::constellation::Config;
 use bentpipe_models::orbit::elements::ElementSets;
 use bentpipe_models::orbit::epoch::Epoch;
 use bentpipe_models::orbit::look::{Observer, Turning};
@@ -28,9 +29,7 @@ pub fn constellation(
 ) -> PyResult<String> {
     let loaded = read(py, source, text, &overrides)?;
     let scenario = &loaded.value;
-    let Some(NetworkKind::Constellation(config)) = scenario.network.get(network) else {
-        return Err(PyValueError::new_err(format!("network {network:?} is no constellation")));
-    };
+    let config = named(scenario, network)?;
     let number = |name: &String| config.sites.keys().position(|site| site == name);
     let flows: Vec<_> = scenario
         .flow
@@ -61,6 +60,14 @@ pub fn constellation(
     }))
 }
 
+/// The constellation `network` of a scenario.
+fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
+    match scenario.network.get(network) {
+        Some(NetworkKind::Constellation(config)) => Ok(config),
+        _ => Err(PyValueError::new_err(format!("network {network:?} is no constellation"))),
+    }
+}
+
 /// The forwarding state of a scenario's constellation at the seconds `times`, which do not go back, as text.
 #[pyfunction]
 pub fn forwarding(
@@ -72,9 +79,7 @@ pub fn forwarding(
     times: Vec<f64>,
 ) -> PyResult<String> {
     let loaded = read(py, source, text, &overrides)?;
-    let Some(NetworkKind::Constellation(config)) = loaded.value.network.get(network) else {
-        return Err(PyValueError::new_err(format!("network {network:?} is no constellation")));
-    };
+    let config = named(&loaded.value, network)?;
     let mut view = View::new(config);
     let state = |t: &f64| view.forwarding(Time::ZERO + Span::from_secs_f64(*t));
     Ok(times.iter().map(state).collect())

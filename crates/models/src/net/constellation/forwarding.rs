@@ -12,9 +12,6 @@
 //! the satellite serves the site.
 
 use bentpipe_core::Time;
-use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
-use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -117,38 +114,4 @@ impl Forwarding {
     }
 }
 
-impl<'de> Deserialize<'de> for Forwarding {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Forwarding, D::Error> {
-        let text = Cow::<'_, str>::deserialize(deserializer)?;
-        Forwarding::parse(&text).map_err(de::Error::custom)
-    }
-}
-
-impl Serialize for Forwarding {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl JsonSchema for Forwarding {
-    fn schema_name() -> Cow<'static, str> {
-        "forwarding state".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "forwarding state: the text itself or its file",
-            "anyOf": [
-                {"type": "string"},
-                {
-                    "type": "object",
-                    "properties": {"file": {"type": "string"}},
-                    "required": ["file"],
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
+bentpipe_core::document!(Forwarding, "forwarding state", "forwarding state");

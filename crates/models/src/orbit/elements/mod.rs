@@ -6,9 +6,6 @@ mod omm;
 mod tle;
 
 use super::epoch::Epoch;
-use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
-use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -109,38 +106,4 @@ fn tell_apart(sets: &mut [Elements]) {
     }
 }
 
-impl<'de> Deserialize<'de> for ElementSets {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ElementSets, D::Error> {
-        let text = Cow::<'_, str>::deserialize(deserializer)?;
-        ElementSets::parse(&text).map_err(de::Error::custom)
-    }
-}
-
-impl Serialize for ElementSets {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl JsonSchema for ElementSets {
-    fn schema_name() -> Cow<'static, str> {
-        "element sets".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "element sets: TLE, or OMM as JSON, XML or CSV; the text itself or its file",
-            "anyOf": [
-                {"type": "string"},
-                {
-                    "type": "object",
-                    "properties": {"file": {"type": "string"}},
-                    "required": ["file"],
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
+bentpipe_core::document!(ElementSets, "element sets", "element sets: TLE, or OMM as JSON, XML or CSV");

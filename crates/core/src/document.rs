@@ -1,0 +1,44 @@
+//! Values of a scenario that are documents of their own, written in it as text or as `{ file = "..." }`.
+
+/// Lets `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, stand in a scenario. `$name` is what
+/// it is called, `$about` what the text may be.
+#[macro_export]
+macro_rules! document {
+    ($document:ty, $name:literal, $about:literal) => {
+        impl<'de> serde::Deserialize<'de> for $document {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$document, D::Error> {
+                let text = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
+                <$document>::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl serde::Serialize for $document {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.text)
+            }
+        }
+
+        impl schemars::JsonSchema for $document {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "description": concat!($about, "; the text itself or its file"),
+                    "anyOf": [
+                        {"type": "string"},
+                        {
+                            "type": "object",
+                            "properties": {"file": {"type": "string"}},
+                            "required": ["file"],
+                            "additionalProperties": false,
+                        },
+                    ],
+                })
+            }
+        }
+    };
+}
