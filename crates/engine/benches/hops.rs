@@ -66,6 +66,7 @@ fn chain(delay: Span) -> u64 {
     let streams = Streams::new(1, 0);
     let config = link::Config {
         quick_start: None,
+        trace: None,
         rate: Rate::from_bits_per_second(100_000_000),
         delay,
         queue: queue::Config::default(),

@@ -8,6 +8,7 @@ use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
+use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::{self, tcp, tfrc, udp};
@@ -89,8 +90,11 @@ fn build(
     hosts: Option<&[String]>,
 ) -> (Network, Vec<Host>) {
     let mut builder = Builder::new(Streams::new(seed, run), recorder, &scenario.record);
-    for link in &scenario.link {
+    for link in scenario.link.iter().filter(|link| scenario.access_of(&link.name).is_none()) {
         add_link(&mut builder, link);
+    }
+    for access in &scenario.access {
+        add_access(&mut builder, scenario, access);
     }
     let mut networks_of: BTreeMap<String, u32> = BTreeMap::new();
     for star in scenario.network.values().filter_map(NetworkKind::star) {
@@ -142,12 +146,52 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
 
 fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {
     let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
-    let back = LinkPair::back_name(&pair.name);
-    for (name, from, to, config) in [(&pair.name, a, b, pair.forward()), (&back, b, a, pair.back())] {
-        let (stream, probe) = (builder.stream(name), builder.probe(&link::TRACE, name));
-        let stage = builder.stage(name, Link::new(name, &config, stream, probe));
+    let ends = [(a, b), (b, a)];
+    for (Direction { name, config, link }, (from, to)) in directions(builder, pair).into_iter().zip(ends) {
+        let stage = builder.stage(&name, link);
         builder.edge(from, to, (stage, Port(0)), config.delay);
         builder.into_node((stage, Port(0)), to);
+    }
+}
+
+/// A link in one direction.
+struct Direction {
+    name: String,
+    config: link::Config,
+    link: Link,
+}
+
+fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
+    let both = [(pair.name.clone(), pair.forward()), (LinkPair::back_name(&pair.name), pair.back())];
+    both.map(|(name, config)| {
+        let (stream, probe) = (builder.stream(&name), builder.probe(&link::TRACE, &name));
+        let link = Link::new(&name, &config, stream, probe);
+        Direction { name, config, link }
+    })
+}
+
+/// The links of an access as one stage; routing counts the delay of those that carry at the start.
+fn add_access(builder: &mut Builder<'_>, scenario: &Scenario, config: &access::Config) {
+    let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));
+    let members: Vec<&LinkPair> = members.collect();
+    let (a, b) = (builder.node(&members[0].from), builder.node(&members[0].to));
+    let mut parts = access::Parts {
+        links: Vec::new(),
+        rates: Vec::new(),
+        schedule: scenario.schedule_of(config),
+        stream: builder.stream(&config.name),
+        probe: builder.probe(&access::SELECTION, &config.name),
+    };
+    let delay = members[0].delay;
+    for member in members {
+        let [forward, back] = directions(builder, member);
+        parts.rates.push([forward.config.rate, back.config.rate]);
+        parts.links.push([forward.link, back.link.leaving_by(Port(1))]);
+    }
+    let stage = builder.stage(&config.name, Access::new(config, parts));
+    for (port, from, to) in [(Port(0), a, b), (Port(1), b, a)] {
+        builder.edge(from, to, (stage, port), delay);
+        builder.into_node((stage, port), to);
     }
 }
 

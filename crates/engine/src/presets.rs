@@ -27,6 +27,8 @@ pub static PRESETS: &[Preset] = presets![
     "iridium",
     "mars",
     "wifi-loss",
+    "satellite-and-wifi",
+    "satellite-and-lte",
     "big-leo",
     "geo-five",
     "iridium-next",

@@ -2,7 +2,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
-use bentpipe_models::net::constellation;
+use bentpipe_models::net::{access, constellation};
 use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
@@ -19,6 +19,7 @@ pub static TRACES: &[&Table] = &[
     &ncc::TRACE,
     &constellation::HANDOVER,
     &constellation::PATH,
+    &access::SELECTION,
 ];
 
 /// Reports, written at the end.

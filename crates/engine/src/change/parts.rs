@@ -3,7 +3,7 @@
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{Change, Problem, Problems};
-use bentpipe_models::{link, mac::dama};
+use bentpipe_models::{link, mac::dama, net::access};
 use bentpipe_scenario::{changed, Set};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
     networks: BTreeMap<String, Star>,
+    /// The links of each access.
+    accesses: Arc<BTreeMap<String, Vec<String>>>,
     keys: Arc<Keys>,
 }
 
@@ -35,6 +37,7 @@ struct Star {
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
+    Access(Arc<(access::Links, access::Links)>),
     Star(Arc<(dama::Config, dama::Config)>),
 }
 
@@ -42,6 +45,7 @@ impl Told {
     pub(crate) fn change(&self) -> Change<'_> {
         match self {
             Told::Link(both) => Change::new(&both.0, &both.1),
+            Told::Access(both) => Change::new(&both.0, &both.1),
             Told::Star(both) => Change::new(&both.0, &both.1),
         }
     }
@@ -56,6 +60,9 @@ impl Parts {
         Parts {
             links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
             networks: scenario.network.iter().map(|(name, config)| (name.clone(), star(config))).collect(),
+            accesses: Arc::new(
+                scenario.access.iter().map(|access| (access.name.clone(), access.links.clone())).collect(),
+            ),
             keys: Arc::new(Keys { link: keys::of::<LinkPair>(), network: keys::of::<NetworkKind>() }),
         }
     }
@@ -80,8 +87,22 @@ impl Parts {
         if problems.count() > 0 {
             return Err(problems.into_vec());
         }
+        for (access, links) in self.accesses.iter() {
+            let mut told = |name: &String| {
+                // Both are removed.
+                orders.remove(name).is_some() | orders.remove(&LinkPair::back_name(name)).is_some()
+            };
+            if links.iter().fold(false, |any, name| told(name) | any) {
+                let both = (self.directions(links), after.directions(links));
+                orders.insert(access.clone(), Told::Access(Arc::new(both)));
+            }
+        }
         *self = after;
         Ok(orders)
+    }
+
+    fn directions(&self, links: &[String]) -> access::Links {
+        links.iter().map(|name| &self.links[name]).map(|link| [link.forward(), link.back()]).collect()
     }
 }
 

@@ -40,7 +40,9 @@ impl bentpipe_scenario::Check for Scenario {
         });
         unique("link", self.link.iter().map(|link| &link.name), problems);
         unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
+        unique("access", self.access.iter().map(|access| &access.name), problems);
         self.check_parts(problems);
+        self.check_accesses(problems);
         let islands = Islands::of(self);
         if islands.names.len() > NODES {
             problems.add("", format!("{} nodes; allowed: at most {NODES}", islands.names.len()));
@@ -124,6 +126,10 @@ impl Scenario {
             for part_name in [name.clone(), LinkPair::back_name(name)] {
                 part(("link", name), format!("link \"{name}\""), part_name, problems);
             }
+        }
+        for access in &self.access {
+            let name = &access.name;
+            part(("access", name), format!("access \"{name}\""), name.clone(), problems);
         }
         for (name, network) in &self.network {
             let Some(star) = network.star() else {

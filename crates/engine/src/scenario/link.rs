@@ -46,6 +46,9 @@ pub struct LinkPair {
     /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
+    /// How rate, delay and loss change with time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<link::series::Config>,
     /// The direction from `to` to `from`; like the other one when not given.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<link::Config>,
@@ -61,6 +64,7 @@ impl LinkPair {
             framing: self.framing.clone().unwrap_or_default(),
             error: self.error.clone(),
             quick_start: self.quick_start,
+            trace: self.trace.clone(),
         }
     }
 

@@ -4,19 +4,21 @@ mod campaign;
 mod change;
 mod check;
 mod fidelity;
+mod handover;
 mod link;
 mod record;
 
 pub use campaign::Campaign;
 pub use change::Change;
 pub use fidelity::Fidelity;
+pub use handover::Handover;
 pub use link::LinkPair;
 pub use record::Record;
 
 use bentpipe_core::{Count, Span};
 use bentpipe_models::app::{self, End};
 use bentpipe_models::mac::{dama, skyplex};
-use bentpipe_models::net::constellation;
+use bentpipe_models::net::{access, constellation};
 use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,12 @@ pub struct Scenario {
     /// Links between two nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
+    /// Links between the same two nodes of which one at a time carries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<access::Config>,
+    /// When they follow each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handover: Vec<Handover>,
     /// Access networks, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,

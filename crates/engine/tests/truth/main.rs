@@ -10,6 +10,7 @@ mod conservation;
 mod constellation;
 mod determinism;
 mod golden;
+mod handover;
 mod run;
 mod spoiled;
 mod table;

@@ -17,11 +17,13 @@
 //! Sending times are rounded down to the nanosecond.
 
 pub mod framing;
+pub mod series;
 #[cfg(test)]
 mod tests;
 pub mod transmitter;
 
 use self::framing::{Added, Verdicts, TOO_LONG};
+use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
@@ -57,6 +59,9 @@ pub struct Config {
     /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
+    /// How rate, delay and loss change with time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<series::Config>,
 }
 
 fn is_none(framing: &framing::Config) -> bool {
@@ -69,6 +74,9 @@ impl Config {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
         problems.within("framing", |problems| self.framing.check(None, problems));
+        if let Some(trace) = &self.trace {
+            problems.within("trace", |problems| trace.check(problems));
+        }
     }
 }
 
@@ -126,6 +134,9 @@ pub struct Link {
     verdicts: Verdicts,
     /// Bytes of the longest packet that the framing can carry.
     longest: u32,
+    /// The stage's out port for what arrives.
+    exit: Port,
+    playback: Option<Box<Playback>>,
     /// What the framing made of the admitted packets, when there is one.
     frames: VecDeque<Added>,
     /// Admitted packets in order of delivery.
@@ -148,10 +159,18 @@ impl Link {
             errors: config.error.errors(),
             verdicts: Verdicts::default(),
             longest: config.framing.longest(),
+            exit: Port(0),
+            playback: config.trace.as_ref().map(|trace| Box::new(trace.build(config.rate, config.delay))),
             frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,
         }
+    }
+
+    /// Inside another stage, whose out port `exit` is the way out.
+    pub fn leaving_by(mut self, exit: Port) -> Link {
+        self.exit = exit;
+        self
     }
 
     /// When a packet is handed on that the model delivers at `delivery`. The order stays, since all are moved alike.
@@ -165,6 +184,16 @@ impl Link {
     #[inline]
     fn arrival(&self, sent: Time) -> Time {
         self.not_before.max(sent + self.delay)
+    }
+
+    /// Takes up what the trace says for now.
+    fn play(&mut self, now: Time) {
+        let Some(playback) = &mut self.playback else { return };
+        let Some(sample) = playback.take(now) else { return };
+        if let Some(error) = sample.error {
+            self.errors = error.errors();
+        }
+        self.retime(now, sample.rate, sample.delay);
     }
 
     /// Another rate and delay for all that is not yet sent.
@@ -182,6 +211,29 @@ impl Link {
 }
 
 impl Link {
+    /// Stops sending: returns what waits, the packet in transmission included. What has been sent arrives.
+    pub fn cut(&mut self, now: Time) -> Vec<Packet> {
+        let sent = self.flying.len() - self.transmitter.unsent(now);
+        let waiting: Vec<Packet> =
+            self.flying.drain(sent..).map(|flying| flying.packet.into_inner()).collect();
+        self.frames.truncate(sent);
+        self.transmitter.withdraw(now, &waiting, now);
+        waiting
+    }
+
+    /// Takes out what has been sent and has not arrived.
+    pub fn lose(&mut self, now: Time) -> Vec<Packet> {
+        let sent = self.flying.len() - self.transmitter.unsent(now);
+        self.frames.drain(..sent.min(self.frames.len()));
+        self.not_before = now;
+        self.flying.drain(..sent).map(|flying| flying.packet.into_inner()).collect()
+    }
+
+    /// How many packets wait, the one in transmission included.
+    pub fn unsent(&self, now: Time) -> usize {
+        self.transmitter.unsent(now)
+    }
+
     /// Delivers a packet unless a unit of its frame is spoiled.
     fn deliver_framed(&mut self, delivery: Time, added: Added, mut packet: Packet, out: &mut Outbox) {
         let fate = match &mut self.errors {
@@ -195,7 +247,7 @@ impl Link {
         self.error_drops += u64::from(fate != Fate::Intact);
         match fate {
             Fate::Lost => out.drop(packet, SPOILED),
-            _ => out.send(Port(0), packet),
+            _ => out.send(self.exit, packet),
         }
     }
 }
@@ -218,6 +270,7 @@ impl Stage for Link {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.play(now);
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
             let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
             let mut packet = packet.into_inner();
@@ -233,14 +286,18 @@ impl Stage for Link {
             if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
             } else {
-                out.send(Port(0), packet);
+                out.send(self.exit, packet);
             }
         }
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        self.flying.front().map(|first| self.leaves(first.delivery))
+        let first = self.flying.front().map(|first| self.leaves(first.delivery));
+        match &self.playback {
+            None => first,
+            Some(playback) => first.into_iter().chain(playback.next()).min(),
+        }
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {

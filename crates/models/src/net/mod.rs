@@ -1,6 +1,8 @@
-//! The network layer: routers, what they grant, and constellations of them.
+//! The network layer: routers, what they grant, the choice between links, and constellations.
 
+pub mod access;
 pub mod constellation;
+pub mod fate;
 pub mod gate;
 pub mod quick_start;
 pub mod router;

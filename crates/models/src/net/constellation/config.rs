@@ -4,6 +4,7 @@ use super::carrier::Kind;
 use super::forwarding::Forwarding;
 use super::routes::{light_time, Metric};
 use super::{choice, isl};
+use crate::net::fate::Fate;
 use crate::orbit::earth::EQUATORIAL_RADIUS;
 use crate::orbit::epoch::Epoch;
 use crate::orbit::look::Turning;
@@ -109,17 +110,6 @@ impl GroundSite {
     pub fn site(&self) -> Site {
         Site { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
     }
-}
-
-/// What happens to packets of a link that is no more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fate {
-    /// What has been sent arrives, and what waits takes another way from where it is.
-    #[default]
-    Forward,
-    /// They are lost.
-    Lose,
 }
 
 /// What happens when a site is served by another satellite, or by none.

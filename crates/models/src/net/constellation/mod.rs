@@ -19,7 +19,7 @@ mod stage;
 pub mod topology;
 pub mod view;
 
-pub use config::{Config, Fate, GroundSite, Gsl, Handover, Routing};
+pub use config::{Config, GroundSite, Gsl, Handover, Routing};
 pub use stage::{
     Constellation, FlowPath, Parts, HANDED_OVER, HANDOVER, NO_PATH, NO_SATELLITE, PATH, SITE, VANISHED,
 };

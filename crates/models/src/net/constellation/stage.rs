@@ -1,10 +1,11 @@
 //! The stage: in port i and out port i are site i's, in the order of the configuration.
 
 use super::carrier::{Carrier, Cut, Kind};
-use super::config::{Config, Fate};
+use super::config::Config;
 use super::routes::{light_time, Exit, Hop, Routes, Stamp};
 use super::topology::{seconds, Change, Ground, Topology};
 use crate::channel::{self, SPOILED};
+use crate::net::fate::Fate;
 use crate::orbit::vector::{length, minus};
 use bentpipe_core::{
     Column, DropReason, Held, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Streams, Table, Time,

@@ -1,0 +1,218 @@
+//! Links of which one at a time carries, and when they follow each other.
+
+use super::Scenario;
+use bentpipe_core::{Problems, Span, Time};
+use bentpipe_models::net::access::policy::{self, Order};
+use bentpipe_models::net::access::{self, Direction};
+use bentpipe_models::net::fate::Fate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// From a moment on packets take another link of an `[[access]]`, or, with an interruption, the same one after it.
+///
+/// ```toml
+/// [[handover]]
+/// at = "20 s"
+/// to = "wired"
+/// interruption = "500 ms"
+/// packets = "lose"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    /// The access; may be left out where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// When it begins, before anything else that happens to the access at that moment but what arrives.
+    pub at: Span,
+    /// The new link.
+    pub to: String,
+    /// Which directions it is about.
+    #[serde(default)]
+    pub direction: Direction,
+    /// For how long there is no link to send over, if not as the access says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interruption: Option<Span>,
+    /// For how long the old link goes on to send what waits in it, if not as the access says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Span>,
+    /// What happens to the packets concerned, if not as the access says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Fate>,
+}
+
+impl Handover {
+    fn how(&self, access: &access::Config) -> access::Handover {
+        let default = access.handover;
+        access::Handover {
+            interruption: self.interruption.unwrap_or(default.interruption),
+            overlap: self.overlap.unwrap_or(default.overlap),
+            packets: self.packets.unwrap_or(default.packets),
+        }
+    }
+}
+
+impl Scenario {
+    /// What is planned for an access, in order of time.
+    pub(crate) fn schedule_of(&self, access: &access::Config) -> Vec<(Time, Order)> {
+        let planned = self.planned(access).into_iter();
+        let orders = planned.filter_map(|(_, handover)| {
+            let to = access.links.iter().position(|link| *link == handover.to)?;
+            let order = Order { to, direction: handover.direction, handover: handover.how(access) };
+            Some((Time::ZERO + handover.at, order))
+        });
+        orders.collect()
+    }
+
+    /// The handovers of an access in order of time, with their places in the file.
+    fn planned(&self, access: &access::Config) -> Vec<(usize, &Handover)> {
+        let only = self.access.len() == 1;
+        let mine = |handover: &Handover| match &handover.access {
+            Some(name) => *name == access.name,
+            None => only,
+        };
+        let mut planned: Vec<_> =
+            self.handover.iter().enumerate().filter(|(_, handover)| mine(handover)).collect();
+        planned.sort_by_key(|(_, handover)| handover.at);
+        planned
+    }
+
+    /// The access that a link belongs to, and its place there.
+    pub(crate) fn access_of(&self, link: &str) -> Option<(&access::Config, usize)> {
+        self.access
+            .iter()
+            .find_map(|access| access.links.iter().position(|name| name == link).map(|place| (access, place)))
+    }
+
+    pub(super) fn check_accesses(&self, problems: &mut Problems) {
+        let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+        for access in &self.access {
+            problems.within("access", |problems| {
+                problems.within(&access.name, |problems| {
+                    self.check_links(access, problems);
+                    for link in &access.links {
+                        if let Some(other) = taken.insert(link, &access.name) {
+                            let message =
+                                format!("\"{link}\" belongs to \"{other}\" already; allowed: another link");
+                            problems.add("links", message);
+                        }
+                    }
+                    if access.back.as_ref().is_some_and(|back| !access.links.contains(back)) {
+                        let back = access.back.as_deref().unwrap_or_default();
+                        let links = access.links.join(", ");
+                        problems.add("return", format!("\"{back}\" is none of its links; allowed: {links}"));
+                    }
+                    problems.within("policy", |problems| access.policy.check(&access.links, problems));
+                });
+            });
+        }
+        problems.within("handover", |problems| {
+            for (place, handover) in self.handover.iter().enumerate() {
+                problems.within(place.to_string(), |problems| self.check_reference(handover, problems));
+            }
+            for access in &self.access {
+                self.check_plan(access, problems);
+            }
+        });
+    }
+
+    fn check_links(&self, access: &access::Config, problems: &mut Problems) {
+        let ends = |name: &String| {
+            let link = self.link.iter().find(|link| link.name == *name)?;
+            Some((&link.from, &link.to))
+        };
+        let Some(first) = access.links.first() else {
+            return problems.add("links", "no links; allowed: at least one");
+        };
+        for link in &access.links {
+            match (ends(link), ends(first)) {
+                (None, _) => {
+                    let names: Vec<_> = self.link.iter().map(|link| link.name.as_str()).collect();
+                    let allowed = names.join(", ");
+                    problems.add("links", format!("there is no link \"{link}\"; allowed: {allowed}"));
+                }
+                (Some(ends), Some(all)) if ends != all => {
+                    let (message, (from, to)) =
+                        (format!("\"{link}\" leads from \"{}\" to \"{}\"", ends.0, ends.1), all);
+                    problems.add(
+                        "links",
+                        format!("{message}; allowed: from \"{from}\" to \"{to}\", as \"{first}\""),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn check_reference(&self, handover: &Handover, problems: &mut Problems) {
+        let names = || self.access.iter().map(|access| access.name.as_str()).collect::<Vec<_>>().join(", ");
+        let access = match &handover.access {
+            _ if self.access.is_empty() => {
+                return problems
+                    .add("", "there is no access to hand over; allowed: with an [[access]] of its links");
+            }
+            Some(name) => self.access.iter().find(|access| access.name == *name),
+            None if self.access.len() == 1 => self.access.first(),
+            None => return problems.add("access", format!("there are several; allowed: {}", names())),
+        };
+        let Some(access) = access else {
+            return problems.add("access", format!("there is none of this name; allowed: {}", names()));
+        };
+        if !access.links.contains(&handover.to) {
+            let links = access.links.join(", ");
+            problems.add(
+                "to",
+                format!("\"{}\" is no link of \"{}\"; allowed: {links}", handover.to, access.name),
+            );
+        }
+        if !matches!(access.policy, policy::Config::Schedule(_)) {
+            let (name, kind) = (&access.name, access.policy.kind());
+            let message = format!(
+                "\"{name}\" decides for itself, by policy \"{kind}\"; allowed: policy = \"schedule\""
+            );
+            problems.add("", message);
+        }
+    }
+
+    /// What is planned one after the other: each handover is over before the next begins, and before the run ends.
+    fn check_plan(&self, access: &access::Config, problems: &mut Problems) {
+        let first = access.links.first();
+        // What is wrong with a handover of both directions is said once.
+        let mut wrong = BTreeSet::new();
+        for side in [0, 1] {
+            let mut serving = if side == 1 { access.back.as_ref().or(first) } else { first };
+            let mut over = (Span::ZERO, 0);
+            for (place, handover) in self.planned(access) {
+                if !handover.direction.includes(side) {
+                    continue;
+                }
+                let how = handover.how(access);
+                let end = handover.at + how.interruption.max(how.overlap);
+                let mut found = Problems::default();
+                found.within(place.to_string(), |problems| {
+                    if handover.at < over.0 {
+                        let (end, other) = (over.0, over.1);
+                        let message = format!("{} is before handover {other} is over; allowed: from {end} on", handover.at);
+                        problems.add("at", message);
+                    }
+                    if end > self.duration {
+                        let (length, duration) = (how.interruption.max(how.overlap), self.duration);
+                        let message = format!("with {length} it lasts until {end}, longer than the run; allowed: up to {duration}");
+                        problems.add("at", message);
+                    }
+                    let same = serving.is_some_and(|link| *link == handover.to);
+                    if same && (how.interruption == Span::ZERO || how.overlap > Span::ZERO) {
+                        let message = "serves already; allowed: another link, or an interruption without an overlap";
+                        problems.add("to", format!("\"{}\" {message}", handover.to));
+                    }
+                });
+                let found = found.into_vec();
+                if !found.is_empty() && wrong.insert(place) {
+                    found.into_iter().for_each(|problem| problems.adopt(problem));
+                }
+                (serving, over) = (Some(&handover.to), (end, place));
+            }
+        }
+    }
+}

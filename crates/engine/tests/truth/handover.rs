@@ -1,0 +1,416 @@
+//! Handovers from one link to another under running flows: what arrives when, over which link, and what is lost.
+
+use crate::bad_scenarios::{loaded, GOOD};
+use crate::golden;
+use crate::run::{results, scenario, value, Results, Run, TraceRow};
+use bentpipe_core::Time;
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+/// Two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms over the quick one.
+fn links(duration: &str, more: &str) -> String {
+    format!(
+        r#"
+name = "handover"
+duration = "{duration}"
+[[link]]
+name = "slow"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "250 ms"
+[[link]]
+name = "quick"
+from = "a"
+to = "b"
+rate = "4 Mbit/s"
+delay = "20 ms"
+[[access]]
+name = "both"
+links = ["slow", "quick"]
+{more}"#
+    )
+}
+
+/// A datagram each 10 ms, in one direction.
+fn datagrams(name: &str, from: &str, to: &str) -> String {
+    format!(
+        r#"
+[[flow]]
+name = "{name}"
+from = "{from}"
+to = "{to}"
+app = {{ kind = "cbr", rate = "777.6 kbit/s", datagram = "972 B" }}
+transport = "udp"
+"#
+    )
+}
+
+/// Time in ms, number and delay in ms of each datagram that arrived.
+fn arrivals(results: &Results, flow: &str) -> Vec<(f64, u64, f64)> {
+    let rows = results.traces["datagram"].iter().filter(|row| row.entity == flow);
+    rows.map(|row| (row.time as f64 / 1e6, row.values[0] as u64, row.values[1] * 1e3)).collect()
+}
+
+fn dropped(results: &Results) -> Vec<(&'static str, u64)> {
+    let mut dropped: Vec<_> =
+        results.totals.dropped.iter().map(|((_, reason), held)| (reason.words(), held.packets)).collect();
+    dropped.sort_unstable();
+    dropped
+}
+
+fn run(more: &str) -> Results {
+    results(&scenario(&links("3 s", more)))
+}
+
+#[test]
+fn make_before_break_delivers_over_both_links_and_reorders() {
+    let back = datagrams("back", "b", "a");
+    let there = datagrams("there", "a", "b");
+    let results = run(&format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{there}{back}"));
+    assert_eq!(dropped(&results), []);
+    for flow in ["there", "back"] {
+        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms; number 100 has 1 of its 8 ms
+        // behind it when its link is cut, and goes over the other: 1 + 22 ms.
+        let mut found = arrivals(&results, flow);
+        assert_eq!(found.len(), 298, "all that were sent until 22 ms before the end");
+        let order: Vec<u64> = found.iter().map(|(_, number, _)| *number).collect();
+        let overtaken = order.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        assert!(overtaken > 20, "{overtaken} of the last 24 over the slow link come between quick ones");
+        found.sort_by_key(|(_, number, _)| *number);
+        for (at, number, delay) in found {
+            let expected = match number {
+                ..100 => 258.0,
+                100 => 23.0,
+                _ => 22.0,
+            };
+            assert!((delay - expected).abs() < 1e-6, "{flow} {number} at {at} took {delay}");
+        }
+    }
+}
+
+#[test]
+fn with_an_overlap_the_old_link_finishes_what_it_has() {
+    let there = datagrams("there", "a", "b");
+    let more = format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\noverlap = \"100 ms\"\n{there}");
+    let results = run(&more);
+    let delay = |number| arrivals(&results, "there").iter().find(|row| row.1 == number).map(|row| row.2);
+    let rounded = |number| delay(number).map(f64::round);
+    assert_eq!([99, 100, 101].map(rounded), [Some(258.0), Some(258.0), Some(22.0)]);
+}
+
+#[test]
+fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
+    let there = datagrams("there", "a", "b");
+    let gap = "interruption = \"500 ms\"";
+    let more = |packets: &str| {
+        format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{gap}\npackets = \"{packets}\"\n{there}")
+    };
+    let lost = run(&more("lose"));
+    // Numbers 75 to 99 are under way and 100 is in transmission; 101 to 150 are sent in the gap.
+    assert_eq!(dropped(&lost), [("link cut in a handover", 26), ("no link during a handover", 50)]);
+    let numbers: Vec<u64> = arrivals(&lost, "there").iter().map(|row| row.1).collect();
+    assert_eq!(numbers, (0..75).chain(151..298).collect::<Vec<_>>());
+    let held = run(&more("forward"));
+    assert_eq!(dropped(&held), []);
+    let found = arrivals(&held, "there");
+    assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
+    // Number 100 waits from 1001 to 1501 ms, and those of the gap leave one after the other.
+    for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
+        assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
+    }
+}
+
+#[test]
+fn directions_are_handed_over_apart() {
+    let flows = datagrams("there", "a", "b") + &datagrams("back", "b", "a");
+    let more =
+        "return = \"quick\"\n[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\ndirection = \"forward\"\n\
+                [[handover]]\nat = \"2001 ms\"\nto = \"slow\"\ndirection = \"return\"\n";
+    let results = run(&format!("{more}{flows}"));
+    let delays = |flow, at: f64| {
+        let found = arrivals(&results, flow);
+        found.iter().find(|row| row.0 > at).map(|row| row.2.round())
+    };
+    assert_eq!([900.0, 1500.0, 2500.0].map(|at| delays("there", at)), [Some(258.0), Some(22.0), Some(22.0)]);
+    assert_eq!([900.0, 1500.0, 2500.0].map(|at| delays("back", at)), [Some(22.0), Some(22.0), Some(258.0)]);
+    let rows: Vec<_> =
+        results.traces["selection"].iter().map(|row| (row.time, row.values[..3].to_vec())).collect();
+    assert_eq!(rows, [(1_001_000_000, vec![0.0, 0.0, 1.0]), (2_001_000_000, vec![1.0, 1.0, 0.0])]);
+}
+
+#[test]
+fn an_outage_is_a_handover_to_the_same_link() {
+    let more =
+        "[[handover]]\nat = \"1001 ms\"\nto = \"slow\"\ninterruption = \"200 ms\"\npackets = \"lose\"\n";
+    let results = run(&format!("{more}{}", datagrams("there", "a", "b")));
+    assert_eq!(dropped(&results), [("link cut in a handover", 26), ("no link during a handover", 20)]);
+    assert!(arrivals(&results, "there").iter().all(|row| (row.2 - 258.0).abs() < 1e-6));
+}
+
+#[test]
+fn changes_reach_links_of_an_access() {
+    let flows = datagrams("there", "a", "b") + &datagrams("back", "b", "a");
+    let more = "[[change]]\nat = \"1001 ms\"\nset.link.slow.delay = \"100 ms\"\nset.link.quick.return.rate = \"1 Mbit/s\"\n\
+                [[handover]]\nat = \"2001 ms\"\nto = \"quick\"\n";
+    let results = run(&format!("{more}{flows}"));
+    let delays = |flow| {
+        let found = arrivals(&results, flow);
+        [50, 150, 250].map(|number| found.iter().find(|row| row.1 == number).map(|row| row.2.round()))
+    };
+    assert_eq!(delays("there"), [Some(258.0), Some(108.0), Some(22.0)]);
+    assert_eq!(delays("back"), [Some(258.0), Some(108.0), Some(28.0)]);
+}
+
+/// The shares of time on the links, and when handovers begin.
+fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
+    let rows: Vec<&TraceRow> =
+        results.traces["selection"].iter().filter(|row| row.values[0] == 0.0).collect();
+    let (mut shares, mut at, mut link) = (vec![0.0; 2], 0.0, 0);
+    for row in &rows {
+        let time = row.time as f64 / 1e9;
+        shares[link] += (time - at) / duration;
+        (at, link) = (time, row.values[2] as usize);
+    }
+    shares[link] += (duration - at) / duration;
+    (shares, rows.iter().map(|row| row.time as f64 / 1e9).collect())
+}
+
+#[test]
+fn random_handovers_spend_the_shares_of_the_mean_stays_on_the_links() {
+    let more = "policy = { kind = \"random\", stay = [\"3 s\", \"1 s\"] }\n";
+    let flow =
+        "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\napp = { kind = \"cbr\", rate = \"1 kbit/s\" }\n\
+                transport = \"udp\"\n";
+    let scenario = scenario(&links("20000 s", &format!("{more}{flow}")));
+    let run = |seed| Run::new(&scenario, seed, 0).finished().results();
+    let (shares, moments) = stays(&run(1), 20_000.0);
+    // 5000 cycles of mean 4 s; the standard error of the share is about 0.75 * 0.25 * sqrt(2 / 5000) = 0.004.
+    assert!((shares[0] - 0.75).abs() < 0.02, "{shares:?}");
+    assert!((moments.len() as f64 - 10_000.0).abs() < 450.0, "{}", moments.len());
+    assert_eq!(moments, stays(&run(1), 20_000.0).1, "the same seed, the same handovers");
+    assert_ne!(moments, stays(&run(2), 20_000.0).1);
+}
+
+#[test]
+fn the_stronger_signal_takes_over_after_the_time_to_trigger() {
+    let more = "policy = { kind = \"signal\", hysteresis = 3.0, time_to_trigger = \"640 ms\", samples = \"\"\"\n\
+                time,slow,quick\n0,10,0\n1,10,12\n1.2,10,15\n1.5,10,11\n1.7,10,14\n3,10,14\n5,14,10\n\"\"\" }\n";
+    let text = links("8 s", &format!("{more}{}", datagrams("there", "a", "b")));
+    let (_, moments) = stays(&results(&scenario(&text)), 8.0);
+    // At 1.2 s the quick link is 5 dB stronger, but not for long enough; from 1.7 s on it is.
+    assert_eq!(moments, [2.34, 5.64]);
+}
+
+#[test]
+fn load_takes_the_next_link_and_gives_it_back() {
+    let more = "policy = { kind = \"load\", period = \"1 s\", high = 0.9, low = 0.5 }\n";
+    let rates = [("low", "300 kbit/s", "0 s"), ("high", "1500 kbit/s", "2500 ms")];
+    let flows: String = rates
+        .iter()
+        .map(|(name, rate, start)| {
+            format!(
+                "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\nstart = \"{start}\"\n\
+                 app = {{ kind = \"cbr\", rate = \"{rate}\", on = \"3 s\", off = \"100 s\" }}\ntransport = \"udp\"\n"
+            )
+        })
+        .collect();
+    let (_, moments) = stays(&results(&scenario(&links("9 s", &format!("{more}{flows}")))), 9.0);
+    // With headers of 28 on 1000 bytes, 0.31 Mbit/s until 3 s and 1.54 Mbit/s from 2.5 s to 5.5 s: 1.08 of the slow link in the third
+    // second, 0.77 in the sixth, nothing in the seventh.
+    assert_eq!(moments, [3.0, 7.0]);
+}
+
+#[test]
+fn a_trace_sets_rate_delay_and_loss() {
+    let text = r#"
+name = "trace"
+duration = "5 s"
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "8 Mbit/s"
+delay = "10 ms"
+trace = { repeat = "2 s", samples = """
+# One packet each 10 ms, of 1000 bytes.
+time, rate, delay, loss
+0.5, 4000000, 0.05, 0
+1.0, 2000000, 0.05, 1
+1.5, 0, 0.05, 0
+""" }
+return = { rate = "8 Mbit/s", delay = "10 ms" }
+"#;
+    let results = results(&scenario(&format!("{text}{}", datagrams("there", "a", "b"))));
+    let found = arrivals(&results, "there");
+    let delay = |number: u64| found.iter().find(|row| row.1 == number).map(|row| (row.2 * 1e3).round() / 1e3);
+    // 1 ms at 8 Mbit/s, 2 ms at 4, all lost at 2 Mbit/s, and from 1.5 s on nothing until the series begins anew with 4 Mbit/s at
+    // 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and the one before.
+    assert_eq!([40, 80, 120].map(delay), [Some(11.0), Some(52.0), None]);
+    assert_eq!([150, 151, 249].map(delay), [Some(1052.0), Some(1044.0), Some(260.0)]);
+    assert_eq!(delay(340), None, "lost again");
+}
+
+const BAD: &[(&str, &str)] = &[
+    ("no access", "[[handover]]\nat = \"2 s\"\nto = \"first\""),
+    ("a link that there is not", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
+    ("links between other nodes", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"second\"]"),
+    ("no links", "[[access]]\nname = \"x\"\nlinks = []"),
+    ("a link of two", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\n[[access]]\nname = \"y\"\nlinks = [\"first\"]"),
+    ("a link twice", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"first\"]"),
+    ("a start that is none", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\nreturn = \"second\""),
+    ("a name that is taken", "[[access]]\nname = \"first\"\nlinks = [\"first\"]"),
+    ("an access that there is not", "X[[handover]]\naccess = \"y\"\nat = \"2 s\"\nto = \"first\""),
+    ("no link of it", "X[[handover]]\nat = \"2 s\"\nto = \"second\""),
+    ("to itself", "X[[handover]]\nat = \"2 s\"\nto = \"first\""),
+    ("to itself with an overlap", "X[[handover]]\nat = \"2 s\"\nto = \"first\"\noverlap = \"1 s\"\ninterruption = \"1 s\""),
+    ("after the end", "X[[handover]]\nat = \"11 s\"\nto = \"other\""),
+    ("a break longer than the run", "X[[handover]]\nat = \"2 s\"\nto = \"other\"\ninterruption = \"20 s\""),
+    (
+        "overlapping schedules",
+        "X[[handover]]\nat = \"4 s\"\nto = \"first\"\n[[handover]]\nat = \"2 s\"\nto = \"other\"\noverlap = \"3 s\"",
+    ),
+    (
+        "a plan beside a policy",
+        "P{ kind = \"random\", stay = [\"1 s\", \"1 s\"] }\n[[handover]]\nat = \"2 s\"\nto = \"other\"",
+    ),
+    ("a mean too few", "P{ kind = \"random\", stay = [\"1 s\"] }"),
+    ("no stay", "P{ kind = \"random\", stay = [\"1 s\", \"0 s\"] }"),
+    ("a signal of another link", "P{ kind = \"signal\", samples = \"time,first,second\\n0,1,2\" }"),
+    ("a load that falls above where it rises", "P{ kind = \"load\", high = 0.4 }"),
+    ("no table", "T\"\""),
+    ("no time", "T\"rate,delay\\n1,2\""),
+    ("another column", "T\"time,rtt\\n1,2\""),
+    ("too few values", "T\"time,rate,loss\\n1,2,0\\n2,3\""),
+    ("no number", "T\"time,rate\\n1,2\\n2,fast\""),
+    ("time that goes back", "T\"time,rate\\n1,2\\n1,3\""),
+    ("a loss above one", "T\"time,loss\\n1,1.5\""),
+    ("a rate below zero", "T\"time,rate\\n1,-5\""),
+    ("a period that is too short", "T\"time,rate\\n1,2\\n2,3\", repeat = \"2 s\""),
+];
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let mut text = "What a handover, an access and a trace are refused for, and in which words\n".to_owned();
+    let other =
+        "[[link]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"1 ms\"\n";
+    let access = format!("{other}[[access]]\nname = \"x\"\nlinks = [\"first\", \"other\"]\n");
+    for (what, added) in BAD {
+        let added = match added.split_at(1) {
+            ("X", rest) => format!("{access}{rest}"),
+            ("P", rest) => format!("{access}policy = {rest}"),
+            ("T", rest) => format!("{}trace = {{ samples = {rest} }}", other),
+            _ => (*added).to_owned(),
+        };
+        let error =
+            loaded(&format!("{GOOD}\n{added}\n")).err().unwrap_or_else(|| panic!("{what} is accepted"));
+        let _ = writeln!(text, "\n{what}\n  {}", error.replace('\n', "\n  "));
+    }
+    golden::check("handovers.txt", &text);
+}
+
+/// Handovers one after the other: pause before it, to which link, interruption, overlap, fate, direction.
+fn plans() -> impl Strategy<Value = String> {
+    let one = (1..3000u32, 0..3usize, 0..1500u32, 0..1500u32, any::<bool>(), 0..4usize);
+    prop::collection::vec(one, 1..9).prop_map(|plans| {
+        let (mut text, mut at, mut serving) = (String::new(), 100, [0, 0]);
+        for (pause, to, interruption, overlap, lose, direction) in plans {
+            at += pause;
+            let direction = ["both", "both", "forward", "return"][direction];
+            let same = match direction {
+                "both" => serving.contains(&to),
+                "forward" => serving[0] == to,
+                _ => serving[1] == to,
+            };
+            let (interruption, overlap) = if same { (interruption + 1, 0) } else { (interruption, overlap) };
+            let packets = if lose { "lose" } else { "forward" };
+            let to_name = ["satellite", "wired", "thin"][to];
+            let _ = write!(
+                text,
+                "[[handover]]\nat = \"{at} ms\"\nto = \"{to_name}\"\ninterruption = \"{interruption} ms\"\n\
+                 overlap = \"{overlap} ms\"\npackets = \"{packets}\"\ndirection = \"{direction}\"\n"
+            );
+            at += interruption.max(overlap);
+            if direction != "return" {
+                serving[0] = to;
+            }
+            if direction != "forward" {
+                serving[1] = to;
+            }
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn no_byte_is_lost_or_duplicated_over_any_sequence_of_handovers(
+        plan in plans(),
+        congestion in prop::sample::select(vec!["reno", "cubic", "hybla", "compound", "bbr"]),
+        profile in prop::sample::select(vec!["linux", "classic", "freebsd"]),
+        seed in 0..1000u64,
+    ) {
+        let text = format!(
+            r#"
+name = "any handovers"
+# Time-outs that are backed off to two minutes have their time too.
+duration = "20000 s"
+[[link]]
+name = "satellite"
+from = "a"
+to = "b"
+rate = "512 kbit/s"
+delay = "250 ms"
+queue = {{ kind = "drop-tail", packets = 40 }}
+error = {{ kind = "packet", probability = 0.01 }}
+[[link]]
+name = "wired"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = {{ kind = "drop-tail", packets = 20 }}
+[[link]]
+name = "thin"
+from = "a"
+to = "b"
+rate = "256 kbit/s"
+delay = "1 ms"
+queue = {{ kind = "drop-tail", packets = 4 }}
+framing = "ule"
+[[access]]
+name = "hybrid"
+links = ["satellite", "wired", "thin"]
+{plan}
+[[flow]]
+name = "there"
+from = "a"
+to = "b"
+app = {{ kind = "bulk", size = "600 kB" }}
+transport = {{ kind = "tcp", congestion = "{congestion}", profile = "{profile}" }}
+[[flow]]
+name = "back"
+from = "b"
+to = "a"
+app = {{ kind = "bulk", size = "150 kB" }}
+transport = {{ kind = "tcp", congestion = "{congestion}", profile = "{profile}" }}
+"#
+        );
+        let mut run = Run::new(&scenario(&text), seed, 0);
+        for second in 1..=25 {
+            run.network.run_until(Time::from_nanos(second * 1_000_000_000));
+            let totals = run.network.out().totals().clone();
+            let held = run.network.held();
+            let dropped: u64 = totals.dropped.values().map(|held| held.packets).sum();
+            prop_assert_eq!(totals.created.packets, totals.consumed.packets + dropped + held.packets);
+        }
+        let run = run.finished();
+        let report = run.report();
+        for (flow, bytes) in [("there", 600_000.0), ("back", 150_000.0)] {
+            prop_assert_eq!(value(&report, "flow_destination", flow, "delivered_bytes"), bytes, "{}", &plan);
+            prop_assert!(value(&report, "flow_source", flow, "completed") < 20_000.0);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Time series that a link follows: rate, delay and loss by a table of samples, each of which holds until the next.
+//!
+//! ```text
+//! time,rate,delay,loss
+//! 0,12000000,0.02,0
+//! 1.5,3000000,0.04,0.01
+//! ```
+//!
+//! Times in seconds from 0 on, rates in bit/s, delays in seconds one way, losses as probabilities of a packet. Each sample is a change as
+//! [`crate::link`] describes them. A column that is not there, and all of them before the first sample, stay as the link's own keys
+//! say. A rate of 0 is taken as 1 bit/s, at which nothing gets through either: what waits goes on when the rate comes back.
+//!
+//! `bentpipe trace` makes such tables from Parquet and from the traces of mahimahi.
+
+use crate::channel;
+use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// What a link follows.
+///
+/// ```toml
+/// trace = { samples = { file = "lte.csv" }, repeat = "60 s" }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Comma-separated table: `time` in seconds, and at least one of `rate` in bit/s, `delay` in seconds, `loss` as a probability.
+    pub samples: Table,
+    /// After how long it begins anew; its last sample holds to the end when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Span>,
+}
+
+const COLUMNS: [&str; 3] = ["rate", "delay", "loss"];
+/// 100 Tbit/s, the greatest rate of a scenario.
+const RATE: f64 = 1e14;
+/// A hundred years are no delay.
+const DELAY: f64 = 1e6;
+
+impl Config {
+    /// Adds what is wrong.
+    pub fn check(&self, problems: &mut Problems) {
+        problems.within("samples", |problems| {
+            self.samples.check(&COLUMNS, &[], problems);
+            for (name, most) in [("rate", RATE), ("delay", DELAY), ("loss", 1.0)] {
+                for (row, value) in self.samples.column(name).unwrap_or_default().iter().enumerate() {
+                    if !(0.0..=most).contains(value) {
+                        let at = self.samples.times[row].as_secs_f64();
+                        let message = format!("{name} {value} at {at} s; allowed: from 0 to {most}");
+                        return problems.add("", message);
+                    }
+                }
+            }
+        });
+        let end = self.samples.times.last().map_or(Span::ZERO, |last| last.since(Time::ZERO));
+        if self.repeat.is_some_and(|repeat| repeat <= end) {
+            problems.add("repeat", format!("the last sample is at {end}; allowed: more than that"));
+        }
+    }
+
+    /// What plays it, for a link that has this rate and this delay before the first sample.
+    pub fn build(&self, rate: Rate, delay: Span) -> Playback {
+        let column = |name| self.samples.column(name).map(<[f64]>::to_vec);
+        Playback {
+            times: self.samples.times.clone(),
+            rates: column("rate"),
+            delays: column("delay"),
+            losses: column("loss"),
+            repeat: self.repeat,
+            began: Time::ZERO,
+            next: 0,
+            rate,
+            delay,
+            loss: None,
+        }
+    }
+}
+
+/// Where a link is in its series.
+pub struct Playback {
+    times: Vec<Time>,
+    rates: Option<Vec<f64>>,
+    delays: Option<Vec<f64>>,
+    losses: Option<Vec<f64>>,
+    repeat: Option<Span>,
+    /// When the series began, this time.
+    began: Time,
+    next: usize,
+    rate: Rate,
+    delay: Span,
+    loss: Option<f64>,
+}
+
+/// What holds from now on.
+pub struct Sample {
+    /// The rate.
+    pub rate: Rate,
+    /// The delay.
+    pub delay: Span,
+    /// The error process, where it is another one than before.
+    pub error: Option<channel::Config>,
+}
+
+impl Playback {
+    /// When the next sample is due.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        self.times.get(self.next).map(|at| self.began + at.since(Time::ZERO))
+    }
+
+    /// The last of the samples that are due, if one is.
+    pub fn take(&mut self, now: Time) -> Option<Sample> {
+        let mut error = None;
+        let mut taken = false;
+        while self.next().is_some_and(|at| at <= now) {
+            let row = self.next;
+            taken = true;
+            if let Some(rates) = &self.rates {
+                self.rate = Rate::from_bits_per_second(rates[row].round().max(1.0) as u64);
+            }
+            if let Some(delays) = &self.delays {
+                self.delay = Span::from_secs_f64(delays[row]);
+            }
+            if let Some(loss) = self.losses.as_ref().map(|losses| losses[row]) {
+                if self.loss.replace(loss) != Some(loss) {
+                    let probability = Fraction::new(loss).expect("losses are checked");
+                    let effect = channel::Effect::default();
+                    error = Some(channel::Config::Packet(channel::packet::Config { probability, effect }));
+                }
+            }
+            self.next += 1;
+            if let (true, Some(repeat)) = (self.next == self.times.len(), self.repeat) {
+                self.began += repeat;
+                self.next = 0;
+            }
+        }
+        taken.then_some(Sample { rate: self.rate, delay: self.delay, error })
+    }
+}
+
+/// Samples by time: a text of comma-separated values with a line of names, `time` first. Lines that begin with # are comments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    text: String,
+    times: Vec<Time>,
+    names: Vec<String>,
+    /// By column.
+    values: Vec<Vec<f64>>,
+}
+
+/// Longest time of a sample in seconds: a hundred years.
+const LONGEST: f64 = 3.2e9;
+
+impl Table {
+    /// The table that `text` is.
+    ///
+    /// # Errors
+    /// What is wrong with which line.
+    pub fn parse(text: &str) -> Result<Table, String> {
+        let mut lines = (1..).zip(text.lines().map(str::trim));
+        let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let (_, head) = lines.next().ok_or("is empty; allowed: a line of names, then samples")?;
+        let names: Vec<String> = head.split(',').map(|name| name.trim().to_owned()).collect();
+        if names[0] != "time" || names.len() < 2 {
+            return Err(format!("begins with \"{head}\"; allowed: a line of names, time first, then others"));
+        }
+        let mut table = Table {
+            text: text.to_owned(),
+            times: Vec::new(),
+            values: vec![Vec::new(); names.len() - 1],
+            names: names[1..].to_vec(),
+        };
+        for (number, line) in lines {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            if cells.len() != names.len() {
+                let (found, wanted) = (cells.len(), names.len());
+                return Err(format!(
+                    "line {number} has {found} values; allowed: {wanted}, as the first line"
+                ));
+            }
+            let mut values = Vec::with_capacity(cells.len());
+            for (name, cell) in names.iter().zip(cells) {
+                match cell.parse::<f64>() {
+                    Ok(value) if value.is_finite() => values.push(value),
+                    _ => return Err(format!("line {number}: {name} is \"{cell}\"; allowed: a number")),
+                }
+            }
+            if !(0.0..LONGEST).contains(&values[0]) {
+                return Err(format!("line {number}: time is {}; allowed: seconds from 0 on", values[0]));
+            }
+            let time = Time::ZERO + Span::from_secs_f64(values[0]);
+            if table.times.last().is_some_and(|last| *last >= time) {
+                return Err(format!(
+                    "line {number}: time is {}; allowed: later than the line before",
+                    values[0]
+                ));
+            }
+            table.times.push(time);
+            table.values.iter_mut().zip(&values[1..]).for_each(|(column, value)| column.push(*value));
+        }
+        match table.times.is_empty() {
+            true => Err("has no sample; allowed: at least one".to_owned()),
+            false => Ok(table),
+        }
+    }
+
+    /// When the samples are.
+    pub fn times(&self) -> &[Time] {
+        &self.times
+    }
+
+    /// The values of a column.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        self.names.iter().position(|one| one == name).map(|place| &self.values[place][..])
+    }
+
+    /// Adds which columns are there that may not be, or are not that must.
+    pub fn check(&self, allowed: &[&str], needed: &[&str], problems: &mut Problems) {
+        for (place, name) in self.names.iter().enumerate() {
+            if !allowed.contains(&name.as_str()) || self.names[..place].contains(name) {
+                let allowed = allowed.join(", ");
+                problems.add("", format!("a column \"{name}\"; allowed: each once of time, {allowed}"));
+            }
+        }
+        for name in needed.iter().filter(|name| self.column(name).is_none()) {
+            problems.add("", format!("there is no column \"{name}\"; allowed: one for each link"));
+        }
+    }
+}
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Table {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Table, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Table::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Table {
+    fn schema_name() -> Cow<'static, str> {
+        "samples".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "comma-separated samples; the text itself or its file",
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"file": {"type": "string"}},
+                    "required": ["file"],
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}

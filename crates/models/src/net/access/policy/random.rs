@@ -1,0 +1,80 @@
+//! Handovers at random: a semi-Markov process. Each stay on a link is exponentially distributed with that link's mean, and each
+//! other link is as likely as any other to be the next. A stay is at least as long as the interruption and the overlap, so that a
+//! handover is over before the next begins.
+//!
+//! With two links of mean stays a and b the share of time on the first tends to a / (a + b) (alternating renewal process;
+//! Ross, "Introduction to Probability Models", section 7.5.1).
+
+use super::{Choice, Direction, Handover, Order, Policy, View};
+use bentpipe_core::{Problems, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// At random.
+///
+/// ```toml
+/// policy = { kind = "random", stay = ["30 s", "10 s"] }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Mean stay on each of the links, in their order.
+    pub stay: Vec<Span>,
+}
+
+impl Choice for Config {
+    fn build(
+        &self,
+        _links: &[String],
+        handover: Handover,
+        _schedule: Vec<(Time, Order)>,
+        stream: Stream,
+    ) -> Box<dyn Policy> {
+        let mut random = Random { stay: self.stay.clone(), handover, stream, next: Time::ZERO };
+        random.stay_on(Time::ZERO, 0);
+        Box::new(random)
+    }
+
+    fn check(&self, links: &[String], problems: &mut Problems) {
+        if self.stay.len() != links.len() {
+            let (given, links) = (self.stay.len(), links.len());
+            problems.add("stay", format!("{given} means for {links} links; allowed: one for each link"));
+        }
+        if self.stay.contains(&Span::ZERO) {
+            problems.add("stay", "0 s is no stay; allowed: more than 0 s");
+        }
+        if links.len() < 2 {
+            problems.add("", "there is no other link to hand over to; allowed: at least two links");
+        }
+    }
+}
+
+struct Random {
+    stay: Vec<Span>,
+    handover: Handover,
+    stream: Stream,
+    next: Time,
+}
+
+impl Random {
+    fn stay_on(&mut self, now: Time, link: usize) {
+        let stay = self.stream.exponential(self.stay[link].as_secs_f64());
+        // The handover before is over by then.
+        let least = self.handover.interruption.max(self.handover.overlap) + Span::from_nanos(1);
+        self.next = now + Span::from_secs_f64(stay).max(least);
+    }
+}
+
+impl Policy for Random {
+    fn next(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+        let others = self.stay.len() - 1;
+        let drawn = ((self.stream.uniform() * others as f64) as usize).min(others - 1);
+        let to = if drawn >= view.serving[0] { drawn + 1 } else { drawn };
+        self.stay_on(now, to);
+        Some(Order { to, direction: Direction::Both, handover: self.handover })
+    }
+}

@@ -1,0 +1,37 @@
+//! Handovers at the moments that the scenario gives, by its `[[handover]]`s.
+
+use super::{Choice, Handover, Order, Policy, View};
+use bentpipe_core::{Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// As the scenario's `[[handover]]`s say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Choice for Config {
+    fn build(
+        &self,
+        _links: &[String],
+        _handover: Handover,
+        schedule: Vec<(Time, Order)>,
+        _stream: Stream,
+    ) -> Box<dyn Policy> {
+        Box::new(Schedule(schedule.into()))
+    }
+}
+
+/// In order of time.
+struct Schedule(VecDeque<(Time, Order)>);
+
+impl Policy for Schedule {
+    fn next(&self) -> Option<Time> {
+        self.0.front().map(|(at, _)| *at)
+    }
+
+    fn decide(&mut self, _now: Time, _view: &View<'_>) -> Option<Order> {
+        self.0.pop_front().map(|(_, order)| order)
+    }
+}

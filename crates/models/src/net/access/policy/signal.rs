@@ -1,0 +1,112 @@
+//! Handovers by signal strength: to the link whose signal has been stronger than the serving link's by the hysteresis for the time
+//! to trigger, without a break (event A3 of 3GPP TS 36.331, section 5.5.4.4, with one value for offset and hysteresis, and
+//! without filtering).
+//!
+//! The signals are a table of samples in text, each of which holds until the next:
+//!
+//! ```text
+//! time,satellite,wifi
+//! 0,8.5,-20
+//! 12.5,8.5,14
+//! ```
+
+use super::{Choice, Direction, Handover, Order, Policy, View};
+use crate::link::series::Table;
+use bentpipe_core::{Problems, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// By signal strength.
+///
+/// ```toml
+/// policy = { kind = "signal", samples = { file = "signal.csv" }, hysteresis = 3.0, time_to_trigger = "640 ms" }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Comma-separated table: `time` in seconds from 0 on, and a column for each link, with its name, in dB or dBm.
+    pub samples: Table,
+    /// By how many dB another link must be stronger.
+    #[serde(default = "three")]
+    pub hysteresis: f64,
+    /// For how long it must be so.
+    #[serde(default)]
+    pub time_to_trigger: Span,
+}
+
+fn three() -> f64 {
+    3.0
+}
+
+impl Choice for Config {
+    fn build(
+        &self,
+        links: &[String],
+        handover: Handover,
+        _schedule: Vec<(Time, Order)>,
+        _stream: Stream,
+    ) -> Box<dyn Policy> {
+        let columns = links.iter().map(|link| self.samples.column(link).expect("the columns are checked"));
+        Box::new(Signal {
+            times: self.samples.times().to_vec(),
+            levels: columns.map(<[f64]>::to_vec).collect(),
+            hysteresis: self.hysteresis,
+            time_to_trigger: self.time_to_trigger,
+            handover,
+            sample: 0,
+            stronger: vec![None; links.len()],
+            next: Some(Time::ZERO),
+        })
+    }
+
+    fn check(&self, links: &[String], problems: &mut Problems) {
+        if !(self.hysteresis.is_finite() && self.hysteresis >= 0.0) {
+            problems.add("hysteresis", format!("{} is not a margin; allowed: 0 dB or more", self.hysteresis));
+        }
+        let links: Vec<&str> = links.iter().map(String::as_str).collect();
+        problems.within("samples", |problems| self.samples.check(&links, &links, problems));
+    }
+}
+
+struct Signal {
+    times: Vec<Time>,
+    /// By link.
+    levels: Vec<Vec<f64>>,
+    hysteresis: f64,
+    time_to_trigger: Span,
+    handover: Handover,
+    /// The next sample.
+    sample: usize,
+    /// Since when each link is strong enough.
+    stronger: Vec<Option<Time>>,
+    next: Option<Time>,
+}
+
+impl Policy for Signal {
+    fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+        while self.times.get(self.sample).is_some_and(|at| *at <= now) {
+            self.sample += 1;
+        }
+        let serving = view.serving[0];
+        let level = |link: usize| self.levels[link][self.sample.max(1) - 1];
+        for (link, since) in self.stronger.iter_mut().enumerate() {
+            let strong = link != serving && level(link) > level(serving) + self.hysteresis;
+            *since = strong.then(|| since.unwrap_or(now));
+        }
+        let ready =
+            |link: &usize| self.stronger[*link].is_some_and(|since| now.since(since) >= self.time_to_trigger);
+        let best = (0..self.levels.len()).filter(ready).max_by(|a, b| level(*a).total_cmp(&level(*b)));
+        if best.is_some() {
+            self.stronger.fill(None);
+        }
+        let triggers = self.stronger.iter().flatten().map(|since| *since + self.time_to_trigger);
+        let sample = self.times.get(self.sample).copied();
+        // After a handover the others are compared with the new link, at the next sample.
+        self.next = triggers.chain(sample).min();
+        best.map(|to| Order { to, direction: Direction::Both, handover: self.handover })
+    }
+}

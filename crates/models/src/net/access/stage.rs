@@ -1,0 +1,237 @@
+//! The stage that holds an access' links. In port 0 takes what comes from the links' `from`, in port 1 what comes from their `to`;
+//! out port 0 leads to `to`, out port 1 to `from`.
+
+use super::policy::{Order, Policy, View};
+use super::{Config, Fate, Handover};
+use crate::link::{self, Link};
+use bentpipe_core::{
+    Change, Column, DropReason, Held, Outbox, Packet, Port, Probe, Rate, Report, Stage, Stream, Table, Time,
+    Whole,
+};
+use std::collections::VecDeque;
+
+/// There was no link at the moment.
+pub const NO_LINK: DropReason = DropReason::new("no link during a handover");
+/// The link was cut.
+pub const HANDED_OVER: DropReason = DropReason::new("link cut in a handover");
+
+/// Trace of an access: its handovers.
+pub static SELECTION: Table = Table {
+    name: "selection",
+    entity: "access",
+    about: "when a handover begins, for each direction that it is about",
+    columns: &[
+        Column::whole("direction", "1", "0 from the links' `from` to their `to`, 1 back"),
+        Column::whole("from", "1", "the old link by its place in `links`, from 0"),
+        Column::whole("to", "1", "the new link"),
+        Column::whole(
+            "waiting",
+            "packets",
+            "packets that waited for the old link, the one in transmission included",
+        ),
+    ],
+};
+
+/// Configurations of an access' links, in their order: from `from` to `to`, and back.
+pub type Links = Vec<[link::Config; 2]>;
+
+/// What an access is made of.
+pub struct Parts {
+    /// The links in their order, from `from` to `to` and back; what arrives leaves by out ports 0 and 1.
+    pub links: Vec<[Link; 2]>,
+    /// Their rates.
+    pub rates: Vec<[Rate; 2]>,
+    /// What the scenario plans, in order of time.
+    pub schedule: Vec<(Time, Order)>,
+    /// For draws of the policy.
+    pub stream: Stream,
+    /// Probe on [`SELECTION`].
+    pub probe: Option<Probe>,
+}
+
+/// The stage.
+pub struct Access {
+    links: Vec<[Link; 2]>,
+    rates: Vec<[Rate; 2]>,
+    policy: Box<dyn Policy>,
+    sides: [Side; 2],
+    /// Bytes that came, by side.
+    offered: [u64; 2],
+    probe: Option<Probe>,
+}
+
+/// One direction.
+struct Side {
+    number: usize,
+    /// The link that serves, or that will from `opens` on.
+    serving: usize,
+    opens: Time,
+    /// What becomes of what comes before.
+    meanwhile: Fate,
+    /// What waits for `opens`.
+    held: VecDeque<Whole<Packet>>,
+    /// Old links that go on until a moment.
+    ending: Vec<Ending>,
+}
+
+struct Ending {
+    at: Time,
+    link: usize,
+    packets: Fate,
+}
+
+impl Access {
+    /// At the start of a run.
+    pub fn new(config: &Config, parts: Parts) -> Access {
+        let Parts { links, rates, schedule, stream, probe } = parts;
+        let policy = config.policy.build(&config.links, config.handover, schedule, stream);
+        let place = |name: &String| config.links.iter().position(|link| link == name);
+        let back = config.back.as_ref().map_or(0, |name| place(name).expect("the names are checked"));
+        let sides = [(0, 0), (1, back)].map(|(number, serving)| Side {
+            number,
+            serving,
+            opens: Time::ZERO,
+            meanwhile: Fate::Forward,
+            held: VecDeque::new(),
+            ending: Vec::new(),
+        });
+        Access { links, rates, policy, sides, offered: [0; 2], probe }
+    }
+
+    fn hand_over(&mut self, now: Time, order: Order, out: &mut Outbox) {
+        for side in self.sides.iter_mut().filter(|side| order.direction.includes(side.number)) {
+            if let Some(probe) = self.probe {
+                let waiting = self.links[side.serving][side.number].unsent(now) + side.held.len();
+                let row = [side.number, side.serving, order.to, waiting].map(|value| value as f64);
+                out.record(probe, now, &row);
+            }
+            side.hand_over(now, order.to, order.handover, &mut self.links, out);
+        }
+    }
+}
+
+impl Side {
+    fn hand_over(
+        &mut self,
+        now: Time,
+        to: usize,
+        handover: Handover,
+        links: &mut [[Link; 2]],
+        out: &mut Outbox,
+    ) {
+        let Handover { interruption, overlap, packets } = handover;
+        let old = std::mem::replace(&mut self.serving, to);
+        self.ending.retain(|ending| ending.link != to);
+        self.opens = now + interruption;
+        self.meanwhile = packets;
+        if old != to || overlap.as_nanos() == 0 {
+            self.ending.push(Ending { at: now + overlap, link: old, packets });
+        }
+        self.proceed(now, links, out);
+    }
+
+    /// Cuts the links whose end has come, and sends what waits for a link that is there.
+    fn proceed(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
+        let number = self.number;
+        while let Some(place) = self.ending.iter().position(|ending| ending.at <= now) {
+            let Ending { link, packets, .. } = self.ending.remove(place);
+            let waiting = links[link][number].cut(now);
+            match packets {
+                Fate::Lose => {
+                    let under_way = links[link][number].lose(now);
+                    under_way.into_iter().chain(waiting).for_each(|packet| out.drop(packet, HANDED_OVER));
+                }
+                Fate::Forward if self.opens > now => {
+                    waiting.into_iter().rev().for_each(|packet| self.held.push_front(Whole::new(packet)));
+                }
+                Fate::Forward => {
+                    let link = &mut links[self.serving][number];
+                    waiting.into_iter().for_each(|packet| link.receive(now, Port(0), packet, out));
+                }
+            }
+        }
+        if self.opens <= now {
+            for packet in self.held.drain(..) {
+                links[self.serving][number].receive(now, Port(0), packet.into_inner(), out);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Time> {
+        let opens = (!self.held.is_empty()).then_some(self.opens);
+        self.ending.iter().map(|ending| ending.at).chain(opens).min()
+    }
+}
+
+impl Stage for Access {
+    #[inline]
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        let number = port.0 as usize;
+        let side = &mut self.sides[number];
+        self.offered[number] += u64::from(packet.size);
+        if side.opens <= now && side.held.is_empty() {
+            self.links[side.serving][number].receive(now, Port(0), packet, out);
+        } else if side.opens <= now || side.meanwhile == Fate::Forward {
+            // Behind what waits already.
+            side.held.push_back(Whole::new(packet));
+        } else {
+            out.drop(packet, NO_LINK);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        // What arrives at the moment of a cut has arrived.
+        for link in self.links.iter_mut().flatten() {
+            if link.next_wake().is_some_and(|at| at <= now) {
+                link.wake(now, out);
+            }
+        }
+        for side in &mut self.sides {
+            if side.next().is_some_and(|at| at <= now) {
+                side.proceed(now, &mut self.links, out);
+            }
+        }
+        while self.policy.next().is_some_and(|at| at <= now) {
+            let view = View {
+                serving: [0, 1].map(|side: usize| self.sides[side].serving),
+                offered: self.offered,
+                rates: &self.rates,
+            };
+            if let Some(order) = self.policy.decide(now, &view) {
+                self.hand_over(now, order, out);
+            }
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let links = self.links.iter().flatten().filter_map(Stage::next_wake);
+        links.chain(self.sides.iter().filter_map(Side::next)).chain(self.policy.next()).min()
+    }
+
+    fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
+        let (before, after) = change.of::<Links>();
+        for (place, (before, after)) in before.iter().zip(after).enumerate() {
+            for (side, (before, after)) in before.iter().zip(after).enumerate() {
+                if before != after {
+                    self.links[place][side].change(now, Change::new(before, after), out);
+                    self.rates[place][side] = after.rate;
+                }
+            }
+        }
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        for one in self.links.iter().flatten().map(Stage::held) {
+            held.packets += one.packets;
+            held.bytes += one.bytes;
+        }
+        let waiting = self.sides.iter().flat_map(|side| &side.held);
+        waiting.for_each(|packet| packet.read(|packet| held.add(packet)));
+        held
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        self.links.iter().flatten().for_each(|link| link.report(now, report));
+    }
+}
