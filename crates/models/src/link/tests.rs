@@ -23,6 +23,7 @@ fn packet(number: u32, size: u32) -> Packet {
 fn config() -> Config {
     Config {
         quick_start: None,
+        trace: None,
         rate: Rate::from_bits_per_second(12_000_000),
         delay: Span::from_millis(250),
         queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
