@@ -27,6 +27,7 @@ __all__ = [
     "Clock",
     "Dama",
     "Direction",
+    "Direction2",
     "Distance",
     "Distribution",
     "Effect",
@@ -43,6 +44,8 @@ __all__ = [
     "Group",
     "Gsl",
     "Handover",
+    "Handover2",
+    "Handover3",
     "Isl",
     "LinkPair",
     "LinkPairReturn",
@@ -50,6 +53,7 @@ __all__ = [
     "Metric",
     "NetworkKind",
     "Planning",
+    "Policy",
     "Positions",
     "Precision",
     "Profile",
@@ -67,6 +71,7 @@ __all__ = [
     "RtoEstimator",
     "Sample",
     "Scenario",
+    "ScenarioAccess",
     "Scheme",
     "Shell",
     "Site",
@@ -74,10 +79,84 @@ __all__ = [
     "Sizes",
     "Span",
     "Terminals",
+    "Trace",
     "Trailer",
     "Transport",
     "Vbdc",
 ]
+
+#: a span of time, 0 s to 100 years
+Span: TypeAlias = "str"
+
+#: What happens to packets of a link that is no more.
+Fate: TypeAlias = 'Literal["forward", "lose"]'
+
+
+class Handover(TypedDict):
+    """How one link follows another."""
+
+    interruption: NotRequired[Span]
+    """For how long there is no link to send over: break before make."""
+    overlap: NotRequired[Span]
+    """For how long the old link goes on to send what waits in it: make before break."""
+    packets: NotRequired[Fate]
+    """What happens to packets that wait for a link that is cut or are under way on it, and to those that come
+    while there is no link."""
+
+
+class SchedulePolicy(TypedDict):
+    """Policy of the kind `schedule`."""
+
+    kind: Literal["schedule"]
+
+
+class RandomPolicy(TypedDict):
+    """Policy of the kind `random`."""
+
+    kind: Literal["random"]
+    stay: list[Span]
+    """Mean stay on each of the links, in their order."""
+
+
+class SignalPolicy(TypedDict):
+    """Policy of the kind `signal`."""
+
+    hysteresis: NotRequired[float]
+    """By how many dB another link must be stronger."""
+    kind: Literal["signal"]
+    samples: str | dict[str, object]
+    """Comma-separated table: `time` in seconds from 0 on, and a column for each link, with its name, in dB or
+    dBm."""
+    time_to_trigger: NotRequired[Span]
+    """For how long it must be so."""
+
+
+class LoadPolicy(TypedDict):
+    """Policy of the kind `load`."""
+
+    high: NotRequired[float]
+    """Load above which the next link takes over."""
+    kind: Literal["load"]
+    low: NotRequired[float]
+    """Load below which the link before would be for it to take over."""
+    period: NotRequired[Span]
+    """Over what time load is measured."""
+
+
+#: When to hand over, and to which link.
+Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
+
+#: Several links between two nodes, of which one at a time carries what is sent in each direction.
+ScenarioAccess = TypedDict(
+    "ScenarioAccess",
+    {
+        "handover": "NotRequired[Handover]",
+        "links": "list[str]",
+        "name": "str",
+        "policy": "NotRequired[Policy]",
+        "return": "NotRequired[str]",
+    },
+)
 
 #: What time the runs of a campaign live in.
 Clock: TypeAlias = 'Literal["virtual", "kernel"]'
@@ -146,10 +225,6 @@ class Campaign(TypedDict):
     """Lists of the same length that are walked in step: the first values together, then the second."""
 
 
-#: a span of time, 0 s to 100 years
-Span: TypeAlias = "str"
-
-
 class Change(TypedDict):
     """Other values for some keys of links and networks from a moment on, before anything else that happens
     then."""
@@ -194,7 +269,7 @@ Rate: TypeAlias = "str"
 Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
 
 #: Which way the file goes.
-Direction: TypeAlias = 'Literal["upload", "download"]'
+Direction2: TypeAlias = 'Literal["upload", "download"]'
 
 
 class BulkApp(TypedDict):
@@ -257,7 +332,7 @@ class EmailApp(TypedDict):
 class FtpApp(TypedDict):
     """App of the kind `ftp`."""
 
-    direction: NotRequired[Direction]
+    direction: NotRequired[Direction2]
     """Which way files go."""
     distribution: NotRequired[Sizes]
     """How the sizes of files are distributed."""
@@ -494,6 +569,30 @@ Flow = TypedDict(
     },
 )
 
+#: Which directions a handover is about.
+Direction: TypeAlias = 'Literal["both", "forward", "return"]'
+
+
+class Handover2(TypedDict):
+    """From a moment on packets take another link of an `[[access]]`, or, with an interruption, the same one
+    after it."""
+
+    access: NotRequired[str]
+    """The access; may be left out where there is one."""
+    at: Span
+    """When it begins, before anything else that happens to the access at that moment but what arrives."""
+    direction: NotRequired[Direction]
+    """Which directions it is about."""
+    interruption: NotRequired[Span]
+    """For how long there is no link to send over, if not as the access says."""
+    overlap: NotRequired[Span]
+    """For how long the old link goes on to send what waits in it, if not as the access says."""
+    packets: NotRequired[Fate]
+    """What happens to the packets concerned, if not as the access says."""
+    to: str
+    """The new link."""
+
+
 #: What becomes of a packet that the channel spoils.
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
@@ -614,6 +713,16 @@ class DropTailQueue(TypedDict):
 Queue: TypeAlias = 'DropTailQueue | Literal["drop-tail"]'
 
 
+class Trace(TypedDict):
+    """What a link follows."""
+
+    repeat: NotRequired[Span]
+    """After how long it begins anew; its last sample holds to the end when not given."""
+    samples: str | dict[str, object]
+    """Comma-separated table: `time` in seconds, and at least one of `rate` in bit/s, `delay` in seconds,
+    `loss` as a probability."""
+
+
 class LinkPairReturn(TypedDict):
     """One direction of a link."""
 
@@ -630,6 +739,8 @@ class LinkPairReturn(TypedDict):
     when not given."""
     rate: Rate
     """Rate at the network layer."""
+    trace: NotRequired[Trace]
+    """How rate, delay and loss change with time."""
 
 
 #: A link between two nodes, in both directions.
@@ -646,6 +757,7 @@ LinkPair = TypedDict(
         "rate": "Rate",
         "return": "NotRequired[LinkPairReturn]",
         "to": "str",
+        "trace": "NotRequired[Trace]",
     },
 )
 
@@ -1099,11 +1211,7 @@ class Gsl(TypedDict):
     """Rate from a site to its satellite."""
 
 
-#: What happens to packets of a link that is no more.
-Fate: TypeAlias = 'Literal["forward", "lose"]'
-
-
-class Handover(TypedDict):
+class Handover3(TypedDict):
     """What happens when a site is served by another satellite, or by none."""
 
     interruption: NotRequired[Span]
@@ -1284,7 +1392,7 @@ class ConstellationNetworkKind(TypedDict):
     than 0.9 s of its rotation, 420 m at the equator."""
     gsl: Gsl
     """Links between satellites and sites."""
-    handover: NotRequired[Handover]
+    handover: NotRequired[Handover3]
     """What happens when a site is served by another satellite."""
     isl: NotRequired[Isl]
     """Links between satellites."""
@@ -1322,6 +1430,7 @@ class Record(TypedDict):
                 "ncc",
                 "handover",
                 "path",
+                "selection",
             ]
         ]
     ]
@@ -1331,6 +1440,8 @@ class Record(TypedDict):
 class Scenario(TypedDict):
     """A network, what flows through it, what to record, and for how long."""
 
+    access: NotRequired[list[ScenarioAccess]]
+    """Links between the same two nodes of which one at a time carries."""
     campaign: NotRequired[Campaign]
     """What a campaign varies. A resolved scenario, which is what is run, does not have it."""
     change: NotRequired[list[Change]]
@@ -1343,6 +1454,8 @@ class Scenario(TypedDict):
     """How exact an emulation must be."""
     flow: NotRequired[list[Flow]]
     """What flows."""
+    handover: NotRequired[list[Handover2]]
+    """When they follow each other."""
     link: NotRequired[list[LinkPair]]
     """Links between two nodes."""
     name: str
