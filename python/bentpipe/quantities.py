@@ -67,7 +67,7 @@ def rate_text(bit_s: float | None) -> str:
     >>> rate_text(1_898_400), rate_text(64_000), rate_text(None)
     ('1.9 Mbit/s', '64 kbit/s', '-')
     """
-    return _scaled(bit_s, (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)))
+    return _scaled(bit_s, "bit/s")
 
 
 def span_text(seconds: float | None) -> str:
@@ -76,7 +76,7 @@ def span_text(seconds: float | None) -> str:
     >>> span_text(0.547), span_text(1.5), span_text(0.00002)
     ('547 ms', '1.5 s', '20 us')
     """
-    return _scaled(seconds, (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)))
+    return _scaled(seconds, "s")
 
 
 def size_text(count: float | None) -> str:
@@ -85,14 +85,29 @@ def size_text(count: float | None) -> str:
     >>> size_text(12_000_000), size_text(752)
     ('12 MB', '752 B')
     """
-    return _scaled(count, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
+    return _scaled(count, "bytes")
 
 
-def _scaled(value: float | None, units: tuple[tuple[str, float], ...]) -> str:
+#: Base unit, as the columns of results name it -> the units in which it reads well, the largest first.
+_READABLE: Final = {
+    "bit/s": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
+    "s": (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)),
+    "bytes": (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)),
+}
+
+
+def readable_unit(greatest: float, unit: str) -> tuple[str, float]:
+    """The unit in which values up to ``greatest``, in a base unit, read best, and its size.
+
+    >>> readable_unit(8.2e6, "bit/s"), readable_unit(0.4, "s"), readable_unit(12, "packets")
+    (('Mbit/s', 1000000.0), ('ms', 0.001), ('packets', 1.0))
+    """
+    units = _READABLE.get(unit, ((unit, 1.0),))
+    return next(((name, size) for name, size in units if abs(greatest) >= size), units[-1])
+
+
+def _scaled(value: float | None, base: str) -> str:
     if value is None or math.isnan(value):
         return "-"
-    for unit, size in units:
-        if abs(value) >= size:
-            return f"{number(value / size)} {unit}"
-    unit, size = units[-1]
+    unit, size = readable_unit(value, base)
     return f"{number(value / size)} {unit}"

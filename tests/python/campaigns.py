@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 from bentpipe.campaign import Campaign
+from bentpipe.cli import app
+from typer.testing import CliRunner
 
 SCENARIO = """
 name = "Loss"
@@ -77,3 +79,10 @@ def done(store: Path) -> int:
 def results(campaign: Campaign) -> pl.DataFrame:
     """All that the runs came to, in an order that does not depend on who did them."""
     return campaign.flows.drop("run").sort("variant", "replication")
+
+
+def refused(*arguments: object) -> str:
+    """What a command that is to be refused says, on one line; in this process, which is quicker."""
+    answer = CliRunner().invoke(app, ["campaign", *map(str, arguments)])
+    assert answer.exit_code == 2, answer.output
+    return " ".join(answer.output.split())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import InputError, unknown
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
+from bentpipe.variation import short_names
 
 from .metrics import Metric, check_metric, entity_column
 from .store import Store
@@ -52,7 +53,7 @@ class Campaign:
         """The varied key of that path, or of these last parts of it. Raises :class:`bentpipe.InputError`."""
         found = [key for key in self.varied if key == name or key.endswith(f".{name}")]
         if len(found) != 1:
-            raise unknown("varied key", name, self.varied, str(self.store.path))
+            raise unknown("varied key", name, short_names(self.varied).values(), str(self.store.path))
         return found[0]
 
     @cached_property
@@ -106,6 +107,11 @@ class Campaign:
             pl.col("value").is_not_null() & pl.col("value").is_not_nan(),
             *([] if of is None else [pl.col("entity") == of]),
         )
+
+    def unit(self, metric: str) -> str:
+        """The unit of a metric, ``"1"`` for a number without one."""
+        wanted = Metric(metric)
+        return self.store.units(wanted.table).get(wanted.column, "1")
 
     def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
         """Means over replications: what is varied (or only ``by``), ``entity``, ``count`` (of replications), ``mean``,

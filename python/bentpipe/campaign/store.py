@@ -152,6 +152,16 @@ class Store:
             raise unknown("table", name, self.tables, str(self.path))
         return pl.read_parquet(file, hive_partitioning=False)
 
+    def units(self, name: str) -> dict[str, str]:
+        """The unit of each column of a table, ``"1"`` for numbers without one."""
+        import pyarrow.parquet as pq
+
+        file = next(self._tables(name).rglob("*.parquet"), None)
+        if file is None:
+            return {}
+        about = json.loads((pq.read_schema(file).metadata or {}).get(b"bentpipe", b'{"columns": []}'))
+        return {column["name"]: column["unit"] for column in about["columns"]}
+
     @property
     def tables(self) -> list[str]:
         """Names of the tables that there are, the flows first."""

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bentpipe.scenarios import ScenarioText
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bentpipe.runs import Run
 
 
@@ -85,18 +83,23 @@ def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
 
 
 def _tables(run: Run, task: Task) -> dict[str, bytes]:
-    frames = {"flows": run.flows, **{name: run.table(name) for name in run.tables}}
-    return {name: _parquet(frame, task) for name, frame in frames.items()}
+    files = {"flows": run.path / "flows.parquet"}
+    files |= {name: run.path / "tables" / f"{name}.parquet" for name in run.tables}
+    return {name: _labelled(file, task) for name, file in files.items()}
 
 
-def _parquet(frame: pl.DataFrame, task: Task) -> bytes:
-    import polars as pl
+def _labelled(file: Path, task: Task) -> bytes:
+    """A table with the columns ``run`` and ``replication`` before its own; what it says of its columns stays with
+    it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    labelled = frame.select(
-        pl.lit(task.key).alias("run"), pl.lit(task.replication, pl.Int64).alias("replication"), pl.all()
-    )
+    table = pq.read_table(file)
+    label = pa.array([task.key] * table.num_rows, pa.string())
+    number = pa.array([task.replication] * table.num_rows, pa.int64())
+    table = table.add_column(0, "replication", number).add_column(0, "run", label)
     buffer = io.BytesIO()
-    labelled.write_parquet(buffer)
+    pq.write_table(table, buffer)
     return buffer.getvalue()
 
 

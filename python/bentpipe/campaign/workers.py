@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: Seconds to wait for the scheduler, and between two looks at how many workers it has.
-_CONNECT_S: Final = 10
+_CONNECT_S: Final = 5
 _LOOK_S: Final = 1.0
 
 

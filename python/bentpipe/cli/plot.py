@@ -11,6 +11,8 @@ from bentpipe.errors import InputError, unknown
 
 from .common import Json
 
+FORMATS = ("png", "svg", "pdf")
+
 _FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficiency")
 
 
@@ -40,8 +42,8 @@ def plot(
     from bentpipe import plots
     from bentpipe.runs import Run
 
-    if suffix not in ("png", "svg", "pdf"):
-        raise InputError(f'"{suffix}" is no format for figures: allowed are png, svg and pdf')
+    if suffix not in FORMATS:
+        raise unknown("format", suffix, FORMATS)
     if runs[0] == Path("constellation") and not runs[0].exists():
         return tell(_constellation(runs[1:], out, suffix, at), json)
     opened = [Run(folder) for folder in runs]

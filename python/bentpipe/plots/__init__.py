@@ -16,12 +16,17 @@ from __future__ import annotations
 
 from .access import timelines, waits
 from .bars import comparison
+from .campaigns import campaign_cdf, campaign_lines, campaign_map, campaign_multiples
 from .constellation import constellation_globe, constellation_map
 from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 
 __all__ = [
     "COLOURS",
+    "campaign_cdf",
+    "campaign_lines",
+    "campaign_map",
+    "campaign_multiples",
     "comparison",
     "constellation_globe",
     "constellation_map",

@@ -6,6 +6,9 @@ import typer
 
 from bentpipe.cli.common import guarded
 
+from .batches import batches
+from .export import export
+from .plot import plot
 from .run import run
 from .show import show
 from .table import table
@@ -16,5 +19,5 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-for command in (run, show, table):
+for command in (run, show, table, plot, export, batches):
     app.command()(guarded(command))

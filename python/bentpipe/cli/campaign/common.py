@@ -21,6 +21,13 @@ Metrics = Annotated[
         show_default="goodput",
     ),
 ]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="One for each value of this varied key, over everything else; repeatable.",
+        show_default="all that is varied",
+    ),
+]
 Of = Annotated[str | None, typer.Option("--of", help="Only this flow, terminal or link.", show_default=False)]
 
 

@@ -91,11 +91,9 @@ def run(
             }
         )
     else:
+        complete, failed = (counts.get(status, 0) for status in ("complete", "failed"))
         typer.echo(
-            f"runs     {counts.get('complete', 0)} of {results.index.height} complete, {last.done} of them new"
-            if not last.failed
-            else f"runs     {counts.get('complete', 0)} of {results.index.height} complete, "
-            f"{counts.get('failed', 0)} failed"
+            f"runs     {results.index.height}: {complete} complete, {failed} failed; {last.done} of them done now"
         )
         for sentence in failures(results):
             print_note(sentence, indent=9)

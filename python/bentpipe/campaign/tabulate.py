@@ -1,0 +1,160 @@
+"""A campaign's means as a table: for the terminal, as CSV, and as LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bentpipe.quantities import readable_unit
+from bentpipe.statistics import Mean
+from bentpipe.variation import short_names, value_labels
+
+if TYPE_CHECKING:
+    from .results import Campaign
+
+_ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the row is about, and a mean for each metric with its number of replications; ``None`` where there is
+    none."""
+
+    labels: list[str]
+    means: list[tuple[Mean, int] | None]
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of several metrics over the same variants. ``words`` are the headings of a row's labels, ``units`` and
+    ``scales`` those in which each metric reads best."""
+
+    words: list[str]
+    metrics: list[str]
+    units: list[str]
+    scales: list[float]
+    rows: list[Row]
+    confidence: float
+
+    @property
+    def headings(self) -> list[str]:
+        """Each metric with its unit."""
+        named = [name.replace("_", " ") for name in self.metrics]
+        return [
+            name if unit == "1" else f"{name} ({unit})" for name, unit in zip(named, self.units, strict=True)
+        ]
+
+
+def tabulate(
+    campaign: Campaign, metrics: Sequence[str], of: str | None = None, by: Sequence[str] | None = None
+) -> Means:
+    """The table of these metrics; see :meth:`Campaign.means`. Raises :class:`bentpipe.InputError`."""
+    keys = list(campaign.varied if by is None else by)
+    frames = [campaign.means(metric, of, keys) for metric in metrics]
+    found: dict[tuple[object, ...], list[tuple[Mean, int] | None]] = {}
+    for index, frame in enumerate(frames):
+        for *group, count, mean, half in frame.iter_rows():
+            empty: list[tuple[Mean, int] | None] = [None] * len(frames)
+            found.setdefault(tuple(group), empty)[index] = (Mean(mean, half), count)
+    several = len({group[-1] for group in found}) > 1 or not keys
+    named = [
+        value_labels(key[index] for key in found if key[index] is not None) for index in range(len(keys))
+    ]
+    units, scales = [], []
+    for metric, frame in zip(metrics, frames, strict=True):
+        greatest = max((abs(value) for value in frame["mean"]), default=0.0)
+        unit, scale = readable_unit(greatest, campaign.unit(metric))
+        units.append(unit)
+        scales.append(scale)
+    names = short_names(campaign.varied)
+    rows = [
+        Row(
+            [
+                *(
+                    "-" if value is None else named[index][str(value)]
+                    for index, value in enumerate(group[:-1])
+                ),
+                *([str(group[-1])] if several else []),
+            ],
+            means,
+        )
+        for group, means in found.items()
+    ]
+    words = [*(names[key] for key in keys), *(["of"] if several else [])]
+    return Means(words, list(metrics), units, scales, rows, float(campaign.settings["confidence"]))
+
+
+def as_csv(means: Means) -> str:
+    """One line per row, in base units: the labels, and of each metric mean, half width and replications."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [f"{metric}{part}" for metric in means.metrics for part in ("", "_half_width", "_replications")]
+    writer.writerow([*means.words, *columns])
+    for row in means.rows:
+        cells: list[object] = []
+        for one in row.means:
+            cells += ["", "", ""] if one is None else [one[0].value, _known(one[0].half_width), one[1]]
+        writer.writerow([*row.labels, *cells])
+    return text.getvalue()
+
+
+def as_latex(means: Means) -> str:
+    """A ``tabular`` of standard LaTeX, which needs no package: means with the half widths of their intervals."""
+    alignment = "l" * len(means.words) + "r" * len(means.metrics)
+    lines = [
+        f"% Means with {100 * means.confidence:g} % confidence intervals over replications.",
+        f"\\begin{{tabular}}{{{alignment}}}",
+        "\\hline",
+        " & ".join(map(escaped, [*means.words, *means.headings])) + r" \\",
+        "\\hline",
+        *(
+            " & ".join([*map(escaped, row.labels), *map(_cell, row.means, means.scales)]) + r" \\"
+            for row in means.rows
+        ),
+        "\\hline",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def plus_minus(mean: Mean) -> tuple[str, str]:
+    """A mean to the last digit that its half width, with two digits, leaves it; no half for a single value.
+
+    >>> plus_minus(Mean(8.2069, 0.0343)), plus_minus(Mean(813.6, 32.0)), plus_minus(Mean(2.5, float("nan")))
+    (('8.207', '0.034'), ('814', '32'), ('2.5', ''))
+    """
+    value, half = mean
+    if math.isnan(half):
+        return f"{value:.6g}", ""
+    if half == 0:
+        return f"{value:.6g}", "0"
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+    return f"{value:.{decimals}f}", f"{half:.{decimals}f}"
+
+
+def escaped(text: str) -> str:
+    r"""A text in which nothing means anything to LaTeX.
+
+    >>> escaped("a_b & {5 %}")
+    'a\\_b \\& \\{5 \\%\\}'
+    """
+    return "".join(_ESCAPES.get(character, character) for character in text)
+
+
+def _cell(one: tuple[Mean, int] | None, scale: float) -> str:
+    if one is None:
+        return "--"
+    value, half = plus_minus(Mean(one[0].value / scale, one[0].half_width / scale))
+    return f"${value} \\pm {half}$" if half else f"${value}$"
+
+
+def _known(value: float) -> object:
+    return "" if math.isnan(value) else value

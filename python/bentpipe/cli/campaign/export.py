@@ -1,0 +1,48 @@
+"""``bentpipe campaign export``: a campaign's results for other programs and for papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe.errors import InputError
+
+from .common import By, Metrics, Of, StoreFolder
+
+_ENDINGS = (".csv", ".tex")
+
+
+def export(
+    store: StoreFolder,
+    file: Annotated[
+        Path, typer.Argument(help="Where to: a name that ends in .csv or .tex.", show_default=False)
+    ],
+    metric: Metrics = None,
+    of: Of = None,
+    by: By = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Instead of means, every row of this table of every run, as CSV: flows, link, ...",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write means with confidence intervals as CSV, in base units, or as a LaTeX table."""
+    from bentpipe.campaign import Campaign
+    from bentpipe.campaign.tabulate import as_csv, as_latex, tabulate
+    from bentpipe.cli.output import write_text
+
+    if file.suffix not in _ENDINGS:
+        raise InputError(f'"{file}" has no ending that says what to write; allowed: {", ".join(_ENDINGS)}')
+    campaign = Campaign(store)
+    if rows is not None:
+        if metric or of or by or file.suffix != ".csv":
+            raise InputError("--rows writes all there is, as CSV; not with --metric, --of or --by")
+        return write_text(file, campaign.table(rows).write_csv())
+    keys = [campaign.key(name) for name in by] if by else None
+    means = tabulate(campaign, metric or ["goodput"], of, keys)
+    return write_text(file, as_csv(means) if file.suffix == ".csv" else as_latex(means))

@@ -1,0 +1,76 @@
+"""``bentpipe campaign plot``: figures of a campaign."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe.cli.common import Json
+from bentpipe.cli.plot import FORMATS, tell
+from bentpipe.errors import unknown
+
+from .common import By, Metrics, Of, StoreFolder
+
+
+class Kind(StrEnum):
+    """Kinds of figures."""
+
+    lines = "lines"
+    multiples = "multiples"
+    heat_map = "heat-map"
+    cdf = "cdf"
+
+
+def plot(
+    store: StoreFolder,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="Lines with confidence bands, small multiples of them, a heat map, or distributions."
+        ),
+    ] = Kind.lines,
+    metric: Metrics = None,
+    of: Of = None,
+    x: Annotated[
+        str | None,
+        typer.Option(help="The varied key along the axis.", show_default="the one with most numbers"),
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option(help="The other one of a heat map.", show_default="the next")
+    ] = None,
+    each: Annotated[
+        str | None,
+        typer.Option(
+            help="The key with a panel of its own for each value.", show_default="the one with fewest"
+        ),
+    ] = None,
+    by: By = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for the figures.", show_default="STORE/figures")
+    ] = None,
+    suffix: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
+    json: Json = False,
+) -> None:
+    """Draw a campaign's metrics against what was varied."""
+    from bentpipe import plots
+    from bentpipe.campaign import Campaign
+
+    if suffix not in FORMATS:
+        raise unknown("format", suffix, FORMATS)
+    campaign = Campaign(store)
+    written = []
+    for name in metric or ["goodput"]:
+        if kind is Kind.heat_map:
+            figure = plots.campaign_map(campaign, name, x=x, y=y, of=of)
+        elif kind is Kind.cdf:
+            figure = plots.campaign_cdf(campaign, name, by=by, of=of)
+        elif kind is Kind.multiples or each is not None:
+            figure = plots.campaign_multiples(campaign, name, x=x, each=each, of=of)
+        else:
+            figure = plots.campaign_lines(campaign, name, x=x, of=of)
+        file = (out or store / "figures") / f"{name}-{kind.value}.{suffix}"
+        written.append(plots.save(figure, file))
+    tell(written, json)

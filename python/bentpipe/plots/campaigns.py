@@ -1,0 +1,294 @@
+"""Figures of campaigns: lines with confidence bands, small multiples of them, heat maps, and distribution functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.errors import InputError
+from bentpipe.quantities import UNITS, base_value, readable_unit
+from bentpipe.variation import short_names, value_labels
+
+from .style import figure_function, grid, legend, line, panels
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.campaign import Campaign
+
+#: Lines in one panel that can still be told apart.
+MOST_LINES = 24
+
+
+@figure_function
+def campaign_lines(
+    campaign: Campaign, metric: str = "goodput", *, x: str | None = None, of: str | None = None
+) -> Figure:
+    """Means against the varied key ``x`` with their confidence intervals as bands, one line per combination of the
+    other keys; by default x is the key with the most values that are numbers. Raises :class:`bentpipe.InputError`."""
+    return _lines(campaign, metric, x, None, of)
+
+
+@figure_function
+def campaign_multiples(
+    campaign: Campaign,
+    metric: str = "goodput",
+    *,
+    x: str | None = None,
+    each: str | None = None,
+    of: str | None = None,
+) -> Figure:
+    """The same in one panel per value of the key ``each``, by default that of the fewest values, all to one scale."""
+    across = campaign.key(x) if x else _View.of(campaign, metric, of).most_numbers()
+    rest = [key for key in campaign.varied if key != across]
+    if not rest:
+        raise InputError(f"{campaign.store.path}: small multiples need two varied keys")
+    return _lines(
+        campaign, metric, across, each or min(rest, key=lambda key: campaign.index[key].n_unique()), of
+    )
+
+
+def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of: str | None) -> Figure:
+    view = _View.of(campaign, metric, of)
+    across = campaign.key(x) if x else view.most_numbers()
+    if across is None:
+        raise InputError(f"{campaign.store.path}: nothing is varied, so there is nothing to draw against")
+    panel = campaign.key(each) if each else None
+    if panel == across:
+        raise InputError(f'"{each}" is the axis: choose another key for the panels')
+    axis = Axis.of(view.frame[across], view.names[across])
+    series = [key for key in view.keys if key not in (across, panel)]
+    parts = _parts(view.frame, [panel]) if panel else {"": view.frame}
+    figure, all_axes = grid(len(parts), height=2.2) if panel else panels([3.0])
+    labels = list(
+        dict.fromkeys(label for part in parts.values() for label in _parts(part, series, view.names))
+    )
+    if len(labels) > MOST_LINES:
+        raise InputError(
+            f"{len(labels)} lines cannot be told apart: choose panels by another key, or one flow with --of; "
+            f"allowed: {MOST_LINES}"
+        )
+    for index, (axes, (title, part)) in enumerate(zip(all_axes, parts.items(), strict=True)):
+        for label, points in _parts(part, series, view.names).items():
+            view.line(axes, axis, points, across, label, labels.index(label))
+        axes.set_title(f"{view.names[panel]} {title}" if panel else "")
+        if index >= len(all_axes) - 2:
+            axes.set_xlabel(axis.title)
+            axes.tick_params(labelbottom=True)
+        if index % 2 == 0 or not panel:
+            axes.set_ylabel(view.title)
+        axis.mark(axes)
+    if view.frame["mean"].min() >= 0:  # type: ignore[operator]
+        all_axes[0].set_ylim(bottom=0)
+    if panel and len(labels) > 1:
+        handles, texts = all_axes[0].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside upper right", ncols=4)
+    elif not panel:
+        legend(all_axes[0])
+    return figure
+
+
+@figure_function
+def campaign_map(
+    campaign: Campaign,
+    metric: str = "goodput",
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    of: str | None = None,
+) -> Figure:
+    """Means over two varied keys as a heat map with the numbers in it. Other keys are averaged over. Raises
+    :class:`bentpipe.InputError`."""
+    from matplotlib.figure import Figure
+
+    chosen = [campaign.key(name) for name in (x, y) if name]
+    chosen += [key for key in campaign.varied if key not in chosen][: 2 - len(chosen)]
+    if len(set(chosen)) != 2:
+        raise InputError(f"{campaign.store.path}: a heat map needs two varied keys")
+    view = _View.of(campaign, metric, of, chosen)
+    if view.frame["entity"].n_unique() > 1:
+        raise InputError(
+            f"a heat map is of one flow, terminal or link: choose with --of; there are: "
+            f"{', '.join(sorted(view.frame['entity'].unique()))}"
+        )
+    across, up = (Axis.of(view.frame[key], view.names[key]) for key in chosen)
+    values = np.full((len(up.labels), len(across.labels)), np.nan)
+    for row in view.frame.iter_rows(named=True):
+        values[up.place[row[chosen[1]]], across.place[row[chosen[0]]]] = row["mean"] / view.size
+    figure = Figure(
+        figsize=(min(7.2, 2.4 + 0.75 * len(across.labels)), 1.4 + 0.38 * len(up.labels)), layout="constrained"
+    )
+    axes = figure.subplots()
+    axes.grid(visible=False)
+    shown = axes.imshow(values, aspect="auto", origin="lower", cmap="cividis")
+    middle = (np.nanmin(values) + np.nanmax(values)) / 2
+    for (row_number, column), value in np.ndenumerate(values):
+        if not math.isnan(value):
+            colour = "white" if value < middle else "black"
+            axes.text(column, row_number, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(across.labels)), across.labels)
+    axes.set_yticks(range(len(up.labels)), up.labels)
+    axes.set_xlabel(across.title)
+    axes.set_ylabel(up.title)
+    figure.colorbar(shown, ax=axes, label=view.title)
+    return figure
+
+
+@figure_function
+def campaign_cdf(
+    campaign: Campaign, metric: str = "goodput", *, by: Sequence[str] | None = None, of: str | None = None
+) -> Figure:
+    """The empirical distribution function of a metric over runs, and over flows where ``of`` names none: one curve
+    for each combination of the varied keys ``by``, by default of all. Raises :class:`bentpipe.InputError`."""
+    keys = [campaign.key(name) for name in by] if by is not None else campaign.varied
+    view = _View.of(campaign, metric, of, keys)
+    parts = _parts(campaign.values(metric, of), keys, view.names)
+    if len(parts) > MOST_LINES:
+        raise InputError(
+            f"{len(parts)} curves cannot be told apart: choose keys with --by; allowed: {MOST_LINES}"
+        )
+    figure, (axes,) = panels([3.0])
+    for index, (label, part) in enumerate(parts.items()):
+        values = np.sort(part["value"].to_numpy()) / view.size
+        share = np.arange(1, len(values) + 1) / len(values)
+        axes.step(
+            np.concatenate((values[:1], values)),
+            np.concatenate(([0.0], share)),
+            where="post",
+            label=label,
+            **line(index),
+        )
+    axes.set_xlabel(view.title)
+    axes.set_ylabel("share of values up to it")
+    axes.set_ylim(0, 1)
+    legend(axes)
+    return figure
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values of a varied key along an axis: where each stands, and what it is called. Numbers and quantities
+    stand where they are, anything else side by side in the order of the campaign."""
+
+    title: str
+    labels: list[str]
+    place: dict[Any, int]
+    at: dict[Any, float]
+    numbers: bool
+
+    @staticmethod
+    def of(values: pl.Series, name: str) -> Axis:
+        """For these values of a key of this name."""
+        unique = list(dict.fromkeys(values.to_list()))
+        numbers, unit = as_numbers(unique)
+        if numbers is None:
+            named = value_labels(value for value in unique if value is not None)
+            labels = ["-" if value is None else named[str(value)] for value in unique]
+            places = {value: index for index, value in enumerate(unique)}
+            return Axis(
+                name, labels, places, {value: float(at) for value, at in places.items()}, numbers=False
+            )
+        at = dict(zip(unique, numbers, strict=True))
+        order = sorted(unique, key=at.__getitem__)
+        title = f"{name} ({unit})" if unit else name
+        return Axis(
+            title,
+            [f"{at[value]:g}" for value in order],
+            {value: index for index, value in enumerate(order)},
+            at,
+            numbers=True,
+        )
+
+    def mark(self, axes: Axes) -> None:
+        """Write the names of values that are no numbers."""
+        if not self.numbers:
+            axes.set_xticks(list(self.at.values()), self.labels)
+
+
+def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
+    """Values as numbers in one unit, that of the first; ``None`` where they are none.
+
+    >>> as_numbers(["500 kbit/s", "1 Mbit/s"]), as_numbers([1, 2]), as_numbers(["reno"])
+    (([500.0, 1000.0], 'kbit/s'), ([1.0, 2.0], ''), (None, ''))
+    """
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return [float(value) for value in values], ""
+    try:
+        bases = [base_value(value) for value in values]
+    except (TypeError, ValueError):
+        return None, ""
+    unit = str(values[0]).split(maxsplit=1)[-1].strip()
+    return [base / UNITS[unit] for base in bases], unit
+
+
+@dataclass(frozen=True)
+class _View:
+    """The means of a metric in the unit in which they read best, and what to call the keys."""
+
+    frame: pl.DataFrame
+    keys: list[str]
+    names: dict[str, str]
+    title: str
+    size: float
+
+    @staticmethod
+    def of(campaign: Campaign, metric: str, of: str | None, by: Sequence[str] | None = None) -> _View:
+        frame = campaign.means(metric, of, by)
+        if not frame.height:
+            raise InputError(f'{campaign.store.path} has no value of "{metric}" yet')
+        greatest = max(map(abs, frame["mean"].to_list()))
+        unit, size = readable_unit(greatest, campaign.unit(metric))
+        name = metric.replace("_", " ")
+        several = frame["entity"].n_unique() > 1
+        return _View(
+            frame,
+            [*(campaign.varied if by is None else by), *(["entity"] if several else [])],
+            short_names(campaign.varied) | {"entity": ""},
+            name if unit == "1" else f"{name} ({unit})",
+            size,
+        )
+
+    def most_numbers(self) -> str | None:
+        """The key with the most values that are numbers, else that with the most values."""
+        keys = [key for key in self.keys if key != "entity"]
+        if not keys:
+            return None
+        counts = {key: self.frame[key].n_unique() for key in keys}
+        numeric = [key for key in keys if as_numbers(self.frame[key].to_list())[0] is not None]
+        return max(numeric or keys, key=counts.__getitem__)
+
+    def line(self, axes: Axes, axis: Axis, points: pl.DataFrame, across: str, label: str, index: int) -> None:
+        """Means with the band of their intervals."""
+        at = np.array([axis.at[value] for value in points[across].to_list()])
+        order = np.argsort(at)
+        at = at[order]
+        mean = points["mean"].to_numpy()[order] / self.size
+        half = np.nan_to_num(points["half_width"].to_numpy()[order]) / self.size
+        style = line(index)
+        axes.plot(at, mean, label=label, marker="o", markersize=3, **style)
+        axes.fill_between(at, mean - half, mean + half, color=style["color"], alpha=0.18, linewidth=0)
+
+
+def _parts(
+    frame: pl.DataFrame, keys: Sequence[str], names: dict[str, str] | None = None
+) -> dict[str, pl.DataFrame]:
+    """A frame in parts of equal values of these keys, by what to call them: a bare number gets the name of its key."""
+    if not keys:
+        return {"": frame}
+    named = {key: value_labels(frame[key].drop_nulls()) for key in keys}
+
+    def label(key: str, value: Any) -> str:
+        text = "-" if value is None else named[key][str(value)]
+        bare = names is not None and as_numbers([value])[0] is not None
+        return f"{names[key]} {text}" if bare and names is not None else text
+
+    return {
+        ", ".join(label(key, value) for key, value in zip(keys, group, strict=True)): part
+        for group, part in frame.group_by(keys, maintain_order=True)
+    }

@@ -1,0 +1,101 @@
+"""What a campaign came to as tables, files and figures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bentpipe import InputError, plots
+from bentpipe.campaign import Campaign, plan, run
+from bentpipe.statistics import mean_of
+from campaigns import SCENARIO, call, refused, write_scenario
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    text = SCENARIO.replace("replications = 6", "replications = 4\nvary.seed = [1, 2]")
+    run(plan(write_scenario(folder, text), ["duration=2 s"]), folder / "store", workers=2)
+    return folder / "store"
+
+
+def test_means_are_students_over_replications(store: Path) -> None:
+    campaign = Campaign(store)
+    means = campaign.means("goodput")
+    values = campaign.values("goodput")
+    assert means.height == 12 and set(means["count"]) == {4}
+    for row in means.iter_rows(named=True):
+        own = values.filter(**{key: row[key] for key in campaign.varied})["value"].to_list()
+        assert (row["mean"], row["half_width"]) == pytest.approx(mean_of(own))
+    # Over what is not named a replication is one value.
+    by = campaign.means("goodput", by=[campaign.key("congestion")])
+    reno = values.filter(**{campaign.key("congestion"): "reno"})
+    own = [part["value"].mean() for part in reno.sort("replication").partition_by("replication")]
+    assert by.row(0) == pytest.approx(("reno", "down", 4, *mean_of(own)))
+
+
+def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
+    shown = call("table", store, "--metric", "goodput", "--metric", "rtt_mean", folder=tmp_path)
+    assert max(map(len, shown.split("\n"))) <= 80 and "Mbit/s" in shown and shown.count("cubic") == 6
+    found = json.loads(call("table", store, "--json", "--by", "congestion", folder=tmp_path))["goodput"]
+    call("export", store, "means.csv", "--by", "congestion", folder=tmp_path)
+    with (tmp_path / "means.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["congestion"], float(row["goodput"])) for row in rows] == [
+        (row["flow.down.transport.congestion"], row["mean"]) for row in found
+    ]
+    call("export", store, "all.csv", "--rows", "link", folder=tmp_path)
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 12 * 4 * 2
+    assert "allowed: .csv, .tex" in refused("export", store, "means.txt")
+
+
+def test_latex_is_standard_latex(store: Path, tmp_path: Path) -> None:
+    call("export", store, "means.tex", "--metric", "goodput", "--metric", "rtt_mean", folder=tmp_path)
+    table = (tmp_path / "means.tex").read_text()
+    assert table.count(r" \\") == 13 and table.count(r" \pm ") == 24 and "goodput (Mbit/s)" in table
+    if not shutil.which("pdflatex"):
+        return
+    page = r"\documentclass{article}\begin{document}\input{means.tex}\end{document}"
+    (tmp_path / "page.tex").write_text(page)
+    subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Path) -> None:
+    campaign = Campaign(store)
+    by = campaign.means("goodput", by=[campaign.key("congestion"), campaign.key("delay")])
+    figure = plots.campaign_multiples(campaign, x="delay", each="seed")
+    one, two, *none = figure.axes
+    assert not none and [axes.get_title(loc="left") for axes in (one, two)] == ["seed 1", "seed 2"]
+    assert [line.get_label() for line in one.get_lines()] == ["reno", "cubic"] and len(one.collections) == 2
+    assert np.asarray(one.get_lines()[0].get_xdata()).tolist() == [50, 100, 200]
+    shown = plots.campaign_map(campaign, x="delay", y="congestion").axes[0].get_images()[0].get_array()
+    assert shown is not None and float(shown[0, 1]) == pytest.approx(by.row(1, named=True)["mean"] / 1e6)
+    curves = plots.campaign_cdf(campaign, by=["congestion"]).axes[0].get_lines()
+    assert [np.size(curve.get_xdata()) for curve in curves] == [1 + 24, 1 + 24]
+    for kind in ("lines", "multiples", "heat-map", "cdf"):
+        name = f"goodput-{kind}.svg"
+        text = call("plot", store, "--kind", kind, "--format", "svg", "--out", "figures", folder=tmp_path)
+        assert name in text and (tmp_path / "figures" / name).stat().st_size > 1000
+    for words, message in (
+        (["--x", "dealy"], "did you mean"),
+        (["--x", "delay", "--each", "delay"], "choose another key for the panels"),
+        (["--format", "gif"], "there are: pdf, png, svg"),
+        (["--metric", "goodputs"], 'did you mean "goodput"'),
+    ):
+        assert message in refused("plot", store, *words)
+
+
+def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
+    text = SCENARIO[: SCENARIO.index("vary.")]
+    campaign = run(plan(write_scenario(tmp_path, text), ["duration=1 s"], replications=1), tmp_path / "store")
+    assert math.isnan(campaign.means("goodput")["half_width"][0])
+    with pytest.raises(InputError, match="nothing is varied"):
+        plots.campaign_lines(campaign)
+    with pytest.raises(InputError, match="needs two varied keys"):
+        plots.campaign_map(campaign)
