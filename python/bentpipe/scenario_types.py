@@ -11,6 +11,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 __all__ = [
     "Access",
     "Acm",
+    "Action",
     "Allocator",
     "Angle",
     "App",
@@ -25,11 +26,14 @@ __all__ = [
     "Choice",
     "Class",
     "Clock",
+    "Counted",
     "Dama",
     "Direction",
     "Direction2",
     "Distance",
     "Distribution",
+    "Dscp",
+    "Each",
     "Effect",
     "Encapsulation",
     "Endpoints",
@@ -49,6 +53,7 @@ __all__ = [
     "Isl",
     "LinkPair",
     "LinkPairReturn",
+    "Meter",
     "Method",
     "Metric",
     "NetworkKind",
@@ -69,6 +74,7 @@ __all__ = [
     "Return",
     "Routing",
     "RtoEstimator",
+    "Rule",
     "Sample",
     "Scenario",
     "ScenarioAccess",
@@ -79,9 +85,11 @@ __all__ = [
     "Sizes",
     "Span",
     "Terminals",
+    "Thresholds",
     "Trace",
     "Trailer",
     "Transport",
+    "TransportProtocol",
     "Vbdc",
 ]
 
@@ -235,6 +243,108 @@ class Change(TypedDict):
     """Keys of `link` and `network` with their new values."""
 
 
+#: A differentiated services code point, by number or name (RFC 2474, 2597, 3246, 5865, 8622).
+Dscp: TypeAlias = 'int | Literal["be", "le", "cs1", "af11", "af12", "af13", "cs2", "af21", "af22", "af23", "cs3", "af31", "af32", "af33", "cs4", "af41", "af42", "af43", "cs5", "voice-admit", "ef", "cs6", "cs7", "cs0"]'
+
+#: What has a meter of its own.
+Each: TypeAlias = 'Literal["rule", "flow", "connection"]'
+
+#: What becomes of a packet: it is kept as it is, dropped, or gets a code point.
+Action: TypeAlias = 'Literal["keep", "drop"] | Dscp'
+
+#: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
+Size: TypeAlias = "str"
+
+#: a rate, 1 bit/s to 100 Tbit/s
+Rate: TypeAlias = "str"
+
+
+class TokenBucketMeter(TypedDict):
+    """Meter of the kind `token-bucket`."""
+
+    burst: Size
+    """Size of the bucket."""
+    kind: Literal["token-bucket"]
+    rate: Rate
+    """Rate at which tokens come."""
+
+
+class SrtcmMeter(TypedDict):
+    """Meter of the kind `srtcm`."""
+
+    burst: Size
+    """CBS."""
+    colour_aware: NotRequired[bool]
+    """Whether a packet never gets a lower drop precedence than it had."""
+    committed: Rate
+    """CIR."""
+    excess: Size
+    """EBS."""
+    kind: Literal["srtcm"]
+
+
+class TrtcmMeter(TypedDict):
+    """Meter of the kind `trtcm`."""
+
+    burst: Size
+    """CBS."""
+    colour_aware: NotRequired[bool]
+    """Whether a packet never gets a lower drop precedence than it had."""
+    committed: Rate
+    """CIR."""
+    kind: Literal["trtcm"]
+    peak: Rate
+    """PIR, not below CIR."""
+    peak_burst: Size
+    """PBS."""
+
+
+class Tsw2cmMeter(TypedDict):
+    """Meter of the kind `tsw2cm`."""
+
+    committed: Rate
+    """CTR, the committed target rate."""
+    kind: Literal["tsw2cm"]
+    window: NotRequired[Span]
+    """Window of the rate estimator."""
+
+
+class Tsw3cmMeter(TypedDict):
+    """Meter of the kind `tsw3cm`."""
+
+    committed: Rate
+    """CTR, the committed target rate."""
+    kind: Literal["tsw3cm"]
+    peak: Rate
+    """PTR, the peak target rate."""
+    window: NotRequired[Span]
+    """Window of the rate estimator."""
+
+
+#: A meter.
+Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
+
+#: A transport protocol.
+TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
+
+#: What an edge does with packets: all keys that are given must fit.
+Rule = TypedDict(
+    "Rule",
+    {
+        "dscp": "NotRequired[list[Dscp]]",
+        "each": "NotRequired[Each]",
+        "flow": "NotRequired[list[str]]",
+        "from": "NotRequired[list[str]]",
+        "green": "NotRequired[Action]",
+        "meter": "NotRequired[Meter]",
+        "protocol": "NotRequired[TransportProtocol]",
+        "red": "NotRequired[Action]",
+        "to": "NotRequired[list[str]]",
+        "yellow": "NotRequired[Action]",
+    },
+)
+
+
 class Fidelity(TypedDict):
     """Tolerances of an emulation. A run beyond one of them is degraded; ten times beyond it, or with more
     packets lost than allowed, it is void. A simulation needs none."""
@@ -256,14 +366,8 @@ class Fidelity(TypedDict):
     """Share of the processors' time that the machine may not get from the one that it runs on."""
 
 
-#: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
-Size: TypeAlias = "str"
-
 #: Distribution of the lengths of bursts and silences.
 Distribution: TypeAlias = 'Literal["constant", "exponential"]'
-
-#: a rate, 1 bit/s to 100 Tbit/s
-Rate: TypeAlias = "str"
 
 #: How sizes are distributed about their mean.
 Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
@@ -559,7 +663,7 @@ Flow = TypedDict(
     "Flow",
     {
         "app": "App",
-        "dscp": "NotRequired[int]",
+        "dscp": "NotRequired[Dscp]",
         "endpoints": "NotRequired[Endpoints]",
         "from": "str",
         "name": "str",
@@ -698,6 +802,20 @@ class RleFraming(TypedDict):
 #: How packets are put into the units that are sent.
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
 
+#: Which packets an average counts.
+Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
+
+
+class Thresholds(TypedDict):
+    """When packets of a drop precedence are dropped."""
+
+    max: int
+    """Average from which on all are dropped (max_th)."""
+    min: int
+    """Average from which on packets are dropped or marked (min_th)."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+
 
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`."""
@@ -709,8 +827,86 @@ class DropTailQueue(TypedDict):
     """The most packets that wait."""
 
 
+class RedQueue(TypedDict):
+    """Queue of the kind `red`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["red"]
+    max: NotRequired[int]
+    """Where the slope ends (max_th)."""
+    min: NotRequired[int]
+    """Average from which on packets are dropped or marked (min_th)."""
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in the average (w_q)."""
+
+
+class GentleRedQueue(TypedDict):
+    """Queue of the kind `gentle-red`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["gentle-red"]
+    max: NotRequired[int]
+    """Where the slope ends (max_th)."""
+    min: NotRequired[int]
+    """Average from which on packets are dropped or marked (min_th)."""
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in the average (w_q)."""
+
+
+class AredQueue(TypedDict):
+    """Queue of the kind `ared`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["ared"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    target: NotRequired[Span]
+    """The average delay to aim for."""
+    typical: NotRequired[Size]
+    """A typical packet, by which rate and target become packets."""
+
+
+class WredQueue(TypedDict):
+    """Queue of the kind `wred`."""
+
+    average: NotRequired[Counted]
+    """Which packets the averages count."""
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    gentle: NotRequired[bool]
+    """Whether the probability rises on beyond `max`, to 1 at twice `max`."""
+    green: NotRequired[Thresholds]
+    """Packets of low drop precedence, and those that have none."""
+    kind: Literal["wred"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    red: NotRequired[Thresholds]
+    """Packets of high drop precedence."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the averages fall as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in an average (w_q)."""
+    yellow: NotRequired[Thresholds]
+    """Packets of medium drop precedence."""
+
+
 #: A queue discipline.
-Queue: TypeAlias = 'DropTailQueue | Literal["drop-tail"]'
+Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred"]'
 
 
 class Trace(TypedDict):
@@ -837,7 +1033,7 @@ class Class(TypedDict):
 
     asks: NotRequired[Asks]
     """By which requests its data are asked for."""
-    dscp: NotRequired[list[int]]
+    dscp: NotRequired[list[Dscp]]
     """Differentiated services code points of its packets (RFC 2474); the last class has all others, too."""
     name: str
     """Its name."""
@@ -1450,6 +1646,9 @@ class Scenario(TypedDict):
     """What it is about, for people."""
     duration: Span
     """Simulated time."""
+    edge: NotRequired[dict[str, list[Rule]]]
+    """DiffServ edges, by the names of their nodes: rules for the packets that leave the node for others, in
+    order."""
     fidelity: NotRequired[Fidelity]
     """How exact an emulation must be."""
     flow: NotRequired[list[Flow]]

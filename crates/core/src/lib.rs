@@ -6,6 +6,7 @@
 pub mod address;
 pub mod checksum;
 mod document;
+mod dscp;
 mod kind;
 mod packet;
 mod problem;
@@ -16,6 +17,7 @@ mod time;
 mod trace;
 mod whole;
 
+pub use dscp::Dscp;
 pub use kind::name_alone;
 pub use packet::{
     Body, Ecn, FlowId, Message, NodeId, Packet, QuickStart, SackBlocks, Segment, SegmentFlags,

@@ -10,7 +10,7 @@ use crate::pool::Pool;
 use crate::port::Port;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Body, Ecn, FlowId, NodeId, Packet, Span, Time};
+use bentpipe_core::{Body, FlowId, NodeId, Packet, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -359,9 +359,7 @@ impl Bridge {
                 }
             }
             let way = &mut self.ways[number];
-            if packet.ecn == Ecn::Ce {
-                frame::mark_congestion(bytes);
-            }
+            frame::mark(bytes, packet.dscp, packet.ecn);
             if !way.port.write(bytes)? {
                 way.refused += 1;
             }

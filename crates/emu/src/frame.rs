@@ -1,5 +1,5 @@
-//! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and the one thing
-//! that models change in it, congestion experienced (RFC 3168).
+//! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and what models
+//! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
 
 use bentpipe_core::{checksum, Ecn, FlowId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
@@ -105,17 +105,25 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     }
 }
 
-/// Marks a packet as having experienced congestion, with its header's checksum (RFC 1624, equation 3).
-pub fn mark_congestion(packet: &mut [u8]) {
+/// Gives a packet this code point and congestion notification, with its header's checksum (RFC 1624, equation 3).
+#[inline]
+pub fn mark(packet: &mut [u8], dscp: u8, ecn: Ecn) {
+    let class = dscp << 2 | ecn as u8;
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
+            if packet[1] == class {
+                return;
+            }
             let old = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] |= 3;
+            packet[1] = class;
             let new = u16::from_be_bytes([packet[0], packet[1]]);
             let sum = u16::from_be_bytes([packet[10], packet[11]]);
             packet[10..12].copy_from_slice(&checksum::updated(sum, old, new).to_be_bytes());
         }
-        Some(6) if packet.len() >= 40 => packet[1] |= 0x30,
+        Some(6) if packet.len() >= 40 => {
+            packet[0] = packet[0] & 0xf0 | class >> 4;
+            packet[1] = packet[1] & 0x0f | class << 4;
+        }
         _ => {}
     }
 }
@@ -169,12 +177,13 @@ mod tests {
 
     #[test]
     fn a_marked_packet_says_so_and_keeps_a_valid_checksum() {
-        let mut packet = ipv4();
-        mark_congestion(&mut packet);
-        assert_eq!(parse(&packet).unwrap().ecn, Ecn::Ce);
-        assert_eq!(sum(&packet[..20]), 0xffff);
-        let mut packet = vec![0x60; 40];
-        mark_congestion(&mut packet);
-        assert_eq!(parse(&packet).unwrap().ecn, Ecn::Ce);
+        for (dscp, ecn) in [(46, Ecn::Ce), (10, Ecn::Ect0), (46, Ecn::Ect0)] {
+            for mut packet in [ipv4(), vec![0x60; 40]] {
+                mark(&mut packet, dscp, ecn);
+                let headers = parse(&packet).unwrap();
+                assert_eq!((headers.dscp, headers.ecn), (dscp, ecn));
+                assert!(packet[0] == 0x60 || sum(&packet[..20]) == 0xffff);
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::network::{Graph, Network, StageId};
 use crate::routes::{incoming, towards, Edge};
 use bentpipe_core::{FlowId, NodeId, Outbox, Port, Probe, Recorder, Span, Stage, Stream, Streams, Table};
 use bentpipe_models::net::constellation::{self, routes::Exit, Constellation, FlowPath};
+use bentpipe_models::net::edge;
 use bentpipe_models::net::router::Router;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Out ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    captured: bool,
+    /// Whether packets must pass its router, though there is one way out: they are captured or conditioned there.
+    looks: bool,
 }
 
 /// A network whose ways change while it runs, under construction.
@@ -88,7 +90,7 @@ impl<'a> Builder<'a> {
             arrivals: Vec::new(),
             departures: Vec::new(),
             endpoints: Vec::new(),
-            captured: interface.is_some(),
+            looks: interface.is_some(),
         });
         self.ids.insert(name.to_owned(), id);
         id
@@ -155,6 +157,13 @@ impl<'a> Builder<'a> {
         self.destinations.insert(node);
     }
 
+    /// Makes a node the edge of a DiffServ domain.
+    pub fn condition(&mut self, node: NodeId, edge: edge::Edge) {
+        let at = &mut self.nodes[node.0 as usize];
+        at.router.set_edge(edge);
+        at.looks = true;
+    }
+
     /// The stages by which packets leave and reach a node with one neighbour; none for any other node.
     pub fn own_ways(&self, node: NodeId) -> Vec<StageId> {
         let out: BTreeSet<Port> =
@@ -217,7 +226,7 @@ impl<'a> Builder<'a> {
         for (index, node) in self.nodes.into_iter().enumerate() {
             // A node with one way out has nothing to decide: what it sends goes there, and what arrives is for its
             // endpoint if it has only one. Its router is then passed by, which saves half of the calls per packet.
-            let decides = node.captured || out_degree[index] != 1;
+            let decides = node.looks || out_degree[index] != 1;
             let (depart_to, arrive_at) = match (way_out[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
                 (Some(port), _) if !decides => (Some(port), None),

@@ -9,6 +9,8 @@ use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
 use bentpipe_models::net::access::{self, Access};
+use bentpipe_models::net::edge::classify::{Known, Pattern};
+use bentpipe_models::net::edge::Edge;
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::{self, tcp, tfrc, udp};
@@ -122,6 +124,7 @@ fn build(
             add_flow(&mut builder, FlowId(index as u32), flow);
         }
     }
+    add_edges(&mut builder, scenario);
     let hosts = hosts.unwrap_or_default().iter().enumerate();
     let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
     let mut hosts: Vec<Host> = hosts.collect();
@@ -135,6 +138,33 @@ fn build(
     let mut network = builder.finish();
     network.expect_changes(Changes::of(scenario));
     (network, hosts)
+}
+
+fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
+    for (name, rules) in &scenario.edge {
+        let patterns = rules.iter().map(|rule| {
+            let nodes = |names: &[String], builder: &mut Builder<'_>| {
+                names.iter().map(|name| builder.node(name)).collect::<Vec<_>>()
+            };
+            let flows = scenario.flow.iter().enumerate().filter(|(_, flow)| rule.flow.contains(&flow.name));
+            let known = flows.map(|(index, flow)| {
+                let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
+                Known { flow: FlowId(index as u32), from, to }
+            });
+            let pattern = Pattern {
+                flows: known.collect(),
+                from: nodes(&rule.from, builder),
+                to: nodes(&rule.to, builder),
+                protocol: rule.protocol,
+                dscp: rule.dscp.clone(),
+            };
+            (rule, pattern)
+        });
+        let patterns: Vec<_> = patterns.collect();
+        let stream = builder.stream(&format!("{name}.edge"));
+        let node = builder.node(name);
+        builder.condition(node, Edge::new(name, patterns.into_iter(), stream));
+    }
 }
 
 fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
@@ -257,7 +287,7 @@ fn add_end(
         peer,
         end,
         start: Time::ZERO + flow.start,
-        dscp: flow.dscp.value() as u8,
+        dscp: flow.dscp.value(),
         capture: None,
     };
     let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));

@@ -230,7 +230,7 @@ impl Network {
     }
 
     #[inline]
-    fn receive(&mut self, now: Time, mut wire: Wire, packet: Packet) {
+    fn receive(&mut self, now: Time, mut wire: Wire, mut packet: Packet) {
         loop {
             self.receives += 1;
             self.out.begin(wire.stage);
@@ -239,7 +239,7 @@ impl Network {
                     stage.receive(now, wire.port, packet, &mut self.out);
                     return self.wakes.set(wire.stage, stage.next_wake());
                 }
-                Place::Router(router) => match router.forward(now, &packet, &mut self.out) {
+                Place::Router(router) => match router.forward(now, &mut packet, &mut self.out) {
                     Ok(port) => wire = self.wire(wire.stage, port),
                     Err(reason) => return self.out.drop(packet, reason),
                 },
@@ -299,8 +299,11 @@ impl Network {
     /// What the stages have to say at the end of a run.
     pub fn report(&self, now: Time) -> Report {
         let mut report = Report::default();
-        for stage in self.places.iter().filter_map(Place::stage) {
-            stage.report(now, &mut report);
+        for place in &self.places {
+            match place {
+                Place::Stage(stage) => stage.report(now, &mut report),
+                Place::Router(router) => router.report(&mut report),
+            }
         }
         report
     }

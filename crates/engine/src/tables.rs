@@ -2,7 +2,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
-use bentpipe_models::net::{access, constellation};
+use bentpipe_models::net::{access, constellation, edge};
 use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
@@ -34,4 +34,5 @@ pub static REPORTS: &[&Table] = &[
     &terminal::REPORT,
     &ncc::REPORT,
     &constellation::SITE,
+    &edge::REPORT,
 ];

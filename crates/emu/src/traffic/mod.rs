@@ -413,7 +413,7 @@ impl Planned<'_> {
             peer: peer.node,
             end: self.end,
             start: Time::ZERO + self.flow.start,
-            dscp: self.flow.dscp.value() as u8,
+            dscp: self.flow.dscp.value(),
             capture: None,
         };
         let mut stream = streams.stream(&format!("{}.{part}", self.flow.name));

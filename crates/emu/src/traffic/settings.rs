@@ -224,7 +224,6 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::Count;
     use bentpipe_engine::scenario::Endpoints;
     use bentpipe_models::app;
 
@@ -234,7 +233,7 @@ mod tests {
             from: "a".to_owned(),
             to: "b".to_owned(),
             start: Span::ZERO,
-            dscp: Count::new(0),
+            dscp: bentpipe_core::Dscp::default(),
             app: app::Config::Bulk(app::bulk::Config::default()),
             transport: Config::Tcp(serde_json::from_str(transport).unwrap()),
             endpoints: Endpoints::Kernel,

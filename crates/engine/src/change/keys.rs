@@ -20,23 +20,32 @@ pub fn changeable() -> Vec<String> {
 pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
     let mut keys = Vec::new();
-    collect(schema.as_value(), schema.as_value(), "", &mut keys);
+    collect(schema.as_value(), schema.as_value(), "", &mut Vec::new(), &mut keys);
     keys
 }
 
-fn collect(root: &Value, schema: &Value, path: &str, keys: &mut Vec<String>) {
-    if let Some(target) = schema["$ref"].as_str() {
-        let target = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        collect(root, target.expect("a schema refers to its own definitions"), path, keys);
+/// `within`: the definitions that lead here, since kinds may hold kinds of their own list.
+fn collect<'a>(
+    root: &'a Value,
+    schema: &'a Value,
+    path: &str,
+    within: &mut Vec<&'a str>,
+    keys: &mut Vec<String>,
+) {
+    if let Some(name) = schema["$ref"].as_str().filter(|name| !within.contains(name)) {
+        let target = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        within.push(name);
+        collect(root, target.expect("a schema refers to its own definitions"), path, within, keys);
+        within.pop();
     }
     for alternatives in ["anyOf", "oneOf"].map(|key| schema[key].as_array()) {
-        alternatives.into_iter().flatten().for_each(|schema| collect(root, schema, path, keys));
+        alternatives.into_iter().flatten().for_each(|schema| collect(root, schema, path, within, keys));
     }
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
         let dot = if path.is_empty() { "" } else { "." };
         let path = format!("{path}{dot}{key}");
         if property["changeable"] != true {
-            collect(root, property, &path, keys);
+            collect(root, property, &path, within, keys);
         } else if !keys.contains(&path) {
             keys.push(path);
         }

@@ -53,6 +53,7 @@ impl bentpipe_scenario::Check for Scenario {
             }
         }
         problems.within("flow", |problems| self.check_flows(&islands, problems));
+        problems.within("edge", |problems| self.check_edges(&islands, problems));
         if self.link.is_empty() && self.network.is_empty() {
             problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
@@ -168,6 +169,21 @@ impl Scenario {
         });
         let all = links.chain(networks).map(|(name, framing)| (name, framing.kind(), framing.longest()));
         all.filter(|(.., longest)| *longest < u32::MAX).min_by_key(|(.., longest)| *longest)
+    }
+
+    fn check_edges(&self, islands: &Islands, problems: &mut Problems) {
+        let flows: Vec<&str> = self.flow.iter().map(|flow| flow.name.as_str()).collect();
+        let nodes: Vec<&str> = islands.names.keys().map(AsRef::as_ref).collect();
+        for (node, rules) in &self.edge {
+            if !islands.names.contains_key(node.as_str()) {
+                problems.add(node, islands.unknown(node));
+            }
+            problems.within(node, |problems| {
+                for (index, rule) in rules.iter().enumerate() {
+                    problems.within(index.to_string(), |problems| rule.check(&flows, &nodes, problems));
+                }
+            });
+        }
     }
 
     fn check_flows(&self, islands: &Islands, problems: &mut Problems) {

@@ -15,9 +15,10 @@ pub use handover::Handover;
 pub use link::LinkPair;
 pub use record::Record;
 
-use bentpipe_core::{Count, Span};
+use bentpipe_core::{Count, Dscp, Span};
 use bentpipe_models::app::{self, End};
 use bentpipe_models::mac::{dama, skyplex};
+use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::{access, constellation};
 use bentpipe_models::transport;
 use schemars::JsonSchema;
@@ -57,6 +58,9 @@ pub struct Scenario {
     /// Access networks, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,
+    /// DiffServ edges, by the names of their nodes: rules for the packets that leave the node for others, in order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub edge: BTreeMap<String, Vec<Rule>>,
     /// What flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
@@ -113,8 +117,8 @@ pub struct Flow {
     #[serde(default)]
     pub start: Span,
     /// Differentiated services code point of its packets.
-    #[serde(default = "best_effort")]
-    pub dscp: Count<0, 63>,
+    #[serde(default)]
+    pub dscp: Dscp,
     /// What talks.
     pub app: app::Config,
     /// What carries it.
@@ -166,8 +170,4 @@ impl Endpoints {
     fn are_default(&self) -> bool {
         *self == Endpoints::default()
     }
-}
-
-fn best_effort() -> Count<0, 63> {
-    Count::new(0)
 }

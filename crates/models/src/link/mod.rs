@@ -148,7 +148,8 @@ impl Link {
     /// A link under the name that results use, with its own random stream.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
-        let mut transmitter = Transmitter::new(config.rate, config.queue.build(), framer, stream, probe);
+        let mut transmitter =
+            Transmitter::new(config.rate, config.queue.build(config.rate), framer, stream, probe);
         transmitter.grant(config.quick_start);
         Link {
             name: name.to_owned(),
@@ -311,7 +312,7 @@ impl Stage for Link {
             self.retime(now, after.rate, after.delay);
         }
         if before.queue != after.queue {
-            self.transmitter.set_admission(after.queue.build());
+            self.transmitter.set_queue(after.queue.build(after.rate));
         }
         if before.error != after.error {
             self.errors = after.error.errors();

@@ -4,7 +4,7 @@
 use super::framing::{Added, Framer, Unit};
 use super::REPORT;
 use crate::net::quick_start::{self, Grants};
-use crate::queue::{Admission, Backlog, Verdict};
+use crate::queue::{Admission, Backlog, Queue, Verdict};
 use bentpipe_core::{DropReason, Fraction, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
 
@@ -39,11 +39,12 @@ impl Transmitter {
     /// An idle one.
     pub fn new(
         rate: Rate,
-        admission: Box<dyn Admission>,
+        queue: Queue,
         framer: Option<Box<dyn Framer>>,
         stream: Stream,
         probe: Option<Probe>,
     ) -> Transmitter {
+        let Queue::Arrival(admission) = queue;
         Transmitter {
             rate,
             admission,
@@ -88,13 +89,15 @@ impl Transmitter {
                     self.backlog.bytes += u64::from(packet.size);
                     self.queue_max = self.queue_max.max(self.backlog.packets);
                     self.wait += start.since(now);
+                } else {
+                    self.backlog.empty_since = now;
                 }
                 self.free_at = start + self.count(packet, bytes);
                 Ok(self.free_at)
             }
         };
         if let Some(probe) = self.probe {
-            let Backlog { packets, bytes } = self.backlog;
+            let Backlog { packets, bytes, .. } = self.backlog;
             out.record(probe, now, &[packets as f64, bytes as f64, self.queue_drops as f64]);
         }
         answer
@@ -109,7 +112,8 @@ impl Transmitter {
     }
 
     /// Other limits for what comes from now on.
-    pub fn set_admission(&mut self, admission: Box<dyn Admission>) {
+    pub fn set_queue(&mut self, queue: Queue) {
+        let Queue::Arrival(admission) = queue;
         self.admission = admission;
     }
 
@@ -121,6 +125,7 @@ impl Transmitter {
         self.forget_started(now);
         let before = std::mem::replace(&mut self.rate, rate);
         self.last = (0, Span::ZERO);
+        self.admission.set_rate(rate);
         if self.free_at <= now {
             return Vec::new();
         }
@@ -153,7 +158,7 @@ impl Transmitter {
         for (start, ..) in self.waiting.drain(..) {
             self.wait = self.wait.saturating_sub(start.since(since));
         }
-        self.backlog = Backlog::default();
+        self.backlog = Backlog { empty_since: since, ..Backlog::default() };
         for packet in packets {
             self.sent.packets -= 1;
             self.sent.bytes -= u64::from(packet.size);
@@ -208,6 +213,7 @@ impl Transmitter {
             self.waiting.pop_front();
             self.backlog.packets -= 1;
             self.backlog.bytes -= u64::from(size);
+            self.backlog.empty_since = start;
         }
     }
 

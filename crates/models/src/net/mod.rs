@@ -1,7 +1,8 @@
-//! The network layer: routers, what they grant, the choice between links, and constellations.
+//! The network layer: routers, their edges, what they grant, the choice between links, and constellations.
 
 pub mod access;
 pub mod constellation;
+pub mod edge;
 pub mod fate;
 pub mod gate;
 pub mod quick_start;

@@ -2,10 +2,11 @@
 //! It takes no time; queues and rates are the links'. It is no stage, since it never holds a packet: the event loop
 //! asks it for the way and moves nothing.
 //!
-//! A real host at the node takes what is for none of the endpoints. Out ports: links first, in the order in which they
+//! An edge ([`super::edge`]) conditions what leaves for other nodes. A real host at the node takes what is for none of the endpoints. Out ports: links first, in the order in which they
 //! were attached, then the endpoints and the host.
 
-use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Time};
+use super::edge::Edge;
+use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Report, Time};
 
 /// There is no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
@@ -22,12 +23,21 @@ pub struct Router {
     endpoints: Vec<(FlowId, Port)>,
     host: Option<Port>,
     interface: Option<u32>,
+    edge: Option<Box<Edge>>,
 }
 
 impl Router {
     /// A router for `node` whose packets are captured at `interface`, if given.
     pub fn new(node: NodeId, interface: Option<u32>) -> Router {
-        Router { node, routes: Vec::new(), default: None, endpoints: Vec::new(), host: None, interface }
+        Router {
+            node,
+            routes: Vec::new(),
+            default: None,
+            endpoints: Vec::new(),
+            host: None,
+            interface,
+            edge: None,
+        }
     }
 
     /// Sends everything without a route of its own out of `port`.
@@ -55,6 +65,18 @@ impl Router {
         self.host = Some(port);
     }
 
+    /// Treats what leaves the node for others as an edge says.
+    pub fn set_edge(&mut self, edge: Edge) {
+        self.edge = Some(Box::new(edge));
+    }
+
+    /// Writes what its edge, if it has one, did.
+    pub fn report(&self, report: &mut Report) {
+        if let Some(edge) = &self.edge {
+            edge.report(report);
+        }
+    }
+
     fn endpoint(&self, flow: FlowId) -> Option<Port> {
         match &self.endpoints[..] {
             [(only, port)] => (*only == flow).then_some(*port),
@@ -64,12 +86,15 @@ impl Router {
 
     /// Captures a packet that has come in, by whatever port, and says where it goes out.
     #[inline]
-    pub fn forward(&self, now: Time, packet: &Packet, out: &mut Outbox) -> Result<Port, DropReason> {
+    pub fn forward(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Port, DropReason> {
         if let Some(interface) = self.interface {
             out.capture(interface, now, packet);
         }
         if packet.destination == self.node {
             return self.endpoint(packet.flow).or(self.host).ok_or(NO_ENDPOINT);
+        }
+        if let Some(edge) = &mut self.edge {
+            edge.condition(now, packet)?;
         }
         let route = self.routes.get(packet.destination.0 as usize).copied().flatten();
         route.or(self.default).ok_or(NO_ROUTE)

@@ -6,8 +6,8 @@
 //! queue = { kind = "drop-tail", packets = 417 }
 //! ```
 
-use super::{Admission, Backlog, Discipline, Verdict};
-use bentpipe_core::{Count, DropReason, Packet, Problems, Size, Stream, Time};
+use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use bentpipe_core::{Count, DropReason, Packet, Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,11 +27,11 @@ pub struct Config {
 }
 
 impl Discipline for Config {
-    fn build(&self) -> Box<dyn Admission> {
-        Box::new(DropTail {
+    fn build(&self, _rate: Rate) -> Queue {
+        Queue::Arrival(Box::new(DropTail {
             packets: self.packets.map_or(u64::MAX, Count::value),
             bytes: self.bytes.map_or(u64::MAX, Size::bytes),
-        })
+        }))
     }
 
     fn check(&self, problems: &mut Problems) {

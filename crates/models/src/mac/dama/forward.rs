@@ -18,7 +18,7 @@ use super::message::{self, LogonResponse, Tbtp};
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::framing::{self, Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
-use crate::queue::Admission;
+use crate::queue::Queue;
 use bentpipe_core::{
     Body, Change, Fraction, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream,
     Time,
@@ -32,7 +32,7 @@ pub struct Parts {
     /// Rate.
     pub rate: Rate,
     /// The queue's discipline.
-    pub queue: Box<dyn Admission>,
+    pub queue: Queue,
     /// Part of the rate that is granted to Quick-Start requests.
     pub grants: Option<Fraction>,
     /// How packets are put into what is sent.
@@ -208,7 +208,7 @@ impl Stage for Forward {
             self.retime(now, after.rate);
         }
         if before.queue != after.queue {
-            self.transmitter.set_admission(after.queue.build());
+            self.transmitter.set_queue(after.queue.build(after.rate));
         }
         if before.error != after.error {
             self.terminals.iter_mut().for_each(|terminal| terminal.errors = after.error.errors());

@@ -146,7 +146,7 @@ pub fn build(
         forward: Forward::new(forward::Parts {
             name: forward_name.clone(),
             rate: config.forward.rate,
-            queue: config.forward.queue.build(),
+            queue: config.forward.queue.build(config.forward.rate),
             grants: config.quick_start,
             framing: config.forward.framing.clone(),
             terminals: listeners,
@@ -160,10 +160,13 @@ pub fn build(
 fn traffic(link: &Return, slot_bytes: u32) -> Vec<Traffic> {
     let framer = || link.framing.build(Some(slot_bytes));
     if link.classes.is_empty() {
-        return vec![Traffic::new(Asks::default(), link.queue.build(), framer())];
+        return vec![Traffic::new(Asks::default(), link.queue.build(link.rate).admission(), framer())];
     }
     let classes = link.classes.iter();
     classes
-        .map(|class| Traffic::new(class.asks, class.queue.as_ref().unwrap_or(&link.queue).build(), framer()))
+        .map(|class| {
+            let queue = class.queue.as_ref().unwrap_or(&link.queue).build(link.rate);
+            Traffic::new(class.asks, queue.admission(), framer())
+        })
         .collect()
 }

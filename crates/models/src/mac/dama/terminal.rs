@@ -711,7 +711,7 @@ impl Stage for Terminal {
         for (index, traffic) in self.parts.traffic.iter_mut().enumerate() {
             let own = after.classes.get(index).and_then(|class| class.queue.as_ref());
             if own.is_none() && before.queue != after.queue {
-                traffic.admission = after.queue.build();
+                traffic.admission = after.queue.build(after.rate).admission();
             }
         }
         if before.error != after.error {

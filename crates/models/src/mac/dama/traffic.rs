@@ -25,7 +25,7 @@
 use super::slots::Placed;
 use crate::link::framing::{Added, Framer, Verdicts};
 use crate::queue::{self, Admission, Backlog};
-use bentpipe_core::{Count, Packet, Problems, Time};
+use bentpipe_core::{Dscp, Packet, Problems, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub struct Class {
     pub name: String,
     /// Differentiated services code points of its packets (RFC 2474); the last class has all others, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dscp: Vec<Count<0, 63>>,
+    pub dscp: Vec<Dscp>,
     /// By which requests its data are asked for.
     #[serde(default)]
     pub asks: Asks,
@@ -66,11 +66,10 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
     for (index, class) in classes.iter().enumerate() {
         problems.within(index.to_string(), |problems| {
             for dscp in &class.dscp {
-                let place = &mut seen[dscp.value() as usize];
+                let place = &mut seen[usize::from(dscp.value())];
                 if let Some(first) = place {
                     let first: &Class = &classes[*first];
-                    let message =
-                        format!("{} belongs to \"{}\"; allowed: a code point once", dscp.value(), first.name);
+                    let message = format!("{dscp} belongs to \"{}\"; allowed: a code point once", first.name);
                     problems.add("dscp", message);
                 }
                 *place = Some(index);
@@ -90,7 +89,7 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
 pub fn by_dscp(classes: &[Class]) -> [u8; 64] {
     let mut table = [classes.len().saturating_sub(1) as u8; 64];
     for (index, class) in classes.iter().enumerate() {
-        class.dscp.iter().for_each(|dscp| table[dscp.value() as usize] = index as u8);
+        class.dscp.iter().for_each(|dscp| table[usize::from(dscp.value())] = index as u8);
     }
     table
 }
@@ -166,6 +165,7 @@ impl Traffic {
             self.beginning.pop_front();
             self.backlog.packets -= 1;
             self.backlog.bytes -= u64::from(size);
+            self.backlog.empty_since = start;
         }
     }
 

@@ -52,7 +52,7 @@ impl Carrier {
     pub fn new(name: String, kind: &Kind, stream: Stream) -> Carrier {
         Carrier {
             name,
-            transmitter: Transmitter::new(kind.rate, kind.queue.build(), None, stream, None),
+            transmitter: Transmitter::new(kind.rate, kind.queue.build(kind.rate), None, stream, None),
             errors: kind.error.errors(),
             flying: VecDeque::new(),
             last: Time::ZERO,

@@ -1,0 +1,126 @@
+//! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes, protocol, DSCP. Packets of the model
+//! have no ports; the connection's number stands for them. Real packets are told apart by their headers.
+
+use bentpipe_core::{address, Body, Dscp, FlowId, NodeId, Packet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "TransportProtocol")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP, also what TFRC sends.
+    Udp,
+}
+
+/// A flow as packets are recognised by.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Its number.
+    pub flow: FlowId,
+    /// Node of its source.
+    pub from: NodeId,
+    /// Node of its destination.
+    pub to: NodeId,
+}
+
+/// The stream of packets to which one belongs: of which flow, if that is known, and what tells its connection apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Connection {
+    /// The flow.
+    pub flow: FlowId,
+    /// Where it comes from, which tells directions apart.
+    pub source: NodeId,
+    /// Its number in the flow; of real packets, a number of their addresses and ports.
+    pub number: u32,
+}
+
+/// What a rule asks of packets; nothing that is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Pattern {
+    /// One of these flows.
+    pub flows: Vec<Known>,
+    /// From one of these nodes.
+    pub from: Vec<NodeId>,
+    /// To one of these nodes.
+    pub to: Vec<NodeId>,
+    /// By this protocol.
+    pub protocol: Option<Protocol>,
+    /// With one of these code points.
+    pub dscp: Vec<Dscp>,
+}
+
+impl Pattern {
+    /// The connection of a packet that the pattern fits.
+    pub fn fits(&self, packet: &Packet) -> Option<Connection> {
+        let among = |nodes: &[NodeId], node| nodes.is_empty() || nodes.contains(&node);
+        if !among(&self.from, packet.source) || !among(&self.to, packet.destination) {
+            return None;
+        }
+        if !self.dscp.is_empty() && !self.dscp.iter().any(|dscp| dscp.value() == packet.dscp) {
+            return None;
+        }
+        if self.protocol.is_some_and(|protocol| protocol_of(&packet.body) != Some(protocol)) {
+            return None;
+        }
+        let connection =
+            Connection { flow: packet.flow, source: packet.source, number: packet.connection.into() };
+        if let Body::Frame(bytes) = &packet.body {
+            let known = self.flows.iter().find(|known| known.sent(packet, bytes));
+            return match known {
+                Some(known) => Some(Connection { flow: known.flow, number: packet.flow.0, ..connection }),
+                None => self.flows.is_empty().then_some(connection),
+            };
+        }
+        let named = self.flows.is_empty() || self.flows.iter().any(|known| known.flow == packet.flow);
+        named.then_some(connection)
+    }
+}
+
+impl Known {
+    /// Whether a real packet is one of this flow, by the port at either end: further connections have others at the end that
+    /// opens them.
+    fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
+        let (low, high) = address::ports(self.flow);
+        let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
+        let expected = if (packet.source, packet.destination) == (self.from, self.to) {
+            (at_from, at_to)
+        } else if (packet.source, packet.destination) == (self.to, self.from) {
+            (at_to, at_from)
+        } else {
+            return false;
+        };
+        transport(bytes)
+            .is_some_and(|(_, source, destination)| source == expected.0 || destination == expected.1)
+    }
+}
+
+fn protocol_of(body: &Body) -> Option<Protocol> {
+    match body {
+        Body::Segment(_) => Some(Protocol::Tcp),
+        Body::Datagram | Body::Tfrc(_) => Some(Protocol::Udp),
+        Body::Frame(bytes) => transport(bytes).map(|(protocol, ..)| protocol),
+        Body::Spoiled(spoiled) => protocol_of(&spoiled.body),
+        Body::Control(_) => None,
+    }
+}
+
+/// Protocol and ports of a real IPv4 (RFC 791) or IPv6 (RFC 8200) packet without extension headers.
+fn transport(bytes: &[u8]) -> Option<(Protocol, u16, u16)> {
+    let (number, header) = match bytes.first()? >> 4 {
+        4 => (*bytes.get(9)?, usize::from(bytes[0] & 15) * 4),
+        6 => (*bytes.get(6)?, 40),
+        _ => return None,
+    };
+    let protocol = match number {
+        6 => Protocol::Tcp,
+        17 => Protocol::Udp,
+        _ => return None,
+    };
+    let ports = bytes.get(header..header + 4)?;
+    let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
+    Some((protocol, port(0), port(2)))
+}

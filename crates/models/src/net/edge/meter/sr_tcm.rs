@@ -1,0 +1,63 @@
+//! Single rate three colour marker (RFC 2697): tokens at the committed rate (CIR) go into the committed bucket (CBS) and, when that is
+//! full, into the excess bucket (EBS). Green: tokens of the first; yellow: of the second; red: of neither.
+//!
+//! ```toml
+//! meter = { kind = "srtcm", committed = "1 Mbit/s", burst = "10 kB", excess = "20 kB" }
+//! ```
+
+use super::{Colour, Meter, Metering};
+use crate::queue::bucket::Bucket;
+use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The single rate three colour marker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// CIR.
+    pub committed: Rate,
+    /// CBS.
+    pub burst: Size,
+    /// EBS.
+    pub excess: Size,
+    /// Whether a packet never gets a lower drop precedence than it had.
+    #[serde(default)]
+    pub colour_aware: bool,
+}
+
+impl Metering for Config {
+    fn build(&self) -> Box<dyn Meter> {
+        Box::new(SrTcm {
+            committed: Bucket::new(self.committed, self.burst),
+            excess: Bucket::new(self.committed, self.excess),
+            aware: self.colour_aware,
+        })
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        // At least one of them must be larger than 0 (section 2); here the committed one must hold a packet.
+        super::check_burst("burst", self.burst, problems);
+    }
+}
+
+struct SrTcm {
+    committed: Bucket,
+    excess: Bucket,
+    aware: bool,
+}
+
+impl Meter for SrTcm {
+    fn meter(&mut self, now: Time, size: u32, before: Colour, _stream: &mut Stream) -> Colour {
+        let over = self.committed.fill(now);
+        self.excess.add(over);
+        let before = if self.aware { before } else { Colour::Green };
+        if before == Colour::Green && self.committed.try_take(size) {
+            Colour::Green
+        } else if before <= Colour::Yellow && self.excess.try_take(size) {
+            Colour::Yellow
+        } else {
+            Colour::Red
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Token bucket: green while there are tokens for the whole packet, red otherwise.
+//!
+//! So no more than `burst` + `rate` t bytes are green in any time t.
+//!
+//! ```toml
+//! meter = { kind = "token-bucket", rate = "1 Mbit/s", burst = "10 kB" }
+//! ```
+
+use super::{Colour, Meter, Metering};
+use crate::queue::bucket::Bucket;
+use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A token bucket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate at which tokens come.
+    pub rate: Rate,
+    /// Size of the bucket.
+    pub burst: Size,
+}
+
+impl Metering for Config {
+    fn build(&self) -> Box<dyn Meter> {
+        Box::new(TokenBucket(Bucket::new(self.rate, self.burst)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        super::check_burst("burst", self.burst, problems);
+    }
+}
+
+struct TokenBucket(Bucket);
+
+impl Meter for TokenBucket {
+    fn meter(&mut self, now: Time, size: u32, _before: Colour, _stream: &mut Stream) -> Colour {
+        self.0.fill(now);
+        if self.0.try_take(size) {
+            Colour::Green
+        } else {
+            Colour::Red
+        }
+    }
+}

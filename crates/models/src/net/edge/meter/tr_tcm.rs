@@ -1,0 +1,66 @@
+//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow beyond the committed rate (CIR, bucket
+//! CBS), else green.
+//!
+//! ```toml
+//! meter = { kind = "trtcm", committed = "1 Mbit/s", burst = "10 kB", peak = "2 Mbit/s", peak_burst = "20 kB" }
+//! ```
+
+use super::{Colour, Meter, Metering};
+use crate::queue::bucket::Bucket;
+use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The two rate three colour marker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// CIR.
+    pub committed: Rate,
+    /// CBS.
+    pub burst: Size,
+    /// PIR, not below CIR.
+    pub peak: Rate,
+    /// PBS.
+    pub peak_burst: Size,
+    /// Whether a packet never gets a lower drop precedence than it had.
+    #[serde(default)]
+    pub colour_aware: bool,
+}
+
+impl Metering for Config {
+    fn build(&self) -> Box<dyn Meter> {
+        Box::new(TrTcm {
+            committed: Bucket::new(self.committed, self.burst),
+            peak: Bucket::new(self.peak, self.peak_burst),
+            aware: self.colour_aware,
+        })
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        super::check_burst("burst", self.burst, problems);
+        super::check_burst("peak_burst", self.peak_burst, problems);
+        super::check_peak(self.committed, self.peak, problems);
+    }
+}
+
+struct TrTcm {
+    committed: Bucket,
+    peak: Bucket,
+    aware: bool,
+}
+
+impl Meter for TrTcm {
+    fn meter(&mut self, now: Time, size: u32, before: Colour, _stream: &mut Stream) -> Colour {
+        self.committed.fill(now);
+        self.peak.fill(now);
+        let before = if self.aware { before } else { Colour::Green };
+        if before == Colour::Red || !self.peak.try_take(size) {
+            Colour::Red
+        } else if before == Colour::Yellow || !self.committed.try_take(size) {
+            Colour::Yellow
+        } else {
+            Colour::Green
+        }
+    }
+}

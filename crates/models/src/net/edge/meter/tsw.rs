@@ -1,0 +1,61 @@
+//! The time sliding window rate estimator (RFC 2859, section 3, figure 2): an average that forgets over a window.
+
+use bentpipe_core::{Problems, Rate, Span, Time};
+
+/// An estimate of the rate of a stream of packets.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    /// AVG_INTERVAL in seconds.
+    window: f64,
+    /// avg-rate in bytes per second.
+    rate: f64,
+    /// t-front.
+    front: Time,
+}
+
+impl Estimator {
+    /// An estimator that begins with the committed rate.
+    pub fn new(window: Span, initial: Rate) -> Estimator {
+        Estimator { window: window.as_secs_f64(), rate: bytes_per_second(initial), front: Time::ZERO }
+    }
+
+    /// A packet arrives: the rate in bytes per second with it.
+    #[inline]
+    pub fn update(&mut self, now: Time, size: u32) -> f64 {
+        let bytes = self.rate * self.window + f64::from(size);
+        self.rate = bytes / (now.since(self.front).as_secs_f64() + self.window);
+        self.front = now;
+        self.rate
+    }
+}
+
+/// The window when not given: RFC 2859 leaves it open, Clark and Fang (1998) use a second.
+pub(super) fn window() -> Span {
+    Span::from_secs(1)
+}
+
+/// Adds what is wrong with a window.
+pub(super) fn check(window: Span, problems: &mut Problems) {
+    if window == Span::ZERO {
+        problems.add("window", "0 s is no window; allowed: more than 0 s");
+    }
+}
+
+/// A rate in bytes per second.
+pub(super) fn bytes_per_second(rate: Rate) -> f64 {
+    rate.bits_per_second() as f64 / 8.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_that_of_figure_2() {
+        let mut estimator = Estimator::new(Span::from_secs(1), Rate::from_bits_per_second(8000));
+        // 1000 B/s over 1 s and 500 B more, over 1.5 s.
+        assert_eq!(estimator.update(Time::from_nanos(500_000_000), 500), 1000.0);
+        assert_eq!(estimator.update(Time::from_nanos(500_000_000), 1000), 2000.0);
+        assert_eq!(estimator.update(Time::from_nanos(3_500_000_000), 2000), 1000.0);
+    }
+}

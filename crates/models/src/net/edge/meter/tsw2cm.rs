@@ -1,0 +1,52 @@
+//! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle colour): packets beyond the committed
+//! rate are red, by chance, so that green ones come at that rate.
+//!
+//! With the estimate r of [`super::tsw`]: green if r <= CTR; else red with probability (r - CTR) / r.
+//!
+//! ```toml
+//! meter = { kind = "tsw2cm", committed = "185 kbit/s" }
+//! ```
+
+use super::tsw::{bytes_per_second, window, Estimator};
+use super::{Colour, Meter, Metering};
+use bentpipe_core::{Problems, Rate, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The time sliding window two colour marker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// CTR, the committed target rate.
+    pub committed: Rate,
+    /// Window of the rate estimator.
+    #[serde(default = "window")]
+    pub window: Span,
+}
+
+impl Metering for Config {
+    fn build(&self) -> Box<dyn Meter> {
+        let estimator = Estimator::new(self.window, self.committed);
+        Box::new(Tsw2cm { committed: bytes_per_second(self.committed), estimator })
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        super::tsw::check(self.window, problems);
+    }
+}
+
+struct Tsw2cm {
+    committed: f64,
+    estimator: Estimator,
+}
+
+impl Meter for Tsw2cm {
+    fn meter(&mut self, now: Time, size: u32, _before: Colour, stream: &mut Stream) -> Colour {
+        let rate = self.estimator.update(now, size);
+        if rate > self.committed && stream.chance((rate - self.committed) / rate) {
+            Colour::Red
+        } else {
+            Colour::Green
+        }
+    }
+}

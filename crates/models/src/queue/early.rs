@@ -1,0 +1,264 @@
+//! What RED and its kin share: the average queue (Floyd and Jacobson 1993, section 4), and what it makes of a packet.
+//!
+//! At the arrival of a packet that finds q > 0 waiting: avg <- (1 - w) avg + w q. When nothing waits: avg <- (1 - w)^m avg with
+//! m = (now - since when nothing waits) / s, as many packets as could have been sent meanwhile, s the time that a typical packet
+//! takes. The queue is empty from the moment at which the last that waited begins to be sent.
+
+use super::drop_tail::FULL;
+use super::{Backlog, Verdict};
+use bentpipe_core::{Count, DropReason, Ecn, Fraction, Packet, Problems, Rate, Size, Span, Stream, Time};
+
+/// Packets: a limit or a threshold.
+pub type Packets = Count<1, 1_000_000>;
+
+/// w_q that Floyd and Jacobson advise.
+pub(super) fn weight() -> Fraction {
+    Fraction::thousandths(2)
+}
+
+/// max_p that Floyd advises.
+pub(super) fn probability() -> Fraction {
+    Fraction::thousandths(100)
+}
+
+/// A packet of some size between those of acknowledgments and of full segments.
+pub(super) fn typical() -> Size {
+    Size::from_bytes(500)
+}
+
+/// Adds what is wrong with thresholds.
+pub(super) fn check_thresholds(min: Packets, max: Packets, problems: &mut Problems) {
+    if min >= max {
+        let (min, max) = (min.value(), max.value());
+        problems.add("max", format!("{max} is not above min; allowed: more than {min}"));
+    }
+}
+
+/// Adds what is wrong with a typical packet.
+pub(super) fn check_typical(typical: Size, problems: &mut Problems) {
+    if !(1..=65_535).contains(&typical.bytes()) {
+        problems.add("typical", format!("{typical} is no packet; allowed: 1 B to 65535 B"));
+    }
+}
+
+/// The average was between the thresholds, and the dice fell so.
+pub const EARLY: DropReason = DropReason::new("early drop");
+/// The average was above the thresholds.
+pub const FORCED: DropReason = DropReason::new("average queue too long");
+
+/// An average of packets that wait.
+#[derive(Clone, Debug)]
+pub struct Average {
+    weight: f64,
+    /// Time that a typical packet takes.
+    packet: Span,
+    value: f64,
+}
+
+impl Average {
+    /// Of an empty queue in front of `rate`.
+    pub fn new(weight: Fraction, typical: Size, rate: Rate) -> Average {
+        Average { weight: weight.value(), packet: rate.span_of(typical.bytes()), value: 0.0 }
+    }
+
+    /// A packet arrives, with `packets` of those that count before it.
+    #[inline]
+    pub fn update(&mut self, now: Time, packets: u64, backlog: Backlog) -> f64 {
+        if packets > 0 {
+            self.value += self.weight * (packets as f64 - self.value);
+        } else if backlog.packets > 0 {
+            // Others wait, so that the link was not idle: this arrival counts as one.
+            self.value *= 1.0 - self.weight;
+        } else {
+            let idle = now.since(backlog.empty_since).as_secs_f64() / self.packet.as_secs_f64();
+            self.value *= (1.0 - self.weight).powf(idle);
+        }
+        self.value
+    }
+
+    /// The average.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// Another weight.
+    pub fn set_weight(&mut self, weight: Fraction) {
+        self.weight = weight.value();
+    }
+
+    /// Another time for a typical packet, since the link has another rate.
+    pub fn set_rate(&mut self, typical: Size, rate: Rate) {
+        self.packet = rate.span_of(typical.bytes());
+    }
+}
+
+/// From the average to the probability of a drop (equation 1): 0 below `min`, rising to `most` at `max`. Beyond, 1; or, when it is
+/// gentle, rising on to 1 at twice `max`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Curve {
+    /// min_th in packets.
+    pub min: f64,
+    /// max_th in packets.
+    pub max: f64,
+    /// max_p.
+    pub most: f64,
+    /// Whether it rises on beyond `max`.
+    pub gentle: bool,
+}
+
+impl Curve {
+    /// p_b.
+    #[inline]
+    pub fn probability(&self, average: f64) -> f64 {
+        let Curve { min, max, most, gentle } = *self;
+        if average < min {
+            0.0
+        } else if average < max {
+            most * (average - min) / (max - min)
+        } else if gentle && average < 2.0 * max {
+            most + (1.0 - most) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Nothing.
+    Spared,
+    /// It is to be marked, or dropped where that cannot be.
+    Early,
+    /// It is to be dropped.
+    Forced,
+}
+
+/// Spreads drops evenly (figure 2): p_a = p_b / (1 - count p_b), with the packets since the last.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    count: i64,
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        Spread { count: -1 }
+    }
+}
+
+impl Spread {
+    /// What becomes of a packet that meets `average`.
+    #[inline]
+    pub fn decide(&mut self, curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
+        if average < curve.min {
+            self.count = -1;
+            return Fate::Spared;
+        }
+        let probability = curve.probability(average);
+        if probability >= 1.0 {
+            self.count = 0;
+            return Fate::Forced;
+        }
+        self.count += 1;
+        let spread = 1.0 - self.count as f64 * probability;
+        if spread <= 0.0 || stream.chance(probability / spread) {
+            self.count = 0;
+            return Fate::Early;
+        }
+        Fate::Spared
+    }
+}
+
+/// What a queue says of a packet with this fate that it has `room` for.
+#[inline]
+pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdict {
+    match fate {
+        Fate::Forced => Verdict::Drop(FORCED),
+        _ if !room => Verdict::Drop(FULL),
+        Fate::Early if !(ecn && mark(packet)) => Verdict::Drop(EARLY),
+        _ => Verdict::Admit,
+    }
+}
+
+/// Whether a packet takes a mark instead of being dropped (RFC 3168, section 5): it is from an ECN-capable transport. It has the mark
+/// then.
+#[inline]
+pub fn mark(packet: &mut Packet) -> bool {
+    if packet.ecn == Ecn::NotEct {
+        return false;
+    }
+    packet.ecn = Ecn::Ce;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    fn average() -> Average {
+        // 1000 B at 8 Mbit/s take 1 ms.
+        Average::new(Fraction::thousandths(2), Size::from_bytes(1000), Rate::from_bits_per_second(8_000_000))
+    }
+
+    #[test]
+    fn the_average_follows_the_queue_as_published() {
+        // Section 4.1, equation 3: the average after L arrivals with queues 1 to L is L + 1 + ((1 - w)^(L+1) - 1) / w.
+        let mut average = average();
+        for q in 1..=35u64 {
+            average.update(Time::ZERO, q, Backlog { packets: q, ..Backlog::default() });
+        }
+        let expected = 36.0 + (0.998f64.powi(36) - 1.0) / 0.002;
+        assert!((average.value() - expected).abs() < 1e-9, "{} {expected}", average.value());
+        assert!((1.2..1.3).contains(&expected));
+    }
+
+    #[test]
+    fn the_average_falls_while_nothing_waits() {
+        let mut average = average();
+        average.value = 40.0;
+        let idle = Backlog { empty_since: Time::from_nanos(1_000_000_000), ..Backlog::default() };
+        // 250 ms of 1 ms each.
+        let value = average.update(Time::from_nanos(1_250_000_000), 0, idle);
+        assert!((value - 40.0 * 0.998f64.powi(250)).abs() < 1e-9, "{value}");
+        average.set_rate(Size::from_bytes(1000), Rate::from_bits_per_second(4_000_000));
+        let later = average.update(Time::from_nanos(1_250_000_000), 0, idle);
+        assert!((later - value * 0.998f64.powi(125)).abs() < 1e-9, "{later}");
+    }
+
+    #[test]
+    fn packets_between_drops_are_uniform() {
+        // Figure 2, where `count` is 1 for the packet after a drop: with p_b = 0.02 their number is uniform on 1 to 49.
+        let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
+        let (mut spread, mut stream) = (Spread::default(), Streams::new(1, 0).stream("red"));
+        let almost = 15.0 - 1e-9;
+        let (mut gaps, mut since) = ([0u32; 50], 0);
+        for _ in 0..1_000_000 {
+            since += 1;
+            if spread.decide(&curve, almost, &mut stream) == Fate::Early {
+                gaps[since.min(49)] += 1;
+                since = 0;
+            }
+        }
+        // 40000 gaps of 25 on average, 816 of each length, give or take five standard deviations.
+        assert!(gaps[1..].iter().all(|count| (675..960).contains(count)), "{gaps:?}");
+        assert_eq!(gaps[0], 0);
+    }
+
+    #[test]
+    fn the_probability_rises_between_the_thresholds() {
+        let curve = Curve { min: 30.0, max: 90.0, most: 0.1, gentle: false };
+        let gentle = Curve { gentle: true, ..curve };
+        for (average, plain, gently) in [
+            (29.9, 0.0, 0.0),
+            (30.0, 0.0, 0.0),
+            (60.0, 0.05, 0.05),
+            (90.0, 1.0, 0.1),
+            (135.0, 1.0, 0.55),
+            (180.0, 1.0, 1.0),
+        ] {
+            assert!((curve.probability(average) - plain).abs() < 1e-12, "{average}");
+            assert!((gentle.probability(average) - gently).abs() < 1e-12, "{average}");
+        }
+    }
+}

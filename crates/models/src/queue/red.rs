@@ -1,0 +1,103 @@
+//! Random early detection (Floyd and Jacobson 1993): drops or marks by the average queue, before the queue is full.
+//!
+//! The average and the probabilities are those of [`super::early`]. Packets of ECN-capable transports are marked
+//! instead of dropped while the average is below `max` (RFC 3168, section 7).
+//!
+//! ```toml
+//! queue = { kind = "red", packets = 100, min = 30, max = 90, probability = 0.1 }
+//! ```
+//!
+//! Deviation: thresholds count packets, not bytes.
+
+use super::early::{self, Average, Curve, Packets, Spread};
+use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use bentpipe_core::{Fraction, Packet, Problems, Rate, Size, Stream, Time};
+
+/// Declares `Config` with the keys of RED, for a slope that is gentle or not.
+macro_rules! config {
+    ($(#[$about:meta])+ gentle = $gentle:literal) => {
+        $(#[$about])+
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Config {
+            /// The most packets that wait.
+            pub packets: Packets,
+            /// Average from which on packets are dropped or marked (min_th).
+            pub min: Packets,
+            /// Where the slope ends (max_th).
+            pub max: Packets,
+            /// Probability just below `max` (max_p).
+            pub probability: Fraction,
+            /// Weight of an arrival in the average (w_q).
+            pub weight: Fraction,
+            /// A typical packet: while nothing waits the average falls as if such packets were sent.
+            pub typical: Size,
+            /// Whether packets of ECN-capable transports are marked instead of dropped.
+            pub ecn: bool,
+        }
+
+        /// Thresholds and weight as Floyd and Jacobson advise (min_th 5, max_th three times as much, max_p 1/10, w_q 0.002).
+        impl Default for Config {
+            fn default() -> Config {
+                Config {
+                    packets: Packets::new(100),
+                    min: Packets::new(5),
+                    max: Packets::new(15),
+                    probability: early::probability(),
+                    weight: early::weight(),
+                    typical: early::typical(),
+                    ecn: true,
+                }
+            }
+        }
+
+        impl Discipline for Config {
+            fn build(&self, rate: Rate) -> Queue {
+                let (min, max) = (self.min.value() as f64, self.max.value() as f64);
+                let curve = Curve { min, max, most: self.probability.value(), gentle: $gentle };
+                let average = Average::new(self.weight, self.typical, rate);
+                Queue::Arrival(Box::new(Red::new(self.packets, curve, average, self.typical, self.ecn)))
+            }
+
+            fn check(&self, problems: &mut Problems) {
+                early::check_thresholds(self.min, self.max, problems);
+                early::check_typical(self.typical, problems);
+            }
+        }
+    };
+}
+pub(super) use config;
+
+config! {
+    /// RED.
+    gentle = false
+}
+
+/// The discipline, also with a gentle slope.
+pub struct Red {
+    packets: u64,
+    curve: Curve,
+    average: Average,
+    spread: Spread,
+    typical: Size,
+    ecn: bool,
+}
+
+impl Red {
+    /// RED with an average as it is at the start.
+    pub fn new(packets: Packets, curve: Curve, average: Average, typical: Size, ecn: bool) -> Red {
+        Red { packets: packets.value(), curve, average, spread: Spread::default(), typical, ecn }
+    }
+}
+
+impl Admission for Red {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict {
+        let average = self.average.update(now, backlog.packets, backlog);
+        let fate = self.spread.decide(&self.curve, average, stream);
+        early::verdict(fate, backlog.packets < self.packets, self.ecn, packet)
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.average.set_rate(self.typical, rate);
+    }
+}

@@ -1,0 +1,217 @@
+//! Weighted RED, or RED with in and out (Clark and Fang 1998): thresholds for each of three drop precedences (RFC 2597, section 2).
+//!
+//! Packets are green, yellow or red by the drop precedence of their assured forwarding code point; others are green. Averages and
+//! probabilities are RED's ([`super::early`]), with a count of its own for each precedence. What an average counts:
+//!
+//! - `all`: every packet that waits, so that there is one average (WRED);
+//! - `coupled`: packets of its own and of lower precedence: green ones see green ones, red ones see all (RIO);
+//! - `own`: packets of its own precedence.
+//!
+//! ```toml
+//! queue = { kind = "wred", packets = 100, green = { min = 50, max = 90 }, yellow = { min = 40, max = 70 }, red = { min = 20, max = 50 } }
+//! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
+//! ```
+//!
+//! While packets wait, but none that an average counts, it falls with each arrival; when none wait, by the idle time.
+
+use super::early::{self, Average, Curve, Packets, Spread};
+use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use bentpipe_core::{Dscp, Fraction, Packet, Problems, Rate, Size, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// When packets of a drop precedence are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Thresholds {
+    /// Average from which on packets are dropped or marked (min_th).
+    pub min: Packets,
+    /// Average from which on all are dropped (max_th).
+    pub max: Packets,
+    /// Probability just below `max` (max_p).
+    #[serde(default = "early::probability")]
+    pub probability: Fraction,
+}
+
+impl Thresholds {
+    fn new(min: u64, max: u64) -> Thresholds {
+        Thresholds { min: Packets::new(min), max: Packets::new(max), probability: early::probability() }
+    }
+}
+
+/// Which packets an average counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// All that wait.
+    #[default]
+    All,
+    /// Those of its own and of lower drop precedence.
+    Coupled,
+    /// Those of its own drop precedence.
+    Own,
+}
+
+/// WRED and RIO.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most packets that wait.
+    pub packets: Packets,
+    /// Packets of low drop precedence, and those that have none.
+    pub green: Thresholds,
+    /// Packets of medium drop precedence.
+    pub yellow: Thresholds,
+    /// Packets of high drop precedence.
+    pub red: Thresholds,
+    /// Which packets the averages count.
+    pub average: Counted,
+    /// Whether the probability rises on beyond `max`, to 1 at twice `max`.
+    pub gentle: bool,
+    /// Weight of an arrival in an average (w_q).
+    pub weight: Fraction,
+    /// A typical packet: while nothing waits the averages fall as if such packets were sent.
+    pub typical: Size,
+    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    pub ecn: bool,
+}
+
+/// One behind the other, red first.
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            packets: Packets::new(100),
+            green: Thresholds::new(60, 90),
+            yellow: Thresholds::new(40, 60),
+            red: Thresholds::new(20, 40),
+            average: Counted::All,
+            gentle: false,
+            weight: early::weight(),
+            typical: early::typical(),
+            ecn: true,
+        }
+    }
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        Queue::Arrival(Box::new(Wred::new(self, rate)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        for (name, of) in [("green", self.green), ("yellow", self.yellow), ("red", self.red)] {
+            problems.within(name, |problems| early::check_thresholds(of.min, of.max, problems));
+        }
+        early::check_typical(self.typical, problems);
+    }
+}
+
+struct Wred {
+    packets: u64,
+    counted: Counted,
+    /// By drop precedence, as all that follows.
+    curves: [Curve; 3],
+    spreads: [Spread; 3],
+    averages: [Average; 3],
+    counts: [u64; 3],
+    /// Precedences of the packets that were admitted last; those that wait are the last of them, as the queue is first in, first
+    /// out.
+    waiting: VecDeque<u8>,
+    typical: Size,
+    ecn: bool,
+}
+
+impl Wred {
+    fn new(config: &Config, rate: Rate) -> Wred {
+        let curve = |of: Thresholds| {
+            let (min, max) = (of.min.value() as f64, of.max.value() as f64);
+            Curve { min, max, most: of.probability.value(), gentle: config.gentle }
+        };
+        Wred {
+            packets: config.packets.value(),
+            counted: config.average,
+            curves: [config.green, config.yellow, config.red].map(curve),
+            spreads: Default::default(),
+            averages: std::array::from_fn(|_| Average::new(config.weight, config.typical, rate)),
+            counts: [0; 3],
+            waiting: VecDeque::new(),
+            typical: config.typical,
+            ecn: config.ecn,
+        }
+    }
+
+    /// The average for a packet of a precedence that arrives, with all that count it brought up to date.
+    #[inline]
+    fn average(&mut self, now: Time, precedence: usize, backlog: Backlog) -> f64 {
+        while self.waiting.len() as u64 > backlog.packets {
+            let gone = self.waiting.pop_front().expect("it is longer than something");
+            self.counts[usize::from(gone)] -= 1;
+        }
+        match self.counted {
+            Counted::All => self.averages[0].update(now, backlog.packets, backlog),
+            Counted::Own => self.averages[precedence].update(now, self.counts[precedence], backlog),
+            Counted::Coupled => {
+                for of in precedence..3 {
+                    let packets = self.counts[..=of].iter().sum();
+                    self.averages[of].update(now, packets, backlog);
+                }
+                self.averages[precedence].value()
+            }
+        }
+    }
+}
+
+impl Admission for Wred {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict {
+        let precedence = Dscp::new(packet.dscp & 63).map_or(0, Dscp::precedence);
+        let average = self.average(now, precedence, backlog);
+        let fate = self.spreads[precedence].decide(&self.curves[precedence], average, stream);
+        let verdict = early::verdict(fate, backlog.packets < self.packets, self.ecn, packet);
+        if verdict == Verdict::Admit {
+            self.waiting.push_back(precedence as u8);
+            self.counts[precedence] += 1;
+        }
+        verdict
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.averages.iter_mut().for_each(|average| average.set_rate(self.typical, rate));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    /// Averages that follow at once, and what each colour meets after 10 green, 4 yellow and 2 red packets wait.
+    fn met(counted: Counted) -> [f64; 3] {
+        let config = Config { weight: Fraction::thousandths(1000), average: counted, ..Config::default() };
+        let mut stream = Streams::new(1, 0).stream("wred");
+        let mut averages = [0.0; 3];
+        for (precedence, average) in averages.iter_mut().enumerate() {
+            let mut wred = Wred::new(&config, Rate::from_bits_per_second(1_000_000));
+            let mut backlog = Backlog::default();
+            for (dscp, count) in [(Dscp::af(1, 1), 10), (Dscp::af(1, 2), 4), (Dscp::af(1, 3), 2)] {
+                for _ in 0..count {
+                    let mut packet = Packet { dscp: dscp.value(), ..Packet::default() };
+                    assert_eq!(wred.admit(Time::ZERO, &mut packet, backlog, &mut stream), Verdict::Admit);
+                    backlog.packets += 1;
+                }
+            }
+            *average = wred.average(Time::ZERO, precedence, backlog);
+            // Green ones leave first.
+            backlog.packets = 5;
+            assert_eq!(wred.average(Time::ZERO, 2, backlog), if counted == Counted::Own { 2.0 } else { 5.0 });
+        }
+        averages
+    }
+
+    #[test]
+    fn averages_count_what_they_should() {
+        assert_eq!(met(Counted::All), [16.0; 3]);
+        assert_eq!(met(Counted::Coupled), [10.0, 14.0, 16.0]);
+        assert_eq!(met(Counted::Own), [10.0, 4.0, 2.0]);
+    }
+}
