@@ -1,4 +1,4 @@
-"""Many runs, as studies need them: simulated two at a time, and not again where nothing has changed since."""
+"""Many runs, as studies need them: side by side, and not again where nothing has changed since."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
 from . import _native
+from .emulation import Clock, emulate
 from .parallel import Tell, in_threads
 from .runs import Run
 from .scenarios import load
@@ -36,17 +38,20 @@ def engine() -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """One run: a scenario with overrides and a seed. ``name`` is that of its folder."""
+    """One run: a scenario with overrides and a seed, simulated on the clock ``virtual`` and emulated on the others.
+    ``name`` is that of its folder."""
 
     name: str
     scenario: Path
     overrides: tuple[str, ...] = ()
     seed: int = 1
+    clock: Literal["virtual"] | Clock = "virtual"
 
     @property
     def key(self) -> str:
         """See :func:`run_key`."""
-        return run_key(load(self.scenario, [*self.overrides, f"seed={self.seed}"]).toml)
+        resolved = load(self.scenario, [*self.overrides, f"seed={self.seed}"]).toml
+        return run_key(resolved, *([] if self.clock == "virtual" else [self.clock]))
 
 
 def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2) -> dict[Job, Run]:
@@ -64,7 +69,16 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
             if run.complete:
                 return run
         note.unlink(missing_ok=True)
-        run = simulate(job.scenario, seed=job.seed, overrides=list(job.overrides), out=folder, progress=tell)
+        said: dict[str, Any] = {
+            "seed": job.seed,
+            "overrides": list(job.overrides),
+            "out": folder,
+            "progress": tell,
+        }
+        if job.clock == "virtual":
+            run = simulate(job.scenario, **said)
+        else:
+            run = emulate(job.scenario, **said, clock=job.clock)
         if run.complete:
             note.write_text(key, encoding="utf-8")
         return run

@@ -8,7 +8,7 @@ entry::
 which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts; ``json``
 says that standard output is for a program, so that nothing may be printed to it. It raises
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
-``from .name import ...``.
+``from .name import ...``. A study that can run on other clocks too takes an argument ``clock``.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import inspect
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,11 @@ from typing import Any, Final, Literal, cast, get_args
 
 from .errors import InputError, unknown
 from .quantities import number
+
+#: What a study's runs run in: models in virtual time, or kernels in real time.
+Clock = Literal["virtual", "real"]
+
+CLOCKS: Final = get_args(Clock)
 
 Relation = Literal["about", "at least", "at most"]
 _SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
@@ -246,9 +252,23 @@ def find(name: str) -> Path:
     return known[name]
 
 
-def run(folder: Path, test: str | None, out: Path, *, json: bool) -> Reproduction:
-    """Reproduce the study in a folder. Raises what its ``reproduce`` raises."""
-    reproduction = _module(folder).reproduce(test, out, json)
+def clock_of(name: str) -> Clock:
+    """The clock of a name. Raises :class:`bentpipe.InputError`."""
+    if name not in CLOCKS:
+        raise unknown("clock", name, CLOCKS)
+    return cast("Clock", name)
+
+
+def run(folder: Path, test: str | None, out: Path, *, json: bool, clock: Clock = "virtual") -> Reproduction:
+    """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
+    clock that it does not run on."""
+    reproduce = _module(folder).reproduce
+    if clock == "virtual":
+        reproduction = reproduce(test, out, json)
+    elif "clock" in inspect.signature(reproduce).parameters:
+        reproduction = reproduce(test, out, json, clock=clock)
+    else:
+        raise InputError(f"the study {folder.name} has its own clocks: leave out --clock {clock}")
     if not isinstance(reproduction, Reproduction):
         raise TypeError(f"{folder / 'study.py'}: reproduce must return a Reproduction, not {reproduction!r}")
     return reproduction

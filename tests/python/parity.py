@@ -189,6 +189,63 @@ CASES: tuple[Case, ...] = (
     ),
 )
 
+#: From a satellite to a wire at 8 s, and back at 16 s.
+_HYBRID: Final = """
+[[link]]
+name = "satellite"
+from = "user"
+to = "server"
+rate = "512 kbit/s"
+delay = "250 ms"
+queue = { kind = "drop-tail", packets = 60 }
+[[link]]
+name = "wired"
+from = "user"
+to = "server"
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 60 }
+[[access]]
+name = "hybrid"
+links = ["satellite", "wired"]
+"""
+
+
+def _handovers(how: str) -> str:
+    return "".join(
+        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{how}\n'
+        for at, to in (("8 s", "wired"), ("16 s", "satellite"))
+    )
+
+
+_BREAK: Final = 'interruption = "500 ms"\npackets = "lose"'
+#: Slow start ends below what the satellite and its queue hold, so that only handovers lose something.
+_BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
+
+CASES += (
+    Case(
+        "handover-overlap",
+        _HYBRID + _handovers('overlap = "1 s"') + _flow("f", "user", "server", transport=_BELOW),
+        "24 s",
+        quantities=("goodput",),
+    ),
+    Case(
+        "handover-break",
+        _HYBRID + _handovers(_BREAK) + _flow("f", "user", "server", transport=_BELOW),
+        "24 s",
+        quantities=("goodput",),
+    ),
+    Case(
+        "handover-datagrams",
+        _HYBRID
+        + _handovers(_BREAK)
+        + _flow("f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'),
+        "24 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+        in_memory=True,
+    ),
+)
+
 _WAITS: Final = ("transactions", "transaction_bytes", "transaction_mean", "transaction_max")
 
 CASES += (

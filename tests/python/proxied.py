@@ -35,11 +35,19 @@ class Place:
         self._process = subprocess.Popen(["unshare", "-n", "sleep", "3600"], env={"PATH": os.environ["PATH"]})
         namespace_of(self._process)
         self.pid = self._process.pid
-        self.inside = ["nsenter", "-t", str(self.pid), "-n"]
+        self.namespace = f"/proc/{self.pid}/ns/net"
+        self.inside = ["nsenter", f"--net={self.namespace}"]
         self.sockets: list[socket.socket] = []
         # No second is lost to the search for duplicates of addresses.
         self("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
         self("ip", "link", "set", "lo", "up")
+
+    @classmethod
+    def at(cls, namespace: str) -> Place:
+        """One that is somebody else's, who ends it."""
+        place = cls.__new__(cls)
+        place.namespace, place.inside, place.sockets = namespace, ["nsenter", f"--net={namespace}"], []
+        return place
 
     def __call__(self, *words: str, script: str | None = None) -> str:
         """What a command in it says."""
@@ -52,7 +60,7 @@ class Place:
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """This thread in it: sockets made here stay here."""
-        own, other = Path("/proc/thread-self/ns/net"), Path(f"/proc/{self.pid}/ns/net")
+        own, other = Path("/proc/thread-self/ns/net"), Path(self.namespace)
         with own.open() as here, other.open() as there:
             assert _libc.setns(there.fileno(), _CLONE_NEWNET) == 0
             try:

@@ -16,11 +16,11 @@ COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
     "explain",
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
-    *("schema", "doctor", "calibrate"),
+    *("trace", "schema", "doctor", "calibrate"),
     *("pep", "campaign", "kernel"),
 )
 #: They print nothing, or what a program prints, or have commands of their own.
-PROGRAMS = ("run", "shell", "exec", "set", "pep", "campaign", "kernel")
+PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

@@ -34,6 +34,7 @@ from .set import set_
 from .shell import shell
 from .show import show
 from .simulate import simulate
+from .trace import trace
 from .up import up
 from .variants import variants
 from .watch import watch
@@ -51,7 +52,7 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain),
-    *(run, shell, up, ps, execute, set_, watch, down, new, variants, schema, doctor, calibrate, pep),
+    *(run, shell, up, ps, execute, set_, watch, down, new, variants, trace, schema, doctor, calibrate, pep),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

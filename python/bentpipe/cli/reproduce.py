@@ -25,6 +25,9 @@ def reproduce(
     record: Annotated[
         bool, typer.Option(help="Write the verdicts into the tables of the study's README.md.")
     ] = False,
+    clock: Annotated[
+        str, typer.Option(help="virtual, or real where the study can; real shows both.")
+    ] = "virtual",
     json: Json = False,
 ) -> None:
     """Do a published study again, with verdicts.
@@ -37,7 +40,9 @@ def reproduce(
     from .output import print_json
 
     folder = studies.find(study)
-    reproduction = studies.run(folder, test, out or Path("runs") / folder.name, json=json)
+    reproduction = studies.run(
+        folder, test, out or Path("runs") / folder.name, json=json, clock=studies.clock_of(clock)
+    )
     if record:
         readme = folder / "README.md"
         text = readme.read_text(encoding="utf-8")

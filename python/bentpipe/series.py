@@ -1,0 +1,133 @@
+"""Time series of a link's rate, delay and loss: from and to comma-separated values, Parquet, and traces of mahimahi.
+
+A scenario takes them as comma-separated values (``trace = { samples = { file = "lte.csv" } }``), with the columns
+``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and ``loss`` (probability of a packet); all but the first are
+optional.
+
+A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a line for each packet
+of 1500 bytes that a link can deliver: its time in whole milliseconds. It begins anew after the last. Its rate here is
+that over steps of a given length, so that packets leave at most a step earlier or later than they do there; and what
+nobody sends is not lost to the next packets of the step.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Bytes of an opportunity.
+OPPORTUNITY_BYTES: Final = 1500
+
+COLUMNS: Final = ("time", "rate", "delay", "loss")
+
+
+def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
+    """The series in a file: ``.csv``, ``.parquet``, and anything else as mahimahi's, by steps of ``step_ms``.
+
+    Raises :class:`bentpipe.InputError` for what is no series, and ``OSError`` for trouble with the file.
+    """
+    import polars as pl
+
+    file = Path(file)
+    try:
+        match file.suffix:
+            case ".csv":
+                frame = pl.read_csv(file, comment_prefix="#")
+            case ".parquet":
+                frame = pl.read_parquet(file)
+            case _:
+                return from_opportunities(_milliseconds(file), step_ms)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{file}: {error}") from error
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    strange = [name for name in frame.columns if name not in COLUMNS]
+    if strange or "time" not in frame.columns or frame.width < 2:
+        raise InputError(
+            f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and rate, delay or loss"
+        )
+    try:
+        return frame.select(pl.all().cast(pl.Float64))
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{file}: every value must be a number: {error}") from error
+
+
+def _milliseconds(file: Path) -> list[int]:
+    times: list[int] = []
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if not text.isdecimal() or (times and int(text) < times[-1]):
+            raise InputError(
+                f'{file}:{number}: "{text[:40]}" is no time of a packet; allowed: whole milliseconds that do not go '
+                "back (or a name that ends in .csv or .parquet)"
+            )
+        times.append(int(text))
+    if not times or times[-1] == 0:
+        raise InputError(f"{file} has no packet after 0 ms: it is no trace of mahimahi")
+    return times
+
+
+def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
+    """Rates by steps from the times of packets in milliseconds; a row where the rate changes.
+
+    >>> from_opportunities([0, 1, 2, 3, 40], step_ms=10).rows()
+    [(0.0, 4800000.0), (0.01, 0.0), (0.03, 1200000.0)]
+    """
+    import polars as pl
+
+    steps = [0] * -(-times_ms[-1] // step_ms)
+    # An opportunity at t ms is that of the millisecond that ends then; at 0, of the first.
+    for time_ms in times_ms:
+        steps[max(time_ms - 1, 0) // step_ms] += 1
+    rates = [count * OPPORTUNITY_BYTES * 8e3 / step_ms for count in steps]
+    changes = [place for place, rate in enumerate(rates) if place == 0 or rate != rates[place - 1]]
+    return pl.DataFrame(
+        {"time": [place * step_ms / 1e3 for place in changes], "rate": [rates[place] for place in changes]},
+        schema={"time": pl.Float64, "rate": pl.Float64},
+    )
+
+
+def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
+    """Times of packets in milliseconds, of what the rates carry up to a time.
+
+    >>> import polars as pl
+    >>> to_opportunities(pl.DataFrame({"time": [0.0, 0.003], "rate": [12e6, 6e6]}), 0.007)
+    [1, 2, 3, 5, 7]
+    """
+    if "rate" not in frame.columns:
+        raise InputError("a trace of mahimahi says nothing but rates, and the series has none")
+    moments, rates = frame["time"].to_list(), frame["rate"].to_list()
+    edges = [*moments, max(duration_s, moments[-1])]
+    packets, carried = [], 0.0
+    for begin, end, rate in zip(moments, edges[1:], rates, strict=True):
+        for time_ms in range(round(begin * 1e3) + 1, round(min(end, duration_s) * 1e3) + 1):
+            carried += rate / 8e3
+            # Sums of fractions of a packet may end just below it.
+            while carried >= OPPORTUNITY_BYTES - 1e-6:
+                carried -= OPPORTUNITY_BYTES
+                packets.append(time_ms)
+    return packets
+
+
+def write(frame: pl.DataFrame, file: str | Path, *, duration_s: float | None = None) -> None:
+    """Write a series as the file's name says: ``.csv``, ``.parquet``, or else mahimahi's, up to ``duration_s``. Raises
+    :class:`bentpipe.InputError` for what mahimahi cannot say."""
+    file = Path(file)
+    match file.suffix:
+        case ".csv":
+            frame.write_csv(file)
+        case ".parquet":
+            frame.write_parquet(file)
+        case _:
+            if duration_s is None:
+                raise InputError("a trace of mahimahi has an end: say by --duration when it is")
+            packets = to_opportunities(frame, duration_s)
+            if not packets:
+                raise InputError(f"at these rates no packet leaves in {duration_s} s")
+            file.write_text("".join(f"{time_ms}\n" for time_ms in packets), encoding="ascii")

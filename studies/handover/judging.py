@@ -1,0 +1,109 @@
+"""The study's statements in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from .cases import PUBLISHED
+from .measures import Outcome
+
+#: Outcomes by experiment and version; those with the proxy by "EXPERIMENT-pep".
+Outcomes = Mapping[tuple[str, str], Outcome]
+
+_QUICK: Final = ("hybla", "cubic", "compound")
+
+
+def _except(*left_out: str) -> list[str]:
+    return [version for version in PUBLISHED if version not in left_out]
+
+
+def values(of: Outcomes, test: str) -> dict[str, float | None]:
+    """Our values of a test's statements, by their ids."""
+    ours = {
+        "fig2": _fig2,
+        "fig3a": _fig3a,
+        "fig3b": _fig3b,
+        "loss": _loss,
+        "fig4": _fig4,
+        "fig5": _fig5,
+        "fig6": _fig6,
+    }[test](of)
+    return {name: None if value is None else round(value, 3) for name, value in ours.items()}
+
+
+def _ratio(numbers: list[float]) -> float:
+    return min(numbers) / max(numbers)
+
+
+def _fig2(of: Outcomes) -> dict[str, float | None]:
+    one = {version: of["satellite", version] for version in PUBLISHED}
+    return {
+        "fig2-similar": _ratio([one[version].delivered for version in _QUICK]),
+        "fig2-compound-lossless": one["compound"].retransmissions,
+        "fig2-tail": min(one[version].retransmissions for version in ("hybla", "cubic")),
+    }
+
+
+def _fig3a(of: Outcomes) -> dict[str, float | None]:
+    def phase(number: int, *versions: str) -> list[float]:
+        return [of["delay", version].phases[number] for version in versions]
+
+    restart = {version: of["delay", version].restarts_s[1] for version in PUBLISHED}
+    [cubic], [hybla] = phase(2, "cubic"), phase(2, "hybla")
+    return {
+        "fig3a-satellite": min(phase(0, *_QUICK)) / max(phase(0, "reno", "westwood")),
+        "fig3a-wired": _ratio(phase(1, *PUBLISHED)),
+        "fig3a-cubic": cubic / min(phase(2, *_except("cubic"))),
+        "fig3a-hybla": hybla / cubic,
+        "fig3a-compound": restart["compound"] - min(restart[version] for version in _except("compound")),
+    }
+
+
+def _fig3b(of: Outcomes) -> dict[str, float | None]:
+    return {
+        "fig3b-similar": _ratio([of["bandwidth", version].delivered for version in _except("cubic")]),
+        "fig3b-cubic": of["bandwidth", "cubic"].pauses_s[1],
+    }
+
+
+def _loss(of: Outcomes) -> dict[str, float | None]:
+    whole = {version: of["loss", version].delivered for version in PUBLISHED}
+    return {
+        "loss-similar": _ratio(list(whole.values())),
+        "loss-cubic": whole["cubic"] / min(whole[version] for version in _except("cubic")),
+    }
+
+
+def _fig4(of: Outcomes) -> dict[str, float | None]:
+    """The study's proxy has Hybla towards the satellite."""
+    if ("satellite-pep", "hybla") not in of:
+        return {}
+    proxy = {name: of[f"{name}-pep", "hybla"].delivered for name in ("satellite", "delay", "bandwidth")}
+    compound = {name: of[name, "compound"].delivered for name in proxy}
+    return {
+        "fig4-pep": proxy["satellite"] / max(of["satellite", one].delivered for one in ("reno", "westwood")),
+        "fig4-compound": compound["satellite"] / proxy["satellite"],
+        "fig4-delay": compound["delay"] / proxy["delay"],
+        "fig4-bandwidth": proxy["bandwidth"] / compound["bandwidth"],
+    }
+
+
+def _fig5(of: Outcomes) -> dict[str, float | None]:
+    def worst(gap: int, version: str) -> float:
+        return max(of[f"delay-{gap}", version].restarts_s)
+
+    others = [worst(500, version) for version in _except("compound")]
+    return {
+        "fig5-others": sum(others) / len(others),
+        "fig5-compound": worst(500, "compound"),
+        "fig5-cubic": worst(1000, "cubic") - worst(500, "cubic"),
+    }
+
+
+def _fig6(of: Outcomes) -> dict[str, float | None]:
+    pauses = {version: max(of["bandwidth-1000", version].pauses_s) for version in PUBLISHED}
+    return {
+        "fig6-others": min(pauses[version] for version in _except("compound")),
+        "fig6-compound": pauses["compound"],
+    }

@@ -1,0 +1,83 @@
+"""Series of a link's rate, delay and loss: formats, and what a link does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import polars as pl
+import pytest
+from bentpipe import series
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(
+    st.lists(st.integers(0, 3000), min_size=1, max_size=400).map(sorted).filter(lambda times: times[-1] > 0)
+)
+def test_a_mahimahi_trace_is_the_same_again_after_a_round_by_milliseconds(times: list[int]) -> None:
+    frame = series.from_opportunities(times, step_ms=1)
+    # What is there at 0 ms is that of the first millisecond.
+    assert series.to_opportunities(frame, times[-1] / 1e3) == [max(time, 1) for time in times]
+
+
+def test_every_format_says_the_same(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"time": [0.0, 1.5, 2.0], "rate": [1e6, 3e6, 0.0], "delay": [0.1, 0.02, 0.02]})
+    series.write(frame, tmp_path / "a.parquet")
+    series.write(series.read(tmp_path / "a.parquet"), tmp_path / "a.csv")
+    assert series.read(tmp_path / "a.csv").equals(frame)
+    series.write(frame, tmp_path / "a.up", duration_s=3)
+    # 1.5 s at 1 Mbit/s and 0.5 s at 3 Mbit/s are 250 packets of 1500 bytes.
+    assert len((tmp_path / "a.up").read_text().split()) == 250
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("a.csv", "time,rtt\n0,1\n", "rtt"),
+        ("a.csv", "time,rate\n0,fast\n", "number"),
+        ("a.up", "5\n3\n", "a.up:2"),
+        ("a.up", "time,rate\n", "a.up:1"),
+        ("a.up", "", "no packet"),
+    ],
+)
+def test_what_is_no_series_is_refused(tmp_path: Path, name: str, text: str, word: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(bp.InputError, match=word):
+        series.read(tmp_path / name)
+
+
+def test_a_link_carries_what_the_trace_has_opportunities_for(tmp_path: Path) -> None:
+    """An on-off trace of mahimahi: 10 packets in a row, then nothing for 90 ms, for ever; 1.2 Mbit/s on average."""
+    packets = [100 * burst + place for burst in range(20) for place in range(1, 11)] + [2000]
+    (tmp_path / "on-off.down").write_text("".join(f"{time}\n" for time in packets))
+    series.write(series.read(tmp_path / "on-off.down", step_ms=1), tmp_path / "on-off.csv")
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        """
+name = "on and off"
+duration = "20 s"
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "10 ms"
+queue = { kind = "drop-tail", packets = 50 }
+trace = { samples = { file = "on-off.csv" }, repeat = "2 s" }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = { kind = "cbr", rate = "2 Mbit/s", datagram = "1472 B" }
+transport = "udp"
+"""
+    )
+    run = bp.simulate(scenario, out=tmp_path / "run")
+    received = run.trace("datagram")
+    # 201 opportunities in 2 s, all used but for nine at the start, when only two datagrams of the ten had been sent.
+    assert received.height == 10 * 201 - 9
+    phase = (received["time"] - 0.010) % 0.1
+    # Each leaves in one of the ten milliseconds of a burst, or in the one before the first.
+    inside = ((phase <= 0.0101) | (phase >= 0.0985)).sum()
+    assert inside == received.height

@@ -1,0 +1,39 @@
+"""The handover study on the virtual clock comes out as its README says; in real time it takes minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe import studies
+
+native = pytest.importorskip("bentpipe._native")
+pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
+
+FOLDER = Path(__file__).resolve().parents[2] / "studies" / "handover"
+
+
+@pytest.fixture(scope="module")
+def reproduction(tmp_path_factory: pytest.TempPathFactory) -> studies.Reproduction:
+    return studies.run(FOLDER, None, tmp_path_factory.mktemp("handover"), json=True)
+
+
+def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce handover --record`"
+    for verdict in reproduction.verdicts:
+        differs = verdict.outcome in ("differs", "known to differ")
+        assert not differs or verdict.statement.deviation, verdict.statement.id
+
+
+def test_every_figure_is_drawn(reproduction: studies.Reproduction) -> None:
+    assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
+    assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
+
+
+def test_a_study_without_other_clocks_says_so(tmp_path: Path) -> None:
+    with pytest.raises(bp.InputError, match="--clock real"):
+        studies.run(FOLDER.parent / "satnex", "votos-startup", tmp_path, json=True, clock="real")
+    with pytest.raises(bp.InputError, match="virtual"):
+        studies.clock_of("realtime")
