@@ -26,7 +26,8 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -228,6 +229,18 @@ def record(text: str, verdicts: Sequence[Verdict]) -> str:
 
 
 _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+@contextmanager
+def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr, where that is a terminal: what to tell the fraction done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not (shown and console.is_terminal), transient=True) as shown_bar:
+        task = shown_bar.add_task(f"running {test}", total=1.0)
+        yield lambda fraction: shown_bar.update(task, completed=fraction)
 
 
 def folders() -> list[Path]:

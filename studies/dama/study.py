@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
 from bentpipe.jobs import Progress
-from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_published
 
 from .curves import CAUSES, CURVES, simulate_all
 from .figures import draw_all
@@ -44,7 +43,7 @@ def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
     statements = read_published(HERE / "published.csv", test)
     runs, came = out / "runs", Came()
     for name in dict.fromkeys(statement.test for statement in statements):
-        with _bar(name, shown=not json) as progress:
+        with bar(name, shown=not json) as progress:
             TESTS[name](runs, progress, came, statements)
     figures = [
         plots.save(figure, out / "figures" / f"{name}.{ending}")
@@ -116,15 +115,3 @@ TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], Non
     "T_V": _pages,
     "T_V-causes": _pages_causes,
 }
-
-
-@contextmanager
-def _bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not (shown and console.is_terminal), transient=True) as bar:
-        task = bar.add_task(f"simulating {test}", total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bentpipe import plots
 from bentpipe.jobs import Progress, run_all
-from bentpipe.studies import Clock, Reproduction, Statement, Table, judge, read_published
+from bentpipe.studies import Clock, Reproduction, Statement, Table, bar, judge, read_published
 
 from . import proxied
 from .cases import EXPERIMENTS, VERSIONS, Experiment, job
@@ -48,7 +47,7 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
     courses: dict[Clock, dict[tuple[str, str], Course]] = {}
     notes: list[str] = []
     for each in clocks:
-        with bar(each, shown=not json) as progress:
+        with bar(f"handovers on the {each} clock", shown=not json) as progress:
             courses[each] = run(names, each, out, progress, notes)
     outcomes = {
         one: {key: outcome_of(course, experiment_of(key[0])) for key, course in of.items()}
@@ -150,15 +149,3 @@ def _apart(of: list[Outcome | None]) -> str:
 
 def _on_real(statement: Statement) -> Statement:
     return replace(statement, test=f"{statement.test}-real")
-
-
-@contextmanager
-def bar(clock: str, *, shown: bool) -> Iterator[Progress]:
-    """A progress bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    with Bar(console=console, disable=not (shown and console.is_terminal), transient=True) as shown_bar:
-        task = shown_bar.add_task(f"handovers on the {clock} clock", total=1.0)
-        yield lambda fraction: shown_bar.update(task, completed=fraction)

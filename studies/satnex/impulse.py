@@ -13,9 +13,9 @@ from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, figure_function, panels
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
-from bentpipe.studies import Reproduction, Statement, Table, judge
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
-from .common import ONE_WAY_S, bar, offsets_s
+from .common import ONE_WAY_S, offsets_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

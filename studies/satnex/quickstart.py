@@ -11,9 +11,9 @@ from bentpipe import plots
 from bentpipe.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, figure_function, panels
-from bentpipe.studies import Reproduction, Statement, Table, judge
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
-from .common import bar, offsets_s
+from .common import offsets_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,9 +14,9 @@ from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panel
 from bentpipe.predict import delivered_bytes, goodput_ceiling_bit_s
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
-from bentpipe.studies import Reproduction, Statement, Table, judge
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
-from .common import ONE_WAY_S, bar, offsets_s
+from .common import ONE_WAY_S, offsets_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
