@@ -731,8 +731,24 @@ class BitError(TypedDict):
     """Probability that a bit is wrong (BER)."""
 
 
+class GilbertError(TypedDict):
+    """Error of the kind `gilbert`."""
+
+    burst: float
+    """Mean number of packets that are spoiled in a row."""
+    effect: NotRequired[Effect]
+    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
+    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
+    but the application can notice)."""
+    kind: Literal["gilbert"]
+    probability: float
+    """Part of all packets that is spoiled."""
+
+
 #: An error process.
-Error: TypeAlias = 'NoneError | PacketError | BitError | Literal["none", "packet", "bit"]'
+Error: TypeAlias = (
+    'NoneError | PacketError | BitError | GilbertError | Literal["none", "packet", "bit", "gilbert"]'
+)
 
 #: What tells protocols apart.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'

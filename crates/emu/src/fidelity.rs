@@ -317,6 +317,7 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
             loss: match error {
                 channel::Config::None(_) => 0.0,
                 channel::Config::Packet(error) => error.probability.value(),
+                channel::Config::Gilbert(error) => error.probability.value(),
                 channel::Config::Bit(error) => {
                     let bits = if packets > 0.0 { bytes * 8.0 / packets } else { 0.0 };
                     1.0 - (1.0 - error.rate.value()).powf(bits)

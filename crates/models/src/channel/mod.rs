@@ -2,6 +2,7 @@
 
 pub mod bit;
 pub mod effect;
+pub mod gilbert;
 pub mod none;
 pub mod packet;
 
@@ -15,6 +16,7 @@ kinds! {
         "none" => None(none::Config),
         "packet" => Packet(packet::Config),
         "bit" => Bit(bit::Config),
+        "gilbert" => Gilbert(gilbert::Config),
     }
 }
 

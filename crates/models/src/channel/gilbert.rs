@@ -1,0 +1,137 @@
+//! Errors in bursts: a two-state Markov chain that takes a step with each packet and spoils every packet in its bad state.
+//!
+//! With p the probability of going from good to bad and r that of going back, bursts have 1 / r packets in the mean, and
+//! the part p / (p + r) of all packets is spoiled. So from the part `probability` and the length `burst`:
+//!
+//! ```text
+//! r = 1 / burst        p = r probability / (1 - probability)
+//! ```
+//!
+//! Source: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), pages 1253-1265, 1960,
+//! with h = 0 (nothing survives the bad state); of errors of wireless LANs also known as bistable. It starts in either state as
+//! often as it is in it. With `burst = 1 / (1 - probability)` the errors are independent.
+//!
+//! ```toml
+//! error = { kind = "gilbert", probability = 0.002, burst = 8.0 }
+//! ```
+
+use super::{Channel, Effect, Process};
+use bentpipe_core::{Fraction, Problems, Real, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Errors in bursts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Part of all packets that is spoiled.
+    pub probability: Fraction,
+    /// Mean number of packets that are spoiled in a row.
+    pub burst: Real<1000, 1_000_000_000>,
+    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
+    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
+    /// notice).
+    #[serde(default)]
+    pub effect: Effect,
+}
+
+impl Config {
+    /// Probabilities of going from good to bad, and back.
+    fn steps(&self) -> (f64, f64) {
+        let (part, back) = (self.probability.value(), 1.0 / self.burst.value());
+        (back * part / (1.0 - part), back)
+    }
+}
+
+struct Bistable {
+    /// Part of the packets in the bad state.
+    part: f64,
+    /// Probability of going from good to bad, and back.
+    steps: (f64, f64),
+    /// `None` before the first packet.
+    bad: Option<bool>,
+}
+
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        Some(Box::new(Bistable { part: self.probability.value(), steps: self.steps(), bad: None }))
+    }
+
+    fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        let (leaves, _) = self.steps();
+        // A part of 1 divides by zero.
+        if leaves.is_nan() || leaves > 1.0 {
+            let least = self.probability.value() / (1.0 - self.probability.value());
+            problems.add(
+                "burst",
+                format!(
+                    "bursts of {} packets leave no gap of a packet between them when the part {} of all is spoiled; \
+                     allowed: at least probability / (1 - probability), here {least:.3}, and a probability below 1",
+                    self.burst.value(),
+                    self.probability.value()
+                ),
+            );
+        }
+    }
+}
+
+impl Process for Bistable {
+    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+        let bad = match self.bad {
+            None => stream.chance(self.part),
+            Some(true) => !stream.chance(self.steps.1),
+            Some(false) => stream.chance(self.steps.0),
+        };
+        self.bad = Some(bad);
+        bad
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    fn spoiled(probability: f64, burst: f64, count: usize) -> Vec<bool> {
+        let config: Config =
+            serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst})).unwrap();
+        let (mut stream, mut process) = (Streams::new(5, 0).stream("channel"), config.build().unwrap());
+        (0..count).map(|_| process.spoils(Time::ZERO, 1500, &mut stream)).collect()
+    }
+
+    #[test]
+    fn the_part_that_is_spoiled_and_the_length_of_bursts_are_those_that_were_asked_for() {
+        let spoiled = spoiled(0.05, 8.0, 2_000_000);
+        let lost = spoiled.iter().filter(|bad| **bad).count() as f64;
+        let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        // Of 12 500 bursts of geometric length, whose deviation is about their mean: 1 % is the standard error.
+        assert!((lost / 2e6 - 0.05).abs() < 0.002, "{lost}");
+        assert!((lost / bursts - 8.0).abs() < 0.25, "{}", lost / bursts);
+    }
+
+    #[test]
+    fn with_the_bursts_of_independent_errors_a_spoiled_packet_says_nothing_of_the_next() {
+        let spoiled = spoiled(0.2, 1.25, 1_000_000);
+        let after = |first: bool| {
+            let of: Vec<_> = spoiled.windows(2).filter(|pair| pair[0] == first).collect();
+            of.iter().filter(|pair| pair[1]).count() as f64 / of.len() as f64
+        };
+        assert!((after(true) - 0.2).abs() < 0.004 && (after(false) - 0.2).abs() < 0.002);
+    }
+
+    #[test]
+    fn bursts_that_leave_no_gap_are_refused_with_the_length_that_would_do() {
+        for (probability, burst, refused) in [(0.9, 5.0, true), (0.9, 10.0, false), (1.0, 3.0, true)] {
+            let config: Config =
+                serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst}))
+                    .unwrap();
+            let mut problems = Problems::default();
+            config.check(&mut problems);
+            assert_eq!(problems.count() > 0, refused, "{probability} {burst}");
+        }
+    }
+}
