@@ -6,9 +6,7 @@
 //! framing = { kind = "mpe", packing = true }
 //! ```
 
-use super::transport_stream::{TransportStream, PACKET};
-use super::{check_divides, Framer, Framing};
-use bentpipe_core::Problems;
+use super::transport_stream::Encapsulation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,23 +32,19 @@ const LLC_SNAP: u32 = 8;
 /// A section's longest.
 const SECTION: u32 = 4096;
 
-impl Config {
+impl Encapsulation for Config {
+    const TOGETHER: u32 = 1;
+
+    fn packing(&self) -> bool {
+        self.packing
+    }
+
     fn overhead(&self) -> u32 {
         HEADER + CRC + if self.llc_snap { LLC_SNAP } else { 0 }
-    }
-}
-
-impl Framing for Config {
-    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
-        Some(Box::new(TransportStream::new(self.overhead(), self.packing, 1)))
     }
 
     fn longest(&self) -> u32 {
         SECTION - self.overhead()
-    }
-
-    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
-        check_divides(PACKET, "MPEG packets", carrier, problems);
     }
 }
 

@@ -1,12 +1,42 @@
 //! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a section or SNDU begins
 //! has a pointer field of one byte that says where the first one does.
 
-use super::{Added, Framer};
+use super::{check_divides, Added, Framer, Framing};
+use bentpipe_core::Problems;
 
 /// Bytes of a transport stream packet, and of its payload.
 pub const PACKET: u32 = 188;
 const PAYLOAD: u32 = 184;
 const POINTER: u32 = 1;
+
+/// A framing that puts packets into sections or SNDUs, and these into transport stream packets.
+pub trait Encapsulation {
+    /// Bytes that a section needs in the packet in which it begins.
+    const TOGETHER: u32;
+
+    /// Whether sections follow each other within a transport stream packet.
+    fn packing(&self) -> bool;
+
+    /// Bytes around each packet of the network layer.
+    fn overhead(&self) -> u32;
+
+    /// Bytes of the longest packet that a section can carry.
+    fn longest(&self) -> u32;
+}
+
+impl<E: Encapsulation> Framing for E {
+    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
+        Some(Box::new(TransportStream::new(self.overhead(), self.packing(), E::TOGETHER)))
+    }
+
+    fn longest(&self) -> u32 {
+        Encapsulation::longest(self)
+    }
+
+    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
+        check_divides(PACKET, "MPEG packets", carrier, problems);
+    }
+}
 
 /// Puts sections or SNDUs into transport stream packets.
 pub struct TransportStream {

@@ -9,9 +9,7 @@
 //! framing = { kind = "ule", address = false }
 //! ```
 
-use super::transport_stream::{TransportStream, PACKET};
-use super::{check_divides, Framer, Framing};
-use bentpipe_core::Problems;
+use super::transport_stream::Encapsulation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,24 +33,20 @@ const HEADER: u32 = 4;
 const ADDRESS: u32 = 6;
 const CRC: u32 = 4;
 
-impl Config {
+impl Encapsulation for Config {
+    const TOGETHER: u32 = 2;
+
+    fn packing(&self) -> bool {
+        self.packing
+    }
+
     fn overhead(&self) -> u32 {
         HEADER + CRC + if self.address { ADDRESS } else { 0 }
-    }
-}
-
-impl Framing for Config {
-    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
-        Some(Box::new(TransportStream::new(self.overhead(), self.packing, 2)))
     }
 
     fn longest(&self) -> u32 {
         // The length field has 15 bits and counts what follows the type field; all ones mean the end.
         32_766 - (self.overhead() - HEADER)
-    }
-
-    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
-        check_divides(PACKET, "MPEG packets", carrier, problems);
     }
 }
 

@@ -139,6 +139,8 @@ impl Account for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::Streams;
+    use proptest::prelude::*;
 
     fn absolute(slots: u32) -> Ask {
         Ask { absolute: Some(slots), ..Ask::NOTHING }
@@ -182,5 +184,53 @@ mod tests {
             [Some(5), Some(7), Some(3), Some(0), None]
         );
         assert!(Requester::rests(&requester));
+    }
+
+    proptest! {
+        /// Requests and plans are lost, and later no more are. From the first request on that was made when the last lost plan is
+        /// over, the controller takes to wait what waits, to the slot; and nothing is left in the end.
+        #[test]
+        fn after_losses_it_is_the_true_backlog_that_is_pending(
+            loss in 0.01..0.5f64,
+            seed in 0u64..1_000_000,
+            arrivals in prop::collection::vec(0u64..20, 1..150),
+            (up, down) in (1u64..9, 1u64..9),
+            most in 4u32..30,
+        ) {
+            let mut stream = Streams::new(seed, 0).stream("losses");
+            let (mut requester, mut account) = (Absolute::default(), Pending::new(most));
+            let (mut queue, mut said, mut plans) = (0u64, VecDeque::new(), VecDeque::new());
+            let calm = arrivals.len() as u64;
+            let end = calm + 20 * calm + 100;
+            let mut mended = 0;
+            for superframe in 0..end {
+                let lost = |stream: &mut bentpipe_core::Stream| superframe < calm && stream.chance(loss);
+                if let Some(slots) = requester.ask(queue).filter(|_| !lost(&mut stream)) {
+                    said.push_back((superframe, slots));
+                }
+                // The controller plans superframe + down by what was said up ago.
+                let mut heard = None;
+                while let Some((made, slots)) = said.front().copied().filter(|(made, _)| made + up <= superframe) {
+                    said.pop_front();
+                    account.replace(made, slots);
+                    heard = Some(made);
+                }
+                if heard.is_some_and(|made| made >= calm + down) {
+                    let coming: u64 = plans.iter().sum();
+                    prop_assert_eq!(account.slots, queue.saturating_sub(coming));
+                    mended += 1;
+                }
+                let granted = account.volume();
+                account.serve(superframe + down, granted);
+                plans.push_back(if lost(&mut stream) { 0 } else { u64::from(granted) });
+                if plans.len() as u64 > down {
+                    queue -= queue.min(plans.pop_front().unwrap_or(0));
+                }
+                queue += arrivals.get(superframe as usize).copied().unwrap_or(0);
+            }
+            prop_assert_eq!((queue, account.slots, requester.rests()), (0, 0, true));
+            // What waited for long enough was asked for again.
+            prop_assert!(mended > 0 || arrivals.iter().sum::<u64>() <= u64::from(most) * (calm + up + down));
+        }
     }
 }

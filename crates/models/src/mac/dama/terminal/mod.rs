@@ -13,6 +13,9 @@
 //! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the gateway.
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
+mod asking;
+mod sending;
+
 use super::category::{Ask, Load, Need, Requester};
 use super::config::Config;
 use super::frame::{Frame, Run};
@@ -284,97 +287,6 @@ impl Terminal {
         self.send(now);
     }
 
-    /// Whether there is, or may be, something to ask for.
-    #[inline]
-    fn wants_to_ask(&self) -> bool {
-        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
-    }
-
-    /// Makes a request, if this is the terminal's turn.
-    fn make_request(&mut self, now: Time, out: &mut Outbox) {
-        self.ask = None;
-        self.active = true;
-        let superframe = self.slots.superframe();
-        let has_slots = self.slots.count() > 0;
-        let via = self.parts.turns.turn(superframe, has_slots, &mut self.parts.stream);
-        let need = self.need();
-        let Some(via) = via else { return self.parts.requester.observe(superframe, &need) };
-        if let Via::Shared(shared) = via {
-            if self.unsent <= u64::from(self.parts.shared.1)
-                && self.plans.is_empty()
-                && self.send_data(shared, out)
-            {
-                // Nobody answers to data.
-                self.parts.turns.heard();
-                return;
-            }
-        }
-        let ask = self.parts.requester.request(superframe, &need);
-        if ask.is_nothing() {
-            return;
-        }
-        let (leaves, shared) = match via {
-            Via::Own => (now, None),
-            Via::Burst => (self.slots.next(now).map_or(self.slots.end(), |(_, end)| end), None),
-            Via::Shared(shared) => (self.shared_end(&shared), Some(shared)),
-        };
-        self.request(leaves, ask, shared, now, out);
-    }
-
-    /// When what is sent in mini-slots is known to the receiver, before propagation: with the last replica's when there is one,
-    /// else with the superframe, over which the mini-slots are spread.
-    fn shared_end(&self, shared: &Contention) -> Time {
-        match shared.slots() {
-            [slot] => {
-                let length = self.parts.frame.superframe();
-                self.slots.start() + length * (u64::from(*slot) + 1) / u64::from(self.parts.shared.0)
-            }
-            _ => self.slots.end(),
-        }
-    }
-
-    /// What waits, as requests see it.
-    fn need(&self) -> Need {
-        let load = |asks: &dyn Fn(Asks) -> bool| {
-            let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
-            let queue = self.parts.frame.units(own().map(|traffic| traffic.unsent).sum());
-            Load { queue, arrived: own().map(|traffic| traffic.arrived).sum() }
-        };
-        if !self.parts.classes {
-            let arrived = self.parts.traffic[0].arrived;
-            return Need {
-                all: Load { queue: self.parts.frame.units(self.unsent), arrived },
-                by_class: None,
-            };
-        }
-        let by_class = (load(&|asks| asks == Asks::Rate), load(&|asks| asks == Asks::Volume));
-        Need { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
-    }
-
-    /// Sends all that waits in shared mini-slots, unless some of it already has slots.
-    fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
-        let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
-        if self.unsent == 0 || self.parts.traffic.iter().any(begun) {
-            return false;
-        }
-        let (mut packets, end) = (Vec::new(), self.shared_end(&shared));
-        for traffic in &mut self.parts.traffic {
-            for Waiting { arrival, packet, .. } in traffic.waiting.drain(..) {
-                self.held.packets -= 1;
-                self.held.bytes -= u64::from(packet.size);
-                self.counters.delay.add(end.since(arrival));
-                packets.push(out.consume(packet));
-            }
-            traffic.clear();
-        }
-        self.unsent = 0;
-        let size = packets.iter().map(|packet| packet.size).sum();
-        let body = DataBurst { terminal: self.parts.terminal, shared, packets };
-        self.tell(end, size, Arc::new(body), out);
-        self.counters.shared_bursts += 1;
-        true
-    }
-
     /// Logs off with the beginning of a superframe. What waits is dropped.
     fn log_off(&mut self, now: Time, out: &mut Outbox) {
         let Some((first, period)) = self.parts.logoff else { return };
@@ -423,32 +335,6 @@ impl Terminal {
         }
     }
 
-    fn request(&mut self, leaves: Time, ask: Ask, shared: Option<Contention>, now: Time, out: &mut Outbox) {
-        let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
-        self.row.1 = ask.slots();
-        self.counters.requests += 1;
-        self.counters.requested += ask.slots();
-        if self.parts.waits.is_some() {
-            self.requests.add(now, superframe, leaves + self.parts.timing.one_way);
-        }
-        self.tell(
-            leaves,
-            message::REQUEST_BYTES,
-            Arc::new(Request { terminal, superframe, ask, shared }),
-            out,
-        );
-    }
-
-    /// Sends a message to the network control centre.
-    fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
-        let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
-        self.messages += 1;
-        out.create_held(&packet);
-        self.held.add(&packet);
-        let arrival = leaves + self.parts.timing.one_way;
-        self.fly(Flight { arrival, class: 0, added: Added::default(), waited: None, packet });
-    }
-
     /// Lets something fly; messages may have a place before data, and data before messages.
     #[inline]
     fn fly(&mut self, flight: Flight) {
@@ -457,99 +343,6 @@ impl Terminal {
         }
         let at = self.flying.partition_point(|other| other.arrival <= flight.arrival);
         self.flying.insert(at, flight);
-    }
-
-    /// Puts into slots what can be put there now.
-    fn send(&mut self, now: Time) {
-        if self.parts.classes {
-            return self.fill_slots(now);
-        }
-        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
-    }
-
-    /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
-    #[inline]
-    fn send_first(&mut self, now: Time) -> bool {
-        let first = &self.parts.traffic[0].waiting[0];
-        let placed = match first.left {
-            0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
-            left => match self.slots.place(now, left) {
-                Some(placed) => placed,
-                None => return false,
-            },
-        };
-        self.put(0, placed)
-    }
-
-    /// Fills the slots that begin now, class by class, and says when the next one does.
-    fn fill_slots(&mut self, now: Time) {
-        self.fill = None;
-        loop {
-            let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
-            else {
-                return;
-            };
-            let traffic = &self.parts.traffic[class];
-            let placed = match traffic.waiting[0].left {
-                0 => traffic.last.expect("it shares a unit that has its slot").shared(),
-                left => {
-                    let Some((begin, _)) = self.slots.next(now) else { return };
-                    if begin > now {
-                        self.fill = Some(begin);
-                        return;
-                    }
-                    self.slots.place_in_one(now, left).expect("a slot begins now")
-                }
-            };
-            self.put(class, placed);
-        }
-    }
-
-    /// Puts bytes of a class' first packet where they have been placed; whether it is through.
-    #[inline]
-    fn put(&mut self, class: usize, placed: Placed) -> bool {
-        self.unsent -= placed.bytes;
-        self.row.2 += placed.bytes;
-        self.counters.used += placed.bytes;
-        self.active = true;
-        let Some(Waiting { arrival, added, packet, .. }) = self.parts.traffic[class].put(placed) else {
-            return false;
-        };
-        self.counters.delay.add(placed.end.since(arrival));
-        let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
-        let arrival = placed.end + self.parts.timing.one_way;
-        self.fly(Flight { arrival, class: class as u8, added, waited, packet });
-        true
-    }
-
-    /// The row that says why a packet waited.
-    #[cold]
-    fn explain(&mut self, class: usize, arrival: Time, end: Time, packet: &Packet) -> Box<waits::Row> {
-        let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
-        self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
-        let moments = (arrival, self.slots.start(), end);
-        let parts =
-            self.requests.explain(moments, &self.parts.frame, &self.parts.timing, &self.parts.controller);
-        let (frame, run, slot) = self.slots.last_slot();
-        let nanos = |span: Span| span.as_nanos() as f64;
-        Box::new([
-            if packet.flow == message::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
-            f64::from(packet.number),
-            f64::from(packet.size),
-            class as f64,
-            arrival.as_nanos() as f64,
-            parts.asked.map_or(-1.0, |asked| asked.as_nanos() as f64),
-            self.slots.superframe() as f64,
-            f64::from(run.carrier),
-            f64::from(frame),
-            f64::from(slot),
-            nanos(parts.request),
-            nanos(parts.lost),
-            nanos(parts.propagation),
-            nanos(parts.controller),
-            nanos(parts.competition),
-            nanos(parts.position),
-        ])
     }
 
     fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {

@@ -1,0 +1,122 @@
+//! What a terminal asks for, when it is its turn, and how the request leaves.
+
+use super::*;
+
+impl Terminal {
+    /// Whether there is, or may be, something to ask for.
+    #[inline]
+    pub(super) fn wants_to_ask(&self) -> bool {
+        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
+    }
+
+    /// Makes a request, if this is the terminal's turn.
+    pub(super) fn make_request(&mut self, now: Time, out: &mut Outbox) {
+        self.ask = None;
+        self.active = true;
+        let superframe = self.slots.superframe();
+        let has_slots = self.slots.count() > 0;
+        let via = self.parts.turns.turn(superframe, has_slots, &mut self.parts.stream);
+        let need = self.need();
+        let Some(via) = via else { return self.parts.requester.observe(superframe, &need) };
+        if let Via::Shared(shared) = via {
+            if self.unsent <= u64::from(self.parts.shared.1)
+                && self.plans.is_empty()
+                && self.send_data(shared, out)
+            {
+                // Nobody answers to data.
+                self.parts.turns.heard();
+                return;
+            }
+        }
+        let ask = self.parts.requester.request(superframe, &need);
+        if ask.is_nothing() {
+            return;
+        }
+        let (leaves, shared) = match via {
+            Via::Own => (now, None),
+            Via::Burst => (self.slots.next(now).map_or(self.slots.end(), |(_, end)| end), None),
+            Via::Shared(shared) => (self.shared_end(&shared), Some(shared)),
+        };
+        self.request(leaves, ask, shared, now, out);
+    }
+
+    /// When what is sent in mini-slots is known to the receiver, before propagation: with the last replica's when there is one,
+    /// else with the superframe, over which the mini-slots are spread.
+    fn shared_end(&self, shared: &Contention) -> Time {
+        match shared.slots() {
+            [slot] => {
+                let length = self.parts.frame.superframe();
+                self.slots.start() + length * (u64::from(*slot) + 1) / u64::from(self.parts.shared.0)
+            }
+            _ => self.slots.end(),
+        }
+    }
+
+    /// What waits, as requests see it.
+    fn need(&self) -> Need {
+        let load = |asks: &dyn Fn(Asks) -> bool| {
+            let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
+            let queue = self.parts.frame.units(own().map(|traffic| traffic.unsent).sum());
+            Load { queue, arrived: own().map(|traffic| traffic.arrived).sum() }
+        };
+        if !self.parts.classes {
+            let arrived = self.parts.traffic[0].arrived;
+            return Need {
+                all: Load { queue: self.parts.frame.units(self.unsent), arrived },
+                by_class: None,
+            };
+        }
+        let by_class = (load(&|asks| asks == Asks::Rate), load(&|asks| asks == Asks::Volume));
+        Need { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
+    }
+
+    /// Sends all that waits in shared mini-slots, unless some of it already has slots.
+    fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
+        let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
+        if self.unsent == 0 || self.parts.traffic.iter().any(begun) {
+            return false;
+        }
+        let (mut packets, end) = (Vec::new(), self.shared_end(&shared));
+        for traffic in &mut self.parts.traffic {
+            for Waiting { arrival, packet, .. } in traffic.waiting.drain(..) {
+                self.held.packets -= 1;
+                self.held.bytes -= u64::from(packet.size);
+                self.counters.delay.add(end.since(arrival));
+                packets.push(out.consume(packet));
+            }
+            traffic.clear();
+        }
+        self.unsent = 0;
+        let size = packets.iter().map(|packet| packet.size).sum();
+        let body = DataBurst { terminal: self.parts.terminal, shared, packets };
+        self.tell(end, size, Arc::new(body), out);
+        self.counters.shared_bursts += 1;
+        true
+    }
+
+    fn request(&mut self, leaves: Time, ask: Ask, shared: Option<Contention>, now: Time, out: &mut Outbox) {
+        let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
+        self.row.1 = ask.slots();
+        self.counters.requests += 1;
+        self.counters.requested += ask.slots();
+        if self.parts.waits.is_some() {
+            self.requests.add(now, superframe, leaves + self.parts.timing.one_way);
+        }
+        self.tell(
+            leaves,
+            message::REQUEST_BYTES,
+            Arc::new(Request { terminal, superframe, ask, shared }),
+            out,
+        );
+    }
+
+    /// Sends a message to the network control centre.
+    pub(super) fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
+        let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
+        self.messages += 1;
+        out.create_held(&packet);
+        self.held.add(&packet);
+        let arrival = leaves + self.parts.timing.one_way;
+        self.fly(Flight { arrival, class: 0, added: Added::default(), waited: None, packet });
+    }
+}

@@ -1,0 +1,104 @@
+//! Which slots a packet takes, and why it waited for them.
+
+use super::*;
+
+impl Terminal {
+    /// Puts into slots what can be put there now.
+    pub(super) fn send(&mut self, now: Time) {
+        if self.parts.classes {
+            return self.fill_slots(now);
+        }
+        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
+    }
+
+    /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
+    #[inline]
+    pub(super) fn send_first(&mut self, now: Time) -> bool {
+        let first = &self.parts.traffic[0].waiting[0];
+        let placed = match first.left {
+            0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
+            left => match self.slots.place(now, left) {
+                Some(placed) => placed,
+                None => return false,
+            },
+        };
+        self.put(0, placed)
+    }
+
+    /// Fills the slots that begin now, class by class, and says when the next one does.
+    pub(super) fn fill_slots(&mut self, now: Time) {
+        self.fill = None;
+        loop {
+            let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
+            else {
+                return;
+            };
+            let traffic = &self.parts.traffic[class];
+            let placed = match traffic.waiting[0].left {
+                0 => traffic.last.expect("it shares a unit that has its slot").shared(),
+                left => {
+                    let Some((begin, _)) = self.slots.next(now) else { return };
+                    if begin > now {
+                        self.fill = Some(begin);
+                        return;
+                    }
+                    self.slots.place_in_one(now, left).expect("a slot begins now")
+                }
+            };
+            self.put(class, placed);
+        }
+    }
+
+    /// Puts bytes of a class' first packet where they have been placed; whether it is through.
+    #[inline]
+    pub(super) fn put(&mut self, class: usize, placed: Placed) -> bool {
+        self.unsent -= placed.bytes;
+        self.row.2 += placed.bytes;
+        self.counters.used += placed.bytes;
+        self.active = true;
+        let Some(Waiting { arrival, added, packet, .. }) = self.parts.traffic[class].put(placed) else {
+            return false;
+        };
+        self.counters.delay.add(placed.end.since(arrival));
+        let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
+        let arrival = placed.end + self.parts.timing.one_way;
+        self.fly(Flight { arrival, class: class as u8, added, waited, packet });
+        true
+    }
+
+    /// The row that says why a packet waited.
+    #[cold]
+    pub(super) fn explain(
+        &mut self,
+        class: usize,
+        arrival: Time,
+        end: Time,
+        packet: &Packet,
+    ) -> Box<waits::Row> {
+        let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
+        self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
+        let moments = (arrival, self.slots.start(), end);
+        let parts =
+            self.requests.explain(moments, &self.parts.frame, &self.parts.timing, &self.parts.controller);
+        let (frame, run, slot) = self.slots.last_slot();
+        let nanos = |span: Span| span.as_nanos() as f64;
+        Box::new([
+            if packet.flow == message::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
+            f64::from(packet.number),
+            f64::from(packet.size),
+            class as f64,
+            arrival.as_nanos() as f64,
+            parts.asked.map_or(-1.0, |asked| asked.as_nanos() as f64),
+            self.slots.superframe() as f64,
+            f64::from(run.carrier),
+            f64::from(frame),
+            f64::from(slot),
+            nanos(parts.request),
+            nanos(parts.lost),
+            nanos(parts.propagation),
+            nanos(parts.controller),
+            nanos(parts.competition),
+            nanos(parts.position),
+        ])
+    }
+}

@@ -1,0 +1,136 @@
+//! What is refused, and what is printed.
+
+use super::*;
+
+#[test]
+fn what_cannot_be_is_refused_with_the_arithmetic() {
+    let good = || config(r#"{"scheme": {"rbdc": {}}}"#, r#"["a"]"#);
+    let wrong = |change: fn(&mut Config)| {
+        let mut config = good();
+        change(&mut config);
+        let mut problems = Problems::default();
+        config.check(&mut problems);
+        let found = problems.into_vec();
+        assert_eq!(found.len(), 1, "{found:?}");
+        format!("{}: {}", found[0].path.join("."), found[0].message)
+    };
+    let parse = |message: String, parts: &[&str]| {
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    };
+    parse(
+        wrong(|c| c.return_link.rate = "1 Mbit/s".parse().unwrap()),
+        &["return.frame", "91.797 bytes", "23.552 ms"],
+    );
+    parse(wrong(|c| c.return_link.frame = Some(Span::ZERO)), &["return.frame", "above 0 s"]);
+    parse(
+        wrong(|c| c.return_link.dama.cra = Some("100 kbit/s".parse().unwrap())),
+        &["return.dama.cra", "1.562 slots of 64.000 kbit/s", "128 kbit/s"],
+    );
+    parse(
+        wrong(|c| c.terminals = serde_json::from_str(r#"[{"prefix": "t", "count": 33}]"#).unwrap()),
+        &["terminals", "33 terminals take 33 slots", "has 32"],
+    );
+    parse(
+        wrong(|c| c.return_link.dama.response = Some(bentpipe_core::Count::new(5))),
+        &["return.dama.response", "5 superframes of 94 ms", "(3 superframes)", "6 or more"],
+    );
+    parse(wrong(|c| c.terminals = serde_json::from_str(r#"["a", "a"]"#).unwrap()), &["\"a\" occurs twice"]);
+    parse(wrong(|c| c.terminals = serde_json::from_str(r#"["gw"]"#).unwrap()), &["gateway's"]);
+    parse(wrong(|c| c.terminals.clear()), &["at least one"]);
+    parse(
+        wrong(|c| c.return_link.framing = serde_json::from_str(r#"{"atm": {}}"#).unwrap()),
+        &["return.framing", "188 bytes", "3 ATM cells of 53 bytes and 29 bytes more", "212 bytes"],
+    );
+    parse(
+        wrong(|c| {
+            c.return_link.acm =
+                serde_json::from_str(r#"{"burst": 536, "margin_db": 2.0, "esn0_db": 1.0}"#).unwrap();
+        }),
+        &["return.acm.esn0_db", "1 dB less a margin of 2 dB", "0.22 dB", "2.22 dB"],
+    );
+    parse(
+        wrong(|c| c.return_link.classes = serde_json::from_str(r#"[{"name": "a"}, {"name": "b"}]"#).unwrap()),
+        &["return.classes.0.dscp", "no packets belong to it"],
+    );
+    parse(
+        wrong(|c| {
+            c.return_link.dama.requests =
+                serde_json::from_str(r#"{"crdsa": {"slots": 2, "replicas": 4}}"#).unwrap()
+        }),
+        &["return.dama.requests.replicas", "4 replicas", "at most 2"],
+    );
+    for (terminals, parts) in [
+        (r#"[{"name": "a", "min": "100 kbit/s"}]"#, &["terminals.0.min", "1.562 slots"][..]),
+        (
+            r#"[{"prefix": "t", "count": 3, "min": "1024 kbit/s"}]"#,
+            &["48 slots besides 3 constant", "has 32"],
+        ),
+        (r#"[{"name": "a", "logon": "5 s", "logoff": "4 s"}]"#, &["terminals.0.logoff", "more than 5 s"]),
+        (
+            r#"[{"name": "a", "logoff": "9 s", "period": "8 s"}]"#,
+            &["terminals.0.period", "log on at 8 s", "until 9 s"],
+        ),
+        (r#"[{"name": "a", "period": "8 s"}]"#, &["terminals.0.period", "not given"]),
+    ] {
+        let mut config = good();
+        config.terminals = serde_json::from_str(terminals).unwrap();
+        let mut problems = Problems::default();
+        config.check(&mut problems);
+        let found = problems.into_vec();
+        assert_eq!(found.len(), 1, "{found:?}");
+        parse(format!("{}: {}", found[0].path.join("."), found[0].message), parts);
+    }
+    parse(
+        wrong(|c| c.return_link.carriers = serde_json::from_str(r#"[{"rate": "1000 kbit/s"}]"#).unwrap()),
+        &["return.carriers.0.rate", "15.625 slots", "1024 kbit/s"],
+    );
+    parse(
+        wrong(|c| {
+            c.return_link.carriers = serde_json::from_str(r#"[{"rate": "64 kbit/s", "count": 3}]"#).unwrap();
+            c.return_link.dama.cra = Some("128 kbit/s".parse().unwrap());
+        }),
+        &["take 2 slots, each terminal's in a row on one carrier", "3 carriers have 3"],
+    );
+    parse(
+        wrong(|c| c.terminals = serde_json::from_str(r#"[{"count": 3}]"#).unwrap()),
+        &["terminals.0", "prefix"],
+    );
+    parse(
+        wrong(|c| {
+            c.propagation = serde_json::from_str(
+                r#"{"satellite": "13 deg", "gateway": {"latitude": "51.5 deg", "longitude": "170 deg"},
+                    "terminals": {"latitude": "41.9 deg", "longitude": "12.5 deg"}}"#,
+            )
+            .unwrap();
+        }),
+        &["propagation.gateway", "below the horizon"],
+    );
+    for text in [r#"{"scheme": {"rbdc": {"gama": 0.4}}}"#, r#"{"schem": "x"}"#, r#"{"cra": "64 kbits"}"#] {
+        let full = format!(
+            r#"{{"forward": {{"rate": "10 Mbit/s"}}, "return": {{"rate": "2048 kbit/s", "dama": {text}}},
+                "terminals": ["a"], "gateway": "gw"}}"#
+        );
+        assert!(serde_json::from_str::<Config>(&full).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_configuration_prints_what_it_read() {
+    let config = config(
+        r#"{"scheme": {"rbdc": {}}, "response": 11}"#,
+        r#"["a", {"name": "b", "cra": "128 kbit/s"}, {"prefix": "c", "count": 3, "logon": "2 s"}]"#,
+    );
+    let printed = serde_json::to_value(&config).unwrap();
+    assert_eq!(printed["terminals"][0], "a");
+    assert_eq!(printed["terminals"][2], serde_json::json!({"prefix": "c", "count": 3, "logon": "2 s"}));
+    assert_eq!(printed["propagation"], "250 ms");
+    assert_eq!(
+        printed["return"]["dama"]["scheme"],
+        serde_json::json!({"kind": "rbdc", "gamma": 0.4, "timeout": 2})
+    );
+    assert_eq!(config.terminal_names(), ["a", "b", "c1", "c2", "c3"]);
+    assert_eq!(config.members()[1].constant, 2);
+    let schema = serde_json::to_string(&schemars::schema_for!(Config)).unwrap();
+    assert!(schema.contains("frames_per_superframe") && schema.contains("rbdc"));
+    assert_eq!(ncc::REPORT.columns.len(), 9);
+}

@@ -1,0 +1,260 @@
+//! What terminals ask for, and what comes of it.
+
+use super::*;
+
+const CLASSES: &str = r#"[{"name": "ef", "dscp": [46], "asks": "nothing"}, {"name": "af", "dscp": [10], "asks": "rate"},
+    {"name": "be", "asks": "volume"}]"#;
+
+#[test]
+fn rate_requests_follow_equation_13_on_the_air() {
+    let mut rig = Rig::new(&config(r#"{"scheme": {"rbdc": {}}, "response": 11}"#, r#"["a"]"#));
+    rig.run(ms(93));
+    rig.send(0, 752 * 10);
+    rig.run(ms(5000));
+    // The constant slot carries 752 bytes per superframe: Q = 10, 9, 8, ... 1, 0.
+    let mut request = 0.0;
+    let mut expected = Vec::new();
+    for queue in (0..=10).rev() {
+        request = 0.6 * request + 0.4 * f64::from(queue);
+        expected.push((request + 0.5) as u64);
+    }
+    let requests: Vec<_> = rig.trace("a", "request").into_iter().filter(|(n, _)| *n > 0).collect();
+    assert_eq!(requests[..11], (1..12).zip(expected.clone()).collect::<Vec<_>>());
+    let assigned = rig.trace("a", "assigned");
+    // Eleven superframes later each is assigned what was asked for, although all has long been sent.
+    for (n, slots) in (1..).zip(expected) {
+        assert!(assigned.contains(&(n + 11, slots)), "superframe {n}: {assigned:?}");
+    }
+    assert_eq!(rig.stages[0].next_wake(), None, "released");
+    assert_eq!(rig.stages[2].next_wake(), None, "asleep");
+}
+
+#[test]
+fn volume_is_balanced_to_the_byte() {
+    let mut rig = Rig::new(&config(r#"{"scheme": {"vbdc": {}}, "cra": "0 bit/s"}"#, r#"["a", "b", "c"]"#));
+    for terminal in 0..3 {
+        for _ in 0..(terminal + 1) * 40 {
+            rig.send(terminal, 752);
+        }
+    }
+    rig.run(ms(20_000));
+    let report = rig.report();
+    let sum = |column| {
+        ["a", "b", "c"].map(|name| report.value("terminal", name, column).unwrap()).iter().sum::<f64>()
+    };
+    assert_eq!(report.value("ncc", "sat", "requested_slots"), Some(sum("requested_slots")));
+    assert_eq!(report.value("ncc", "sat", "granted_slots"), Some(sum("requested_slots")));
+    assert_eq!(sum("assigned_slots"), sum("requested_slots"));
+    assert_eq!(sum("capacity_bytes"), sum("requested_slots") * 752.0);
+    assert_eq!(sum("used_bytes"), 240.0 * 752.0);
+    assert_eq!(rig.arrived.len(), 240);
+}
+
+#[test]
+fn idle_terminals_never_wake() {
+    let terminals = r#"["a", {"prefix": "idle", "count": 1000, "cra": "0 bit/s"}]"#;
+    for scheme in ["cra", "rbdc", "vbdc", "avbdc"] {
+        let mut rig = Rig::new(&config(&format!(r#"{{"scheme": {{"{scheme}": {{}}}}}}"#), terminals));
+        for _ in 0..50 {
+            rig.send(0, 1500);
+            let until = rig.now + Span::from_millis(77);
+            rig.run(until);
+        }
+        rig.run(ms(30_000));
+        assert_eq!(rig.arrived.len(), 50);
+        assert!(rig.calls[3..].iter().all(|calls| *calls == 0), "{scheme}");
+        assert!(
+            rig.stages.iter().all(|stage| stage.next_wake().is_none()),
+            "{scheme}: all asleep in the end"
+        );
+        let report = rig.report();
+        assert_eq!(report.value("terminal", "idle7", "capacity_bytes"), Some(0.0));
+    }
+}
+
+#[test]
+fn absolute_volume_asks_for_what_waits_and_no_more() {
+    // The overload that VBDC as printed answers with almost three times the slots.
+    for (scheme, most) in [("vbdc", 4.0), ("avbdc", 1.06)] {
+        let mut rig = Rig::new(&config(
+            &format!(r#"{{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}"#),
+            r#"["a"]"#,
+        ));
+        // 2400 kbit/s for 20 s over 2048 kbit/s.
+        for number in 0..4000 {
+            rig.run(ms(number * 5));
+            rig.send(0, 1500);
+        }
+        rig.run(ms(300_000));
+        let report = rig.report();
+        let value = |column| report.value("terminal", "a", column).unwrap();
+        assert_eq!(value("used_bytes") as u64, rig.arrived.len() as u64 * 1500);
+        let ratio = value("capacity_bytes") / value("used_bytes");
+        assert!(ratio < most && (scheme == "avbdc" || ratio > 1.5), "{scheme}: {ratio}");
+    }
+}
+
+#[test]
+fn spare_slots_go_to_all_in_turn_and_only_when_they_are_spare() {
+    let mix = r#"{"scheme": {"mix": {"vbdc": {"max": "2048 kbit/s"}, "fca": true}}, "cra": "64 kbit/s"}"#;
+    let mut rig = Rig::new(&config(mix, r#"["a", "b", "c"]"#));
+    for _ in 0..400 {
+        rig.send(0, 1504);
+    }
+    rig.run(ms(9400));
+    assert!(!rig.plans.is_empty());
+    let mut sums = [0; 3];
+    for plan in &rig.plans {
+        let of = |terminal| plan.runs_of(terminal).map(|run| u32::from(run.count)).sum::<u32>();
+        let slots = [0, 1, 2].map(of);
+        assert_eq!(slots.iter().sum::<u32>(), 29, "all that is not constant");
+        // The others get spare slots alike, none while one asks for all.
+        assert!(slots[1].abs_diff(slots[2]) <= 1);
+        sums.iter_mut().zip(slots).for_each(|(sum, slots)| *sum += slots);
+    }
+    assert!(rig.plans.iter().any(|plan| plan.entries.len() == 1), "the one that asks has all");
+    assert!(sums[1].abs_diff(sums[2]) <= 1, "{sums:?}");
+    let report = rig.report();
+    let value = |column| report.value("ncc", "sat", column).unwrap();
+    assert_eq!(value("granted_slots"), value("requested_slots"));
+    assert_eq!(value("spare_slots") + value("granted_slots"), f64::from(sums.iter().sum::<u32>()));
+}
+
+#[test]
+fn guaranteed_slots_come_first_and_nobody_gets_more_than_the_most() {
+    let terminals = r#"[{"name": "a", "max": "640 kbit/s"}, {"name": "b", "min": "192 kbit/s"}, "c"]"#;
+    let dama = r#"{"scheme": {"vbdc": {}}, "cra": "0 bit/s"}"#;
+    let mut rig = Rig::new(&config(dama, terminals));
+    for _ in 0..1000 {
+        rig.send(0, 1504);
+        rig.send(2, 1504);
+    }
+    for _ in 0..20 {
+        rig.send(1, 1504);
+    }
+    rig.run(ms(3000));
+    let plan = &rig.plans[0];
+    let of = |terminal| plan.runs_of(terminal).map(|run| u32::from(run.count)).sum::<u32>();
+    // 40 slots wait in b: 3 guaranteed, and of the other 29 in proportion to 10, 37 and 2000.
+    assert_eq!([of(0), of(1), of(2)], [0, 4, 28]);
+    let most = rig.plans.iter().flat_map(|plan| plan.runs_of(0)).map(|run| run.count).max();
+    assert!(most.is_some_and(|most| most <= 10), "{most:?}");
+}
+
+#[test]
+fn lost_messages_delay_and_do_not_lock() {
+    for scheme in ["rbdc", "vbdc", "avbdc"] {
+        let mut config = config(
+            &format!(r#"{{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}"#),
+            r#"["a", {"name": "b", "logon": "0 s"}]"#,
+        );
+        let error = || serde_json::from_str(r#"{"packet": {"probability": 0.3}}"#).unwrap();
+        (config.forward.error, config.return_link.error) = (error(), error());
+        let mut rig = Rig::new(&config);
+        for _ in 0..100 {
+            rig.send(0, 1000);
+            rig.send(1, 1000);
+        }
+        rig.run(ms(100_000));
+        rig.assert_conserved();
+        let report = rig.report();
+        for name in ["a", "b"] {
+            assert_eq!(report.value("terminal", name, "packets"), Some(100.0), "{scheme}");
+        }
+    }
+}
+
+#[test]
+fn classes_go_before_each_other_and_ask_each_for_their_own() {
+    let mix = r#"{"scheme": {"mix": {"rbdc": {"gamma": 1.0, "max": "512 kbit/s"}, "avbdc": {"max": "2048 kbit/s"}}}}"#;
+    let mut config = config(mix, r#"["a"]"#);
+    config.return_link.classes = serde_json::from_str(CLASSES).unwrap();
+    let mut rig = Rig::new(&config);
+    rig.run(ms(1));
+    let send = |rig: &mut Rig, dscp, size| rig.send_marked(0, size, dscp);
+    // Best effort first, for a while; then four packets of AF and one of EF.
+    for _ in 0..20 {
+        send(&mut rig, 0, 1504);
+    }
+    for _ in 0..4 {
+        send(&mut rig, 10, 752);
+    }
+    rig.run(ms(30));
+    send(&mut rig, 46, 188);
+    rig.run(ms(20_000));
+    assert_eq!(rig.arrived.len(), 25);
+    // EF in the next constant slot, at 47 ms, in front of all others.
+    assert_eq!(rig.arrived[0].1.dscp, 46);
+    assert_eq!(rig.arrived[0].0.as_nanos(), 47_000_000 + 734_375 + 250_000_000);
+    let order: Vec<_> = rig.arrived.iter().map(|(_, packet)| packet.dscp).collect();
+    assert_eq!(order[1..], [vec![10; 4], vec![0; 20]].concat(), "AF before best effort");
+    // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the slot that EF took, and forty
+    // of best effort are asked for.
+    assert_eq!(rig.trace("a", "request")[1], (1, 4 + 40));
+    rig.out.recorder().flush();
+    assert!(rig.waits.lock().unwrap().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
+    rig.assert_conserved();
+}
+
+#[test]
+fn requests_find_their_way_on_every_path() {
+    for (requests, cra) in [
+        (r#"{"dedicated": {"every": 7}}"#, "0 bit/s"),
+        (r#"{"piggyback": {}}"#, "64 kbit/s"),
+        (r#"{"aloha": {"slots": 2}}"#, "0 bit/s"),
+        (r#"{"crdsa": {"slots": 5}}"#, "0 bit/s"),
+        (r#"{"crdsa": {"slots": 5, "data": 1000}}"#, "0 bit/s"),
+    ] {
+        for scheme in [r#"{"vbdc": {}}"#, r#"{"avbdc": {}}"#, r#"{"rbdc": {"timeout": 20}}"#] {
+            let dama = format!(r#"{{"scheme": {scheme}, "requests": {requests}, "cra": "{cra}"}}"#);
+            let mut rig = Rig::new(&config(&dama, r#"[{"prefix": "t", "count": 12}]"#));
+            for round in 0..40 {
+                rig.run(ms(round * 150));
+                for terminal in 0..12 {
+                    rig.send(terminal, 300 + 90 * (terminal + round as u32 % 5));
+                }
+                rig.assert_conserved();
+            }
+            rig.run(ms(400_000));
+            rig.assert_conserved();
+            let dropped: u64 = rig.out.totals().dropped.values().map(|drop| drop.packets).sum();
+            let report = rig.report();
+            let value = |column| report.value("ncc", "sat", column).unwrap();
+            if requests.contains("data") {
+                // Far more than five mini-slots can carry: what is lost was lost in collisions, and the rest came.
+                let reasons: Vec<_> =
+                    rig.out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
+                assert!(reasons.iter().all(|reason| *reason == "collision"), "{reasons:?}");
+                assert!(rig.arrived.len() > 24, "{dama}: {}", rig.arrived.len());
+            } else {
+                assert_eq!(rig.arrived.len(), 480, "{dama}");
+                assert_eq!(value("collisions"), dropped as f64, "{dama}");
+            }
+            let shared = requests.contains("aloha") || requests.contains("crdsa");
+            assert_eq!(value("tries") > 0.0, shared, "{dama}");
+            assert!(
+                !requests.contains("aloha") || value("collisions") > 0.0,
+                "{dama}: twelve on two mini-slots collide"
+            );
+            assert!(
+                rig.stages.iter().all(|stage| stage.held().packets == 0 && stage.next_wake().is_none()),
+                "{dama}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_request_rides_in_the_first_burst() {
+    let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
+    let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
+    rig.run(ms(93));
+    rig.send(1, 7520);
+    rig.run(ms(2000));
+    rig.out.recorder().flush();
+    // Asked for at 94 ms in the second slot of the frame: 94 + 2 x 0.734375 + 250 ms.
+    let waits = rig.waits.lock().unwrap();
+    let row = &waits[0].1;
+    assert_eq!((row[5], row[10]), (94e6, 1e6));
+    assert_eq!(row[12], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+}
