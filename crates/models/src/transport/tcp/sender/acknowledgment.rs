@@ -75,6 +75,9 @@ impl Sender {
                 } else if advanced {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
+                    // So that a window decays for want of use only when nothing is acknowledged either: Linux 6.1, seen in
+                    // virtual time.
+                    self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
             }
