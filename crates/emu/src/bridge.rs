@@ -2,7 +2,7 @@
 //! out on time.
 
 use crate::attendance::{Attendance, Counts};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timing};
 use crate::frame;
 use crate::lateness::Lateness;
 use crate::path::Path;
@@ -49,6 +49,8 @@ struct Way {
     empty: Time,
     /// A turn ended before all that waited was taken.
     backlogged: bool,
+    /// The host has got something and not yet had its turn to answer.
+    answers: bool,
     /// By how much packets reached the host too late.
     lateness: Lateness,
     /// Answers by which the length of the way was last estimated, and that length in one direction.
@@ -66,6 +68,7 @@ impl Way {
             refused: 0,
             empty: Time::ZERO,
             backlogged: false,
+            answers: false,
             lateness: Lateness::default(),
             measured: (0, Span::ZERO),
             remaining: Lateness::default(),
@@ -90,6 +93,8 @@ pub struct Bridge {
     /// When the ports were last looked at.
     looked: Time,
     stopping: bool,
+    /// Ways whose hosts have got something that they may have answered at once, in virtual time.
+    answering: Vec<usize>,
     readings: Lateness,
     /// What the kernel had counted for the thread when [`run`](Self::run) began and when it ended.
     began: Counts,
@@ -176,6 +181,7 @@ impl Bridge {
             inbox: vec![0; LONGEST].into_boxed_slice(),
             looked: Time::ZERO,
             stopping: false,
+            answering: Vec::new(),
             readings: Lateness::default(),
             began: Counts::default(),
             ended: None,
@@ -209,6 +215,7 @@ impl Bridge {
                 return self.hand_out();
             }
             let now = self.advance()?;
+            self.take_answers()?;
             if self.stopping {
                 return Ok(());
             }
@@ -255,6 +262,16 @@ impl Bridge {
             let now = self.advance()?;
             request(self, now);
             self.hand_out()?;
+        }
+        Ok(())
+    }
+
+    /// Takes what hosts have answered at once to what they got. Where time stands still that saves waiting for it, and asking
+    /// what time it is then: a kernel's TCP answers before the packet's write returns.
+    fn take_answers(&mut self) -> io::Result<()> {
+        while let Some(number) = self.answering.pop() {
+            self.ways[number].answers = false;
+            self.take_in(number)?;
         }
         Ok(())
     }
@@ -357,6 +374,10 @@ impl Bridge {
                 if destination.is_some_and(|destination| self.plan.node(destination).is_none()) {
                     number = outlet;
                 }
+            }
+            if self.clock.timing() == Timing::Virtual && !self.ways[number].answers {
+                self.ways[number].answers = true;
+                self.answering.push(number);
             }
             let way = &mut self.ways[number];
             frame::mark(bytes, packet.dscp, packet.ecn);

@@ -5,6 +5,7 @@ use bentpipe_core::{Span, Time};
 use nix::sys::time::TimeSpec;
 use nix::time::{clock_gettime, clock_nanosleep, ClockId, ClockNanosleepFlags};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What the machine's clock does while its processors work.
@@ -30,6 +31,9 @@ thread_local! {
     /// When this thread was woken last, for those that say so.
     static WOKEN: Cell<Option<u64>> = const { Cell::new(None) };
 }
+
+/// When any thread of the guest was woken last, for those that say so.
+static MOMENT: AtomicU64 = AtomicU64::new(0);
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -81,7 +85,19 @@ impl Clock {
     #[inline]
     pub fn woken_at(&self, time: Time) -> Time {
         if self.timing == Timing::Virtual {
-            WOKEN.set(Some(self.monotonic_at(time)));
+            let moment = self.monotonic_at(time);
+            MOMENT.fetch_max(moment, Ordering::Relaxed);
+            WOKEN.set(Some(moment));
+        }
+        self.now()
+    }
+
+    /// This thread has slept until another one passed something on to it; returns the time. In virtual time it is still the
+    /// moment at which that one was woken, so nobody has to look.
+    #[inline]
+    pub fn woken_by_another(&self) -> Time {
+        if self.timing == Timing::Virtual {
+            WOKEN.set(Some(MOMENT.load(Ordering::Relaxed)));
         }
         self.now()
     }
@@ -112,7 +128,9 @@ impl Clock {
     #[inline]
     pub fn woken(&self) -> Time {
         if self.timing == Timing::Virtual {
-            WOKEN.set(Some(monotonic()));
+            let moment = monotonic();
+            MOMENT.fetch_max(moment, Ordering::Relaxed);
+            WOKEN.set(Some(moment));
         }
         self.now()
     }
@@ -151,13 +169,11 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// Gives this thread real-time priority if the machine allows it and time goes on while others work, and exact timers
-    /// in any case; says what it got.
-    pub fn best(timing: Timing) -> Scheduling {
+    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case; says what it got. In
+    /// virtual time it makes nothing faster, but threads of one priority run in the order in which they were woken, where
+    /// ordinary ones run in one that depends on what each has used of the processor before.
+    pub fn best() -> Scheduling {
         sys::exact_timers();
-        if timing == Timing::Virtual {
-            return Scheduling::Ordinary;
-        }
         match sys::real_time_priority(1) {
             Ok(()) => Scheduling::RealTime,
             Err(_) => Scheduling::Ordinary,

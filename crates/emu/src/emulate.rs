@@ -104,7 +104,7 @@ pub(crate) fn emulate_on(
     if !planned.is_empty() && !options.allow_commands {
         return Err(Error::NotAllowed(planned));
     }
-    let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)))?;
+    let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)), timing)?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
     let names: Vec<String> = names.into_iter().cloned().collect();
     let opened = Clock::start().with(timing);
@@ -141,9 +141,6 @@ pub(crate) fn emulate_on(
     }
     commands.start(clock)?;
     let stop = AtomicBool::new(false);
-    if timing == Timing::Virtual {
-        clock.wait_for_zero();
-    }
     let mut memory = tcp_memory::Watch::begin();
     let pause = match timing {
         Timing::Real => PROGRESS,
@@ -155,6 +152,9 @@ pub(crate) fn emulate_on(
         let driver = thread
             .spawn_scoped(scope, || traffic.run(clock, end, live.handle(), &|| stop.load(Ordering::Relaxed)))
             .doing("starting the traffic's thread")?;
+        if timing == Timing::Virtual {
+            clock.wait_for_zero();
+        }
         while !driver.is_finished() {
             thread::park_timeout(pause);
             memory.look();
@@ -205,7 +205,7 @@ pub(crate) fn emulate_on(
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {
+pub(crate) fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {
     match &flow.transport {
         Config::Tcp(config) => Some(config),
         Config::Tfrc(_) | Config::Udp(_) => None,

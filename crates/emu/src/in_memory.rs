@@ -69,13 +69,13 @@ pub fn emulate_in_memory(
     let (reached, outcome) = thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
         let engine = spawn("engine").spawn_scoped(scope, || {
-            Scheduling::best(Timing::Real);
+            Scheduling::best();
             bridge.run(Some(end))
         });
         let engine = engine.doing("starting the engine's thread")?;
         let (ends, seen) = (&mut ends, &stop);
         let ends = spawn("hosts").spawn_scoped(scope, move || {
-            Scheduling::best(Timing::Real);
+            Scheduling::best();
             ends.run(clock, end, seen)
         });
         let ends = ends.doing("starting the hosts' thread")?;

@@ -20,6 +20,16 @@ use std::thread::{self, JoinHandle};
 /// Name of the interface that a host has to the network.
 pub const INTERFACE: &str = "sat0";
 
+/// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the kernel would do at random
+/// moments for ever, and none to hear of groups (MLD), which it repeats after random times. In virtual time each such
+/// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise.
+const QUIET: [(&str, &str); 4] = [
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+    ("net.ipv6.conf.default.mldv1_unsolicited_report_interval", "1"),
+    ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
+    ("net.ipv6.mld_qrv", "1"),
+];
+
 /// What is to live.
 pub struct Setup<'a> {
     /// The network. Its flows with model endpoints run in it.
@@ -127,8 +137,10 @@ impl Prepared {
                 continue;
             }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
-            // There are no routers to ask for, and the kernel would ask at random moments for ever. It may have no IPv6.
-            let _ = namespace.set_sysctl("net.ipv6.conf.default.router_solicitations", "0");
+            // It may have no IPv6.
+            for (name, value) in QUIET {
+                let _ = namespace.set_sysctl(name, value);
+            }
             let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
             let config = tun::Config {
                 name: INTERFACE.to_owned(),
@@ -186,7 +198,7 @@ impl Prepared {
         let engine = thread::Builder::new()
             .name("engine".to_owned())
             .spawn(move || {
-                let _ = tell.send(Scheduling::best(clock.timing()));
+                let _ = tell.send(Scheduling::best());
                 let outcome = bridge.run(end);
                 Engine { bridge, outcome }
             })

@@ -1,6 +1,8 @@
 //! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
 //! the kernel has under the same name; `linux-NAME` is always the kernel's own.
 
+use crate::clock::Timing;
+use crate::guest::parameters;
 use bentpipe_congestion::of_linux;
 use bentpipe_kernel::{available, list, register, Registered, Start};
 use bentpipe_models::transport::tcp;
@@ -58,13 +60,20 @@ fn built_in() -> String {
 }
 
 impl Variants {
-    /// Gives the kernel what `flows` need.
+    /// Gives the kernel of a machine with this timing what `flows` need. A guest's takes nothing but parameters, which it has
+    /// got when it was started.
     ///
     /// # Errors
     /// A congestion control can neither be loaded nor found.
-    pub fn load<'a>(flows: impl Iterator<Item = &'a tcp::Config>) -> Result<Variants, Unknown> {
+    pub fn load<'a>(
+        flows: impl Iterator<Item = &'a tcp::Config>,
+        timing: Timing,
+    ) -> Result<Variants, Unknown> {
         let mut variants = Variants::default();
-        let refusal = available().err().map(|why| why.to_string());
+        let refusal = match timing {
+            Timing::Real => available().err().map(|why| why.to_string()),
+            Timing::Virtual => Some("User-Mode Linux has no BPF to load it with".to_owned()),
+        };
         for config in flows {
             let name = &config.congestion;
             if ours(name) && refusal.is_none() {
@@ -79,6 +88,12 @@ impl Variants {
                 return Err(Unknown::Missing { name: own.to_owned(), why, has });
             }
             variants.note(format!("congestion control {name} is the kernel's own {own}"));
+            if timing == Timing::Virtual {
+                let (words, impossible) = parameters::of_flow(config);
+                let set = words.iter().map(|word| format!("the guest's kernel was started with {word}"));
+                set.chain(impossible).for_each(|note| variants.note(note));
+                continue;
+            }
             for (what, given) in [
                 ("parameters", !config.parameters.is_empty()),
                 ("initial_ssthresh", config.initial_ssthresh.is_some()),

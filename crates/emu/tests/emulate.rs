@@ -1,6 +1,6 @@
 //! Whole runs on the real clock. Needs namespaces and TUN; says so and passes where a machine has none.
 
-use bentpipe_emu::{emulate, Emulated, Namespace, Variants};
+use bentpipe_emu::{emulate, Emulated, Namespace, Timing, Variants};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
@@ -111,7 +111,7 @@ transport = {{ kind = "tcp", congestion = "{name}" }}
         );
         let link = LINK.replace("50 ms", "10 ms").replace("8 s", "4 s");
         let config = serde_json::from_value(serde_json::json!({ "congestion": name })).unwrap();
-        if let Err(missing) = Variants::load([&config].into_iter()) {
+        if let Err(missing) = Variants::load([&config].into_iter(), Timing::Real) {
             println!("skipped: {missing}");
             continue;
         }

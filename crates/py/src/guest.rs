@@ -2,7 +2,7 @@
 
 use crate::{error, options, read_to_run, with_progress};
 use bentpipe_emu::guest::machine::{self, Error, Start};
-use bentpipe_emu::guest::{inside, protocol::Job};
+use bentpipe_emu::guest::{inside, parameters, protocol::Job};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_results::Provenance;
@@ -43,8 +43,13 @@ pub fn emulate_in_guest(
     let options = options(options_json, None, run)?;
     let guest: Guest =
         serde_json::from_str(guest_json).map_err(|error| PyValueError::new_err(format!("guest: {error}")))?;
-    let start =
-        Start { kernel: guest.kernel, init: guest.init, memory_mb: guest.memory_mb, epoch: guest.epoch };
+    let start = Start {
+        kernel: guest.kernel,
+        init: guest.init,
+        memory_mb: guest.memory_mb,
+        epoch: guest.epoch,
+        parameters: parameters::of(&loaded.value).map_err(|failed| error::input(py, &failed.to_string()))?,
+    };
     let out = std::path::absolute(out)?;
     let job = Job {
         scenario: loaded.to_toml(),

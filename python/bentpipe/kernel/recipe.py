@@ -69,8 +69,8 @@ def recipe(state_bytes: int | None) -> Recipe:
     stack, which has to grow with it.
 
     >>> recipe(2696).adjustments
-    ['250 ticks a second, as distributions have']
-    >>> recipe(11008).adjustments[1:]
+    ['250 ticks a second, as distributions have', 'timers expire at whole steps of the clock']
+    >>> recipe(11008).adjustments[2:]
     ['room for 11008 bytes of processor state', 'kernel stacks of 16 pages']
     """
     edits = [
@@ -79,7 +79,15 @@ def recipe(state_bytes: int | None) -> Recipe:
             r"(config HZ\n\tint\n\tdefault) \d+",
             rf"\g<1> {TICKS}",
             f"{TICKS} ticks a second, as distributions have",
-        )
+        ),
+        # As it stands, a timer expires a nanosecond later for each one that was set before, and the clock rounds down:
+        # what a run does would depend on how many were set before it began.
+        Edit(
+            "arch/um/kernel/time.c",
+            r"\tdelta \+= 1;\n",
+            "\tdelta = roundup(time_travel_time + delta + 1, TIMER_MULTIPLIER) - time_travel_time;\n",
+            "timers expire at whole steps of the clock",
+        ),
     ]
     if state_bytes is not None and state_bytes > ROOM:
         size = -(-state_bytes // 64) * 64

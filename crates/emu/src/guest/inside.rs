@@ -1,9 +1,9 @@
 //! The guest's first process: makes the few file systems that a run needs, runs its job, and turns the guest off.
 //!
-//! The machine's files are the guest's, read-only; the folder of the run is the exception. What it is to do comes over
-//! the console, and when that ends, so does the guest.
+//! The machine's files are the guest's, read-only; the folder of the run is the exception. When the console ends, so does
+//! the guest.
 
-use super::protocol::{Job, Said, Told};
+use super::protocol::{Job, Said, Told, JOB};
 use crate::clock::{monotonic, Timing};
 use crate::emulate::{emulate_on, Error};
 use crate::error::{Doing, Error as Trouble};
@@ -12,12 +12,11 @@ use crate::sys;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
 use nix::errno::Errno;
-use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::mount::{mount, MsFlags};
 use nix::sys::reboot::{reboot, RebootMode};
 use nix::sys::socket::AddressFamily;
 use nix::sys::termios::{cfmakeraw, tcgetattr, tcsetattr, SetArg};
-use nix::unistd::{read, sethostname, sync};
+use nix::unistd::{sethostname, sync};
 use std::io::{self, stdin, stdout, BufRead, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -58,31 +57,18 @@ fn say(said: &Said) {
     let _ = console.write_all(said.line().as_bytes()).and_then(|()| console.flush());
 }
 
-/// Waits for the job.
+/// What is to be done. It is read before memory of the guest's own covers the place.
 fn job() -> Result<Job, Trouble> {
-    let doing = "setting up the guest";
+    let doing = "reading the guest's job";
     let console = stdin();
     let mut modes = tcgetattr(console.as_fd()).doing(doing)?;
     cfmakeraw(&mut modes);
     tcsetattr(console.as_fd(), SetArg::TCSANOW, &modes).doing(doing)?;
-    // Whoever sleeps here lets time jump from one of the kernel's timers to the next until the job is there, so far that
-    // the kernel's own affairs come at other moments in each run. So time stands still meanwhile.
-    let flags = fcntl(console.as_fd(), FcntlArg::F_GETFL).doing(doing)?;
-    let flags = OFlag::from_bits_retain(flags);
-    fcntl(console.as_fd(), FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK)).doing(doing)?;
+    let place = std::env::var(JOB).map_err(io::Error::other).doing(doing)?;
+    let text = std::fs::read(place).doing(doing)?;
+    let job = serde_json::from_slice(&text).map_err(io::Error::from).doing(doing)?;
     say(&Said::Ready);
-    let mut line = Vec::new();
-    while line.last() != Some(&b'\n') {
-        let mut bytes = [0; 4096];
-        match read(console.as_fd(), &mut bytes) {
-            Ok(0) => end(),
-            Ok(count) => line.extend_from_slice(&bytes[..count]),
-            Err(Errno::EAGAIN | Errno::EINTR) => {}
-            Err(error) => return Err(error).doing(doing),
-        }
-    }
-    fcntl(console.as_fd(), FcntlArg::F_SETFL(flags)).doing(doing)?;
-    serde_json::from_slice(&line).map_err(io::Error::from).doing("reading the guest's job")
+    Ok(job)
 }
 
 fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {

@@ -1,7 +1,7 @@
 //! A guest as a process of this machine: started where it can write to nothing but its run's folder and has no network,
 //! told its job, and ended with whoever started it.
 
-use super::protocol::{Job, Said, Told};
+use super::protocol::{Job, Said, Told, JOB};
 use super::watch::Watch;
 use crate::error::{Doing, Error as Trouble};
 use crate::sys::confine::Confinement;
@@ -35,6 +35,8 @@ pub struct Start {
     pub memory_mb: u64,
     /// The guest's time of day when it starts, in nanoseconds of Unix time.
     pub epoch: u64,
+    /// Parameters for its kernel, as [`parameters::of`](super::parameters::of) says them.
+    pub parameters: Vec<String>,
 }
 
 /// What a guest's run took.
@@ -95,7 +97,7 @@ pub fn run(
 ) -> Result<Took, Error> {
     std::fs::create_dir_all(&job.out).doing(format!("making {}", job.out.display()))?;
     let began = Instant::now();
-    let child = spawn(start, &job.out).doing("starting the guest")?;
+    let child = spawn(start, job).doing("starting the guest")?;
     let mut guest = Guest { child, usage: None };
     let input = guest.child.stdin.take().expect("it was asked for");
     let output = guest.child.stdout.take().expect("it was asked for");
@@ -106,7 +108,7 @@ pub fn run(
             BufReader::new(output).split(b'\n').map_while(Result::ok).try_for_each(|line| tell.send(line))
         })
         .doing("starting the thread that reads the guest's console")?;
-    let outcome = converse(input, &told, job, Watch::new(guest.child.id()), progress);
+    let outcome = converse(input, &told, Watch::new(guest.child.id()), progress);
     if outcome.is_err() {
         guest.kill();
     }
@@ -120,7 +122,6 @@ pub fn run(
 fn converse(
     mut input: ChildStdin,
     lines: &Receiver<Vec<u8>>,
-    job: &Job,
     mut watch: Watch,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<(), Error> {
@@ -136,7 +137,6 @@ fn converse(
                 let line = String::from_utf8_lossy(&line);
                 match Said::read(&line) {
                     Some(Said::Ready) => {
-                        tell(serde_json::to_string(job).expect("it is plain data"));
                         ready = true;
                         watch.progressed();
                     }
@@ -214,7 +214,8 @@ impl Drop for Guest {
     }
 }
 
-fn spawn(start: &Start, out: &Path) -> io::Result<Child> {
+fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
+    let out = job.out.as_path();
     let init = start.init.first().ok_or_else(|| io::Error::other("no first process"))?;
     let used = [out, &start.kernel, Path::new(init)];
     let scratch = SCRATCH
@@ -222,20 +223,26 @@ fn spawn(start: &Start, out: &Path) -> io::Result<Child> {
         .map(Path::new)
         .find(|scratch| scratch.is_dir() && !used.iter().any(|used| used.starts_with(scratch)))
         .ok_or_else(|| io::Error::other(format!("none of {} is free", SCRATCH.join(", "))))?;
+    let note = scratch.join("job");
+    let said = serde_json::to_string(job).expect("it is plain data");
     let mut command = Command::new(&start.kernel);
     command
         .args(
             [
                 format!("mem={}M", start.memory_mb),
                 "root=/dev/root rootfstype=hostfs rootflags=/ ro".to_owned(),
-                "con=null con0=fd:0,fd:1 quiet panic=-1".to_owned(),
+                // The first process mounts its own /dev, after it has read what is below the machine's.
+                "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
                 format!("uml_dir={}/ umid=guest", scratch.display()),
                 format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
+                start.parameters.join(" "),
+                // What a kernel does not know goes into the environment of the first process.
+                format!("{JOB}={}", note.display()),
                 format!("init={}", quoted(init)?),
                 "--".to_owned(),
             ]
             .iter()
-            .flat_map(|words| words.split(' ')),
+            .flat_map(|words| words.split_whitespace()),
         )
         .args(start.init[1..].iter().map(|word| quoted(word)).collect::<io::Result<Vec<_>>>()?)
         .env_clear()
@@ -243,7 +250,7 @@ fn spawn(start: &Start, out: &Path) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    sys::confine::prepare(&mut command, Confinement::new(out, scratch)?);
+    sys::confine::prepare(&mut command, Confinement::new(out, scratch, (&note, &said))?);
     command.spawn()
 }
 

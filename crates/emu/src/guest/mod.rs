@@ -3,9 +3,10 @@
 //! infinitely fast. Inside is what is emulated on the real clock otherwise: namespaces, interfaces, sockets, the engine.
 //!
 //! [`machine`] is the side of this machine, [`inside`] the guest's first process, [`protocol`] what they say to each other
-//! over the guest's console.
+//! over the guest's console, [`parameters`] what is said to the guest's kernel.
 
 pub mod inside;
 pub mod machine;
+pub mod parameters;
 pub mod protocol;
 mod watch;

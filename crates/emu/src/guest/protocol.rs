@@ -1,5 +1,6 @@
-//! What a guest and the process that started it say to each other: lines of JSON over the guest's console, those of the
-//! guest with a mark, as its kernel writes there too.
+//! What a guest and the process that started it say to each other. What it is to do is in a file of memory that is there
+//! before its kernel starts, since waiting for it would let time pass, in each run another span. All else is lines of
+//! JSON over the guest's console, those of the guest with a mark, as its kernel writes there too.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -7,7 +8,10 @@ use std::path::PathBuf;
 /// The mark at the beginning of what the guest's first process says.
 pub const MARK: char = '\x01';
 
-/// What the guest is to do; it is told when it is [`Said::Ready`].
+/// Name of the variable that says where the guest's [`Job`] is.
+pub const JOB: &str = "BENTPIPE_JOB";
+
+/// What the guest is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// The scenario as resolved.
@@ -40,7 +44,7 @@ pub enum Told {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {
-    /// It waits for its job.
+    /// It knows its job.
     Ready,
     /// The fraction done.
     Progress(f64),

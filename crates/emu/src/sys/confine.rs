@@ -21,21 +21,24 @@ const MOUNT_ATTR_RDONLY: u64 = 1;
 pub struct Confinement {
     writable: CString,
     scratch: CString,
+    /// A file below `scratch`, and what it says.
+    note: (CString, CString),
     /// What goes to uid_map and gid_map, where a user namespace is needed.
     user: Option<(CString, CString)>,
 }
 
 impl Confinement {
-    /// It may write below `writable`, and to `scratch`, which is empty memory then and gone with the process. Everything
-    /// else is read-only, and there is no network.
-    pub fn new(writable: &Path, scratch: &Path) -> io::Result<Confinement> {
+    /// It may write below `writable`, and to `scratch`, which is memory of its own then and gone with the process; the file
+    /// `note` is in it. Everything else is read-only, and there is no network.
+    pub fn new(writable: &Path, scratch: &Path, note: (&Path, &str)) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
         let user = match Namespace::new() {
             Ok(_) => None,
             Err(_) => Some((own(geteuid().as_raw())?, own(getegid().as_raw())?)),
         };
-        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, user })
+        let note = (text(note.0)?, CString::new(note.1)?);
+        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, note, user })
     }
 
     fn enter(&self) -> nix::Result<()> {
@@ -56,6 +59,7 @@ impl Confinement {
         set_read_only(c"/", true)?;
         set_read_only(writable, false)?;
         mount(Some(c"guest"), self.scratch.as_c_str(), Some(c"tmpfs"), MsFlags::MS_NODEV, none)?;
+        write(&self.note.0, &self.note.1)?;
         // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and touches no memory.
         Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
         fence::enter()
@@ -92,12 +96,17 @@ fn set_read_only(place: &CStr, wanted: bool) -> nix::Result<()> {
     .map(drop)
 }
 
+/// Writes a file, in one piece.
 fn write(file: &CStr, text: &CStr) -> nix::Result<()> {
     // SAFETY: the calls read the path and the text, which live until they return.
     unsafe {
-        let file = Errno::result(libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
+        let file = Errno::result(libc::open(file.as_ptr(), flags, 0o600))?;
         let written = Errno::result(libc::write(file, text.as_ptr().cast(), text.count_bytes()));
         libc::close(file);
-        written.map(drop)
+        match written? as usize == text.count_bytes() {
+            true => Ok(()),
+            false => Err(Errno::ENOSPC),
+        }
     }
 }

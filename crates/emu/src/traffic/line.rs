@@ -12,6 +12,7 @@ use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::{Span, Time};
 use bentpipe_models::app::{Actions, Event};
 use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
     connect, getsockopt, recv, send, setsockopt, shutdown, sockopt, MsgFlags, Shutdown, SockaddrIn,
     TimestampingFlag,
@@ -27,6 +28,9 @@ const LOOK: Span = Span::from_millis(200);
 const SOON: Span = Span::from_millis(1);
 /// Bytes taken or given in one call.
 const CHUNK: usize = 256 << 10;
+
+/// The other end has closed its direction, or the connection is no more.
+const ENDS: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
@@ -158,8 +162,8 @@ impl Line {
         Ok(())
     }
 
-    /// The socket is ready for something.
-    pub fn ready(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+    /// The socket is ready for something, as `flags` say.
+    pub fn ready(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         match self.phase {
             Phase::Connecting => match getsockopt(&self.socket, sockopt::SocketError)? {
                 0 => {
@@ -173,7 +177,7 @@ impl Line {
                 if self.reports {
                     self.empty_reports(watch.scratch);
                 }
-                match self.receive(clock, watch).and_then(|()| self.send()) {
+                match self.receive(flags, clock, watch).and_then(|()| self.send()) {
                     Err(error) => self.fail(clock.now(), &error),
                     Ok(()) => self.look(clock.now())?,
                 }
@@ -220,7 +224,13 @@ impl Line {
         self.look = Time::MAX;
     }
 
-    fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+    fn receive(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+        // A sender hears of room far more often than of data.
+        if flags == EpollFlags::EPOLLOUT {
+            return Ok(());
+        }
+        let all = watch.scratch.len();
+        let ends = flags.intersects(ENDS);
         let mut bytes = 0;
         let mut closed = false;
         loop {
@@ -230,7 +240,13 @@ impl Line {
                     closed = true;
                     break;
                 }
-                Ok(count) => bytes += count as u64,
+                Ok(count) => {
+                    bytes += count as u64;
+                    // There was no more, and what comes now is another event.
+                    if count < all && !ends {
+                        break;
+                    }
+                }
                 Err(Errno::EAGAIN | Errno::EINTR) => break,
                 Err(error) => return Err(error.into()),
             }

@@ -11,7 +11,7 @@ mod tcp;
 mod udp;
 
 use crate::bridge::{Handle, Observer};
-use crate::clock::{Clock, Timing};
+use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::lateness::Lateness;
 use crate::live::LiveHost;
@@ -47,6 +47,8 @@ const LOOKS: u64 = 200;
 /// Timers that are served before sockets get their turn.
 const TURN: usize = 1024;
 const TIMER: u64 = u64::MAX;
+/// What sockets report because of packets that have come.
+const OF_PACKETS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP);
 /// Connections of which the kernel's log is read where they come and go.
 const KNOWN: u16 = 4096;
 
@@ -238,7 +240,15 @@ impl Traffic {
         handle: &Handle,
         stop: &dyn Fn() -> bool,
     ) -> Result<Ran, Error> {
-        crate::sys::exact_timers();
+        match clock.timing() {
+            Timing::Real => crate::sys::exact_timers(),
+            // As the engine's thread has, so that the two run in the same order in every run.
+            Timing::Virtual => {
+                let _ = Scheduling::best();
+                clock.wait_for_zero();
+                clock.woken_at(Time::ZERO);
+            }
+        }
         let log = self.log.take().and_then(|log| {
             let ends = std::mem::take(&mut self.sockets);
             TcpLog::start(log, ends, clock, Rows::new(handle.clone()), end).ok()
@@ -504,8 +514,13 @@ impl Driver {
                 Err(nix::errno::Errno::EINTR) => 0,
                 other => other?,
             };
+            // What sockets report of their own accord comes with an error's flag.
+            let passed_on =
+                |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
             if ready == 1 && events[0].data() == TIMER {
                 self.clock.woken_at(alarm);
+            } else if events[..ready].iter().all(passed_on) {
+                self.clock.woken_by_another();
             } else {
                 self.clock.woken();
             }
@@ -517,7 +532,7 @@ impl Driver {
                     }
                     token => {
                         let (number, connection) = (token as u32 as usize, (token >> 32) as u16);
-                        self.call(number, &mut ends[number], Some(connection))?;
+                        self.call(number, &mut ends[number], Some((connection, event.events())))?;
                     }
                 }
             }
@@ -525,12 +540,14 @@ impl Driver {
     }
 
     /// Something is ready on a connection of an end, or without one what is due is to be done.
-    fn call(&mut self, number: usize, end: &mut Ending, ready: Option<u16>) -> io::Result<()> {
+    fn call(&mut self, number: usize, end: &mut Ending, ready: Option<(u16, EpollFlags)>) -> io::Result<()> {
         let clock = self.clock;
         let Ending { endpoint, traces, .. } = end;
         let mut watch = self.watch(number, *traces);
         match (&mut *endpoint, ready) {
-            (Endpoint::Tcp(tcp), Some(connection)) => tcp.ready(connection, clock, &mut watch)?,
+            (Endpoint::Tcp(tcp), Some((connection, flags))) => {
+                tcp.ready(connection, flags, clock, &mut watch)?;
+            }
             (Endpoint::Tcp(tcp), None) => tcp.wake(clock, &mut watch)?,
             (Endpoint::Udp(udp), Some(_)) => udp.ready(clock, &mut watch)?,
             (Endpoint::Udp(udp), None) => udp.wake(clock, &mut watch)?,

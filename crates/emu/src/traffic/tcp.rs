@@ -14,6 +14,7 @@ use bentpipe_models::transport::hosting::{Hosted, Site};
 use bentpipe_models::transport::tcp::endpoint::CONNECTION;
 use bentpipe_models::transport::tcp::Config;
 use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
     accept4, bind, getpeername, listen, setsockopt, socket as new_socket, sockopt, AddressFamily, Backlog,
     SockFlag, SockType, SockaddrIn,
@@ -183,11 +184,17 @@ impl Endpoint {
     }
 
     /// The socket of a connection is ready for something, or a connection waits to be accepted.
-    pub fn ready(&mut self, number: u16, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
+    pub fn ready(
+        &mut self,
+        number: u16,
+        flags: EpollFlags,
+        clock: Clock,
+        watch: &mut Watch<'_>,
+    ) -> io::Result<()> {
         if number == LISTENER {
             while self.accept(clock, watch)? {}
         } else if let Some(line) = self.lines.iter_mut().find(|line| line.number == number) {
-            line.ready(clock, watch)?;
+            line.ready(flags, clock, watch)?;
         }
         self.settle(watch)
     }

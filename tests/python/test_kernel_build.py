@@ -1,0 +1,111 @@
+"""Building a kernel goes on where it was ended, however it was ended: shown with a source that takes seconds."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from bentpipe.kernel import build, recipe, source
+from networks import until
+
+#: What a build asks of the kernel's makefile; each object is noted when it is made.
+MAKEFILE = """
+objects := $(addsuffix .o,$(shell seq 60))
+defconfig:
+\ttouch .config
+olddefconfig:
+\t@true
+kernelversion:
+\t@echo 6.1.0
+linux: $(objects)
+\techo $^ > $@
+%.o:
+\t@sleep 0.05
+\t@touch $@
+\t@echo $@ >> $(TALLY)
+\t@echo "  CC      $@"
+"""
+
+#: Where the recipe changes the source.
+KCONFIG = "config HZ\n\tint\n\tdefault 100\n\nconfig KERNEL_STACK_ORDER\n\tint\n\tdefault 1 if 64BIT\n"
+OFFSETS = "DEFINE_LONGS(HOST_FP_SIZE, 2696);\n"
+TIME = "\tdelta += 1;\n"
+
+CHILD = """
+import sys
+from pathlib import Path
+from bentpipe.kernel import build, source
+source.INSTALLED = Path(sys.argv[1])
+build.build(jobs=2)
+"""
+
+
+def distribution(folder: Path) -> Path:
+    """A folder with the archive that a distribution's package would have put there."""
+    tree = folder / "linux-source-6.1"
+    for name, text in {
+        "Makefile": MAKEFILE,
+        "arch/um/Kconfig": KCONFIG,
+        "arch/x86/um/user-offsets.c": OFFSETS,
+        "arch/um/kernel/time.c": TIME,
+    }.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    with tarfile.open(folder / "linux-source-6.1.tar.xz", "w:xz") as archive:
+        archive.add(tree, "linux-source-6.1")
+    return folder
+
+
+def test_a_build_that_was_killed_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        recipe.here()
+        source.need_tools()
+    except (OSError, ValueError) as reason:
+        pytest.skip(str(reason))
+    tally = tmp_path / "tally"
+    made = tmp_path / "usr-src"
+    made.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TALLY", str(tally))
+    monkeypatch.setattr(source, "INSTALLED", distribution(made))
+    process = subprocess.Popen([sys.executable, "-c", CHILD, str(made)])
+    until(lambda: tally.is_file() and tally.read_text().count("\n") >= 8)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    # make ends with whoever reads what it says.
+    counts = [-1, tally.read_text().count("\n")]
+
+    def still() -> bool:
+        counts.append(tally.read_text().count("\n"))
+        return counts[-1] == counts[-2] == counts[-3]
+
+    until(still)
+    before = tally.read_text().split()
+    assert 8 <= len(before) < 60
+
+    told: list[tuple[float, str]] = []
+
+    def progress(fraction: float, doing: str) -> bool:
+        told.append((fraction, doing))
+        return True
+
+    kernel = build.build(progress, jobs=2)
+    after = tally.read_text().split()[len(before) :]
+    # What was being made when it was ended is made again, nothing else.
+    assert len(set(after) & set(before)) <= 2
+    assert set(after) | set(before) == {f"{number}.o" for number in range(1, 61)}
+    assert kernel.version == "6.1.0" and kernel.fits and kernel.binary.is_file()
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    # Nothing of the source is left, nor of the objects.
+    left = {path.name for path in (tmp_path / "cache" / "bentpipe" / "kernels").iterdir()}
+    assert left == {"lock", kernel.folder.name}
+    # What there is already is not built again.
+    assert build.build(jobs=2).folder == kernel.folder
+    assert tally.read_text().split()[len(before) :] == after
