@@ -8,7 +8,7 @@ from typing import Final
 
 from bentpipe.studies import Reproduction, Statement, read_published
 
-from . import eggs, impulse, quickstart, startup
+from . import eggs, impulse, quickstart, startup, steady
 
 HERE: Final = Path(__file__).parent
 
@@ -20,6 +20,8 @@ TESTS: Final[dict[str, Callable[[Sequence[Statement], Path, bool], Reproduction]
     "votos-impulse": impulse.reproduce,
     "votos-quickstart": quickstart.reproduce,
     "votos-quickstart-causes": quickstart.explain,
+    "votos-steady": steady.reproduce,
+    "votos-steady-causes": steady.explain,
 }
 
 

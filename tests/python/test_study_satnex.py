@@ -19,6 +19,8 @@ QUICK = (
     "votos-impulse",
     "votos-quickstart",
     "votos-quickstart-causes",
+    "votos-steady",
+    "votos-steady-causes",
 )
 
 
