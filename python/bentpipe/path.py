@@ -88,7 +88,13 @@ def path_of(scenario: Mapping[str, Any], origin: str, destination: str) -> Path:
         seen.add(node)
         for neighbour, hop in graph.get(node, []):
             heapq.heappush(waiting, (delay_s + hop.delay_s, next(order), neighbour, (*hops, hop)))
-    raise NoPath(f"the equations know no way from {origin} to {destination}")
+    others = [
+        f"{name}, which is {network['kind']}"
+        for name, network in scenario.get("network", {}).items()
+        if network["kind"] != "dvb-rcs"
+    ]
+    why = f": they know links and networks of the kind dvb-rcs, not {', '.join(others)}" if others else ""
+    raise NoPath(f"the equations know no way from {origin} to {destination}{why}")
 
 
 def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:

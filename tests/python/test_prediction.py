@@ -73,3 +73,11 @@ def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=GEO)
     with pytest.raises(NoPath):
         path_of(bp.load(STAR).data, "st1", "elsewhere")
+    for category in ("avbdc", "fca"):
+        said = note(f"network.sat.return.dama.scheme={category}")
+        assert said == f"the equations know no category {category}"
+    sky = {"kind": "skyplex", "forward": {"rate": "10 Mbit/s"}, "terminals": ["st1"], "gateway": "gw"}
+    said = note(scenario={"name": "sky", "duration": "60 s", "network": {"sat": sky}, "flow": [UPLOAD]})
+    assert "not sat, which is skyplex" in said
+    bursts = 'link.sat.error={kind="gilbert",probability=0.01,burst=8.0}'
+    assert "independent errors only" in note(bursts, scenario=GEO)
