@@ -117,9 +117,10 @@ def test_parameters_are_those_of_the_guests_kernel(tmp_path: Path) -> None:
         bp.InputError, match='flows "upload" and "what" want different parameters of .* vegas'
     ):
         run("different")
-    done = run("cannot", "flow.what.transport.parameters={}", "flow.upload.transport.initial_ssthresh=20")
+    upload = "flow.upload.transport"
+    done = run("cannot", f"{upload}.congestion=reno", f"{upload}.initial_ssthresh=20")
     notes = done.provenance["notes"]["emulation"]
-    assert "initial_ssthresh of vegas could not be set: the kernel's own does not take one" in notes
+    assert "initial_ssthresh of reno could not be set: the kernel's own does not take one" in notes
 
 
 FAR = (

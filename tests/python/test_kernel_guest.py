@@ -128,19 +128,6 @@ def test_a_program_that_never_waits_is_named(tmp_path: Path) -> None:
 
 
 @guests
-@needs("iperf3")
-def test_iperf3_runs_in_a_guest(tmp_path: Path) -> None:
-    file = tmp_path / "guest.toml"
-    run = 'run = "iperf3 -c {to} -p {port} -t 8 -J", serve = "iperf3 -s -1 -p {port}"'
-    text = LINK.format(run="", duration="12 s").replace('run = ""', run)
-    file.write_text(text)
-    done = bp.emulate(file, out=tmp_path / "run", clock="kernel", allow_commands=True)
-    row = done.flows.row(0, named=True)
-    # Over the 8 s that it measures, less headers.
-    assert row["goodput"] == pytest.approx(4.8e6, rel=0.05), row
-
-
-@guests
 def test_a_program_that_the_scenario_names_needs_leave(tmp_path: Path) -> None:
     file = tmp_path / "guest.toml"
     file.write_text(LINK.format(run="true", duration="1 s"))

@@ -23,11 +23,10 @@ pub const INTERFACE: &str = "sat0";
 /// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the kernel would do at random
 /// moments for ever, and none to hear of groups (MLD), which it repeats after random times. In virtual time each such
 /// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise.
-const QUIET: [(&str, &str); 4] = [
+const QUIET: [(&str, &str); 3] = [
     ("net.ipv6.conf.default.router_solicitations", "0"),
     ("net.ipv6.conf.default.mldv1_unsolicited_report_interval", "1"),
     ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
-    ("net.ipv6.mld_qrv", "1"),
 ];
 
 /// What is to live.

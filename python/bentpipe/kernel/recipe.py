@@ -33,6 +33,9 @@ class Edit:
         """Make it, once. Raises :class:`bentpipe.InputError` where the source has no such place."""
         file = source / self.file
         before = file.read_text(encoding="utf-8") if file.is_file() else ""
+        if self.text in before:
+            # By a build that was ended after it.
+            return
         after, count = re.subn(self.pattern, self.text, before)
         if count != 1:
             raise InputError(
