@@ -9,6 +9,7 @@
  *                 S_max. Each round trip below max_win, min_win = cwnd. Above max_win: by 1, 2, 4 ... up to S_max, and
  *                 then by S_max, each round trip (slow start's steps, to find a new maximum).
  * Constants:  beta 0.125, S_max 32, S_min 0.01, low window 14, below which it is Reno (section III.D).
+ *             Linux' module has beta 200, s_max 16, s_min 200, search 4.
  * Deviations: growth by target - cwnd is spread over the round's acknowledgments and target moves with cwnd, so that the
  *             search is continuous (the paper's pseudo-code does the same).
  * Licence:    Dual MIT/GPL
@@ -17,6 +18,7 @@
 	PARAMETER(beta, 125, 1, 900, "thousandths of the window that a loss takes")                            \
 	PARAMETER(s_max, 32, 1, 10000, "segments per round trip at most")                                      \
 	PARAMETER(s_min, 10, 1, 1000, "thousandths of a segment per round trip at least")                      \
+	PARAMETER(search, 2, 2, 16, "a round trip covers one in this many of the distance to the last maximum") \
 	PARAMETER(low_window, 14, 2, 1000000, "segments below which it is Reno")                               \
 	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost before its last maximum gives more room")
 
@@ -39,10 +41,10 @@ static inline u64 bic_growth(struct bp_tcp *tp, struct bic *bic)
 	u64 growth;
 
 	if (cwnd < bic->max_win)
-		growth = (bic->max_win - cwnd) / 2;
+		growth = bp_divide(bic->max_win - cwnd, search(tp));
 	else
-		/* Doubling: as much again as was gained since. */
-		growth = cwnd - bic->max_win + BIC_ONE;
+		/* As much again as was gained since: doubling, with a search by halves. */
+		growth = bp_divide(cwnd - bic->max_win, search(tp) - 1) + BIC_ONE;
 	growth = growth < most ? growth : most;
 	return growth > s_min(tp) ? growth : s_min(tp);
 }

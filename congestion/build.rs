@@ -23,7 +23,7 @@ fn main() {
     for name in &names {
         build.file(folder.join(format!("{name}.c")));
     }
-    build.file(folder.join("src/layout.c")).file(folder.join("tests/probe.c"));
+    build.file(folder.join("src/layout.c")).file(folder.join("tests/probe.c")).file(recipe(&folder, &out));
     build.compile("bentpipe_congestion");
 
     fs::write(out.join("variants.rs"), list(&folder, &names)).expect("cargo's folder can be written");
@@ -48,6 +48,22 @@ fn variants(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The worked example of the recipe, for a test: its C file, whose path is returned, and beside it `recipe.rs`, the
+/// lines of its test.
+fn recipe(folder: &Path, out: &Path) -> PathBuf {
+    let page = folder.join("../docs/congestion-recipe.md");
+    println!("cargo::rerun-if-changed={}", page.display());
+    let text = fs::read_to_string(&page).expect("the recipe is there");
+    let block = |language: &str| {
+        let (_, rest) = text.split_once(&format!("```{language}\n")).expect("the recipe has such a block");
+        rest.split_once("```").expect("the block ends").0
+    };
+    let file = out.join("aimd.c");
+    fs::write(&file, block("c")).expect("cargo's folder can be written");
+    fs::write(out.join("recipe.rs"), format!("{{\n{}}}\n", block("rust"))).expect("cargo's folder can be written");
+    file
 }
 
 /// Rust that names the C tables.

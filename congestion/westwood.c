@@ -11,12 +11,14 @@
  *             Westwood, is what keeps compressed acknowledgments from raising the estimate.
  * Constants:  filter 0.9 (the paper's alpha); a sample spans at least 50 ms, so that round trips of a few milliseconds
  *             do not measure the spacing of acknowledgments (the choice of the Linux implementation, by its authors).
+ *             Linux' module has a filter of 875 and late = 1.
  * Deviations: delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
  *             from duplicate acknowledgments exactly. The first sample starts the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(filter, 900, 0, 999, "thousandths: weight of the old estimate of the rate")                  \
+	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate counts once it is repaired")   \
 	PARAMETER(least_sample, 50, 1, 10000, "milliseconds that a sample of the rate spans at least")
 
 #include "rate.h"
@@ -66,7 +68,8 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 	westwood->delivered = tp->delivered;
 }
 
-BP_OP(u32, ssthresh, struct bp_tcp *tp)
+/* B RTTmin, or what Reno would have before there is a sample. */
+static inline u32 westwood_window(struct bp_tcp *tp)
 {
 	const struct westwood *westwood = bp_private(tp);
 
@@ -75,10 +78,24 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_LEAST_SSTHRESH);
 }
 
+BP_OP(u32, ssthresh, struct bp_tcp *tp)
+{
+	return late(tp) ? bp_reno_ssthresh(tp) : westwood_window(tp);
+}
+
+BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
+{
+	if (!late(tp) || (event != CA_EVENT_COMPLETE_CWR && event != CA_EVENT_LOSS))
+		return;
+	tp->snd_ssthresh = westwood_window(tp);
+	if (event == CA_EVENT_COMPLETE_CWR)
+		bp_set_cwnd(tp, tp->snd_ssthresh, 1);
+}
+
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 {
 	return bp_reno_undo_cwnd(tp);
 }
 
 BP_VARIANT(westwood, "Westwood+: after a loss the window is the measured rate times the smallest round-trip time",
-	   "Grieco and Mascolo, Westwood+, ACM CCR 34(2), 2004", init, cong_avoid, pkts_acked, ssthresh, undo_cwnd)
+	   "Grieco and Mascolo, Westwood+, ACM CCR 34(2), 2004", init, cong_avoid, pkts_acked, ssthresh, cwnd_event, undo_cwnd)

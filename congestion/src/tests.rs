@@ -25,6 +25,7 @@ unsafe extern "C" {
     static bp_layout_parameter: Member;
     static bp_layout_variant: Member;
     static bp_variant_probe: RawVariant;
+    static bp_variant_aimd: RawVariant;
 }
 
 /// The members of a structure as C lays it out: name, offset, size; and the structure's size.
@@ -240,5 +241,31 @@ fn errors_name_what_there_is() {
             error("vegas", &[("beta", value)]),
             format!("vegas's parameter beta is {value}; allowed is 1 to 65535")
         );
+    }
+}
+
+/// The worked example of docs/congestion-recipe.md, as it stands there (build.rs takes it out), does what its test says.
+mod recipe {
+    use bentpipe_models::transport::tcp::congestion::State;
+    use std::collections::BTreeMap;
+
+    /// What the lines of the page call this crate, with the example in the place of the list of variants.
+    mod bentpipe_congestion {
+        use super::super::*;
+
+        pub fn create(
+            name: &str,
+            parameters: &BTreeMap<String, i64>,
+        ) -> Result<Box<dyn Congestion>, CongestionError> {
+            // SAFETY: the table of a C file, of the type that layout.c shows; a constant.
+            let aimd = Box::leak(Box::new(Variant::new(unsafe { &bp_variant_aimd }, String::new())));
+            assert_eq!(aimd.name, name);
+            aimd.create(parameters)
+        }
+    }
+
+    #[test]
+    fn the_worked_example_compiles_and_its_test_holds() {
+        include!(concat!(env!("OUT_DIR"), "/recipe.rs"))
     }
 }

@@ -8,12 +8,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from statistics import mean
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import bentpipe as bp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bentpipe.emulation import Clock
@@ -313,7 +314,25 @@ _CONDITIONS: Final = {
 }
 
 
-def variant_cases(names: Iterable[str]) -> tuple[Case, ...]:
+#: What Linux' own modules have in the place of the papers' constants, by the name of the congestion control.
+_OF_LINUX: Final = {
+    "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
+    "hybla": "hoe = 0, spacing = 0",
+    "westwood": "filter = 875, late = 1",
+}
+
+#: Congestion controls that both the kernel in virtual time and bentpipe have.
+KERNELS: Final = (
+    "reno", "cubic", "hybla", "westwood", "vegas", "veno", "illinois", "htcp", "bic", "bbr",
+)  # fmt: skip
+
+
+def kernel_cases() -> tuple[Case, ...]:
+    """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
+    return variant_cases(KERNELS, _OF_LINUX)
+
+
+def variant_cases(names: Iterable[str], parameters: Mapping[str, str] = MappingProxyType({})) -> tuple[Case, ...]:
     """Every congestion control under every condition: goodput within 10 % (15 % with loss), the time to fill the pipe
     within 20 %, retransmissions within 25 %."""
     return tuple(
@@ -323,7 +342,7 @@ def variant_cases(names: Iterable[str]) -> tuple[Case, ...]:
             + _flow(
                 "f",
                 *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
-                transport=f'{{ kind = "tcp", congestion = "{name}", timestamps = true }}',
+                transport=f'{{ kind = "tcp", congestion = "{name}", parameters = {{ {parameters.get(name, "")} }} }}',
             ),
             "30 s",
             seeds,

@@ -58,6 +58,13 @@ def test_objects_register_themselves_under_their_name(objects: dict[str, bytes])
         assert b"\0tcp_sock\0" in found[".BTF"], name
 
 
+def test_the_worked_example_of_the_recipe_becomes_an_object(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "congestion-recipe.md").read_text(encoding="utf-8")
+    source = tmp_path / "aimd.c"
+    source.write_text(page.split("```c\n")[1].split("```")[0], encoding="utf-8")
+    assert b"bp_aimd\0" in build(tmp_path / "objects", source)["aimd"]
+
+
 def test_parameters_are_constants_that_a_loader_can_set(objects: dict[str, bytes]) -> None:
     vegas = sections(objects["vegas"])
     # Initial window and threshold, which are the kernel's own by default, then the parameters.

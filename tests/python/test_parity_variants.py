@@ -1,45 +1,60 @@
-"""Every congestion control in the engine and, the same C file, in the kernel: `make test-variants`."""
+"""Every congestion control in the engine and in the kernel: `make test-variants`.
+
+Twice: the same C file in this machine's kernel, in real time; and the kernel's own of that name, in virtual time.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import parity
 import pytest
 from bentpipe import _native
+from bentpipe.emulation import Clock
+from guests import guests
 from test_parity import without_hosts
 
 #: Cases at a time, of up to five runs each: few enough that they do not disturb each other on two processors.
 AT_A_TIME = 2
 
-CASES = parity.variant_cases(one["name"] for one in json.loads(_native.variants()))
+OURS = parity.variant_cases(one["name"] for one in json.loads(_native.variants()))
+KERNELS = parity.kernel_cases()
+
+Outcome = Callable[[parity.Case], list[parity.Difference]]
 
 
-@pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Callable[[parity.Case], list[parity.Difference]]:
+def outcomes(cases: tuple[parity.Case, ...], folder: Path, clock: Clock) -> Outcome:
     """What came of a case; they run side by side, since each takes as long as its scenario says."""
-    if why := without_hosts():
-        pytest.skip(f"no emulation here: {why}")
-    folder: Path = tmp_path_factory.mktemp("variants")
     pool = ThreadPoolExecutor(AT_A_TIME)
 
     def run(case: parity.Case) -> list[parity.Difference]:
         own = folder / case.name
         own.mkdir()
-        return parity.compare(case, own)
+        return parity.compare(case, own, clock=clock)
 
-    futures = {case.name: pool.submit(run, case) for case in CASES}
+    futures: dict[str, Future[list[parity.Difference]]] = {case.name: pool.submit(run, case) for case in cases}
     return lambda case: futures[case.name].result()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_congestion_controls_do_the_same_in_both_homes(
-    case: parity.Case, outcome: Callable[[parity.Case], list[parity.Difference]]
-) -> None:
+@pytest.fixture(scope="module")
+def in_real_time(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """The C files in this machine's kernel."""
+    if why := without_hosts():
+        pytest.skip(f"no emulation here: {why}")
+    return outcomes(OURS, tmp_path_factory.mktemp("variants"), "real")
+
+
+@pytest.fixture(scope="module")
+def in_virtual_time(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """The kernel's own."""
+    return outcomes(KERNELS, tmp_path_factory.mktemp("kernels"), "kernel")
+
+
+def judge(case: parity.Case, outcome: Outcome) -> None:
+    """Print a case's quantities, and fail where they differ by too much."""
     differences = outcome(case)
     for one in differences:
         print(f"{case.name:<26}{one.quantity:<16}{one.simulated!s:>20}{one.emulated!s:>20}{one.ratio:>8.3f}")
@@ -49,3 +64,16 @@ def test_congestion_controls_do_the_same_in_both_homes(
         if not one.holds
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", OURS, ids=lambda case: case.name)
+def test_congestion_controls_do_the_same_in_both_homes(case: parity.Case, in_real_time: Outcome) -> None:
+    judge(case, in_real_time)
+
+
+@guests
+@pytest.mark.slow
+@pytest.mark.parametrize("case", KERNELS, ids=lambda case: case.name)
+def test_congestion_controls_do_what_the_kernels_do(case: parity.Case, in_virtual_time: Outcome) -> None:
+    judge(case, in_virtual_time)

@@ -59,6 +59,7 @@ impl Packet {
     pub fn quick_start(&mut self) -> Option<&mut QuickStart> {
         match &mut self.body {
             Body::Tfrc(tfrc) => tfrc.quick_start.as_mut(),
+            Body::Segment(segment) => segment.options.as_mut()?.quick_start.as_mut(),
             _ => None,
         }
     }
@@ -217,7 +218,7 @@ impl fmt::Debug for Timestamps {
     }
 }
 
-/// TCP options other than timestamps; their bytes are part of the packet's size.
+/// TCP options other than timestamps, and what else few segments carry; their bytes are part of the packet's size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentOptions {
     /// Maximum segment size (RFC 9293, section 3.7.1), on SYN only.
@@ -228,6 +229,10 @@ pub struct SegmentOptions {
     pub sack_permitted: bool,
     /// Selective acknowledgments (RFC 2018).
     pub sack: SackBlocks,
+    /// What is asked of the path, an option of the IP header (RFC 4782, section 3.1).
+    pub quick_start: Option<QuickStart>,
+    /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`] has it.
+    pub granted: Option<u8>,
 }
 
 /// Control flags of a segment as a bit set with the bits of the TCP header.

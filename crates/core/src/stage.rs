@@ -184,6 +184,24 @@ impl Outbox {
         self.send(port, packet);
     }
 
+    /// [`create`](Self::create) of a packet of `size` bytes that `make` makes in its place: there is room before it exists,
+    /// so nothing can fail that would have to drop it, and it need not be put together elsewhere first.
+    #[inline]
+    pub fn create_with(&mut self, port: Port, size: u32, make: impl FnOnce() -> Packet) {
+        self.totals.created.packets += 1;
+        self.totals.created.bytes += u64::from(size);
+        self.exits.push((self.stage, port));
+        self.sent.extend(std::iter::once_with(|| Whole::new(make())));
+    }
+
+    /// Shows the packet that was last sent to the capture, as [`capture`](Self::capture) does.
+    #[inline]
+    pub fn capture_sent(&mut self, interface: u32, now: Time) {
+        if let (Some(capture), Some(packet)) = (&mut self.capture, self.sent.last_mut()) {
+            capture.packet(interface, now, packet.get_mut());
+        }
+    }
+
     /// Counts a packet that this stage has just made and keeps, to [`send`](Self::send) it later.
     #[inline]
     pub fn create_held(&mut self, packet: &Packet) {
@@ -195,6 +213,13 @@ impl Outbox {
     pub fn consume(&mut self, packet: Packet) -> Packet {
         self.totals.consumed.add(&packet);
         packet
+    }
+
+    /// Counts a packet that has reached the stage it was meant for and is dropped where it is: [`consume`](Self::consume) moves
+    /// it.
+    #[inline]
+    pub fn consumed(&mut self, packet: &Packet) {
+        self.totals.consumed.add(packet);
     }
 
     /// Drops a packet for a named reason.

@@ -211,6 +211,11 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
     differs("send_buffer", config.send_buffer.is_some(), "never limiting");
     differs("receive_window_start", config.receive_window_start.is_some(), "64 KiB and a window that grows");
     differs("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "16");
+    let model_acks = config.delayed_ack && config.quick_acks.value() > 0;
+    differs("quick_window", model_acks && config.quick_window != model.quick_window, "16 MiB");
+    differs("quick_start", config.quick_start.is_some(), "not asked for");
+    differs("freeze", !config.freeze.is_empty(), "never");
+    differs("adapt", !config.adapt.is_empty(), "never");
     let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
     differs("delayed_ack_min", config.delayed_ack && least, "40 ms");
     differs("rto_estimator", config.rto_estimator != model.rto_estimator, "linux");

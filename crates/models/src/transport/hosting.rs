@@ -162,7 +162,7 @@ impl Hosted {
         actions
     }
 
-    /// [`Hosted::on`] without moving what is asked, which costs more than asking.
+    /// [`Hosted::on`] that adds to the caller's actions.
     #[inline]
     pub fn ask(&mut self, now: Time, connection: u16, event: Event, actions: &mut Actions) {
         self.app.on(now, connection, event, &mut self.stream, actions);

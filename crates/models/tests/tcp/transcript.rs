@@ -6,6 +6,7 @@
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! 0.000 listen | open | write N | close  what the application does
 //! 0.000 reply N                         the application writes N bytes when it next hears of data
+//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
@@ -16,12 +17,13 @@
 //!
 //! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR), positions counted from
 //! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
-//! `win`, `ts` and the options of a SYN are compared where they are given.
+//! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
-use bentpipe_core::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
+use bentpipe_core::{QuickStart, SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
+use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
 use bentpipe_models::transport::tcp::Config;
 use std::collections::VecDeque;
 
@@ -119,6 +121,13 @@ impl Player {
             "write" => self.connection.send(rest.parse().map_err(|_| "no number")?),
             "reply" => self.reply = rest.parse().map_err(|_| "no number")?,
             "close" => self.connection.close(),
+            "freeze" => self.connection.signal(self.now, &Signal::Freeze),
+            "thaw" => self.connection.signal(self.now, &Signal::Thaw),
+            "adapt" => {
+                let path = serde_json::from_str::<Adapt>(rest).map_err(|error| error.to_string())?;
+                let path = Path { rate: path.rate, round_trip: path.round_trip };
+                self.connection.signal(self.now, &Signal::Adapt(path));
+            }
             "<" | "<CE" => {
                 let segment = self.parse(rest.trim())?;
                 self.connection.receive_marked(self.now, &segment, verb == "<CE");
@@ -253,6 +262,8 @@ impl Player {
             list.extend(options.mss.map(|mss| format!("mss {mss}")));
             list.extend(options.sack_permitted.then(|| "sackOK".to_owned()));
             list.extend(options.window_scale.map(|scale| format!("ws {scale}")));
+            list.extend(options.quick_start.map(|request| format!("qs {}", request.rate)));
+            list.extend(options.granted.map(|rate| format!("granted {rate}")));
             if !list.is_empty() {
                 text += &format!(" <{}>", list.join(", "));
             }
@@ -309,6 +320,11 @@ impl Player {
             match option.split_once(' ') {
                 None => options.sack_permitted = true,
                 Some(("mss", value)) => options.mss = value.parse().ok(),
+                Some(("granted", value)) => options.granted = value.parse().ok(),
+                Some(("qs", value)) => {
+                    let rate = value.parse().map_err(|_| "no rate")?;
+                    options.quick_start = Some(QuickStart { rate, missed: false });
+                }
                 Some((_, value)) => options.window_scale = value.parse().ok(),
             }
         }

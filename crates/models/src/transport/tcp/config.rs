@@ -1,8 +1,9 @@
 //! What a scenario says of a TCP flow: a [`Profile`], and what shall be different. Both ends take the same
 //! values.
 
-use bentpipe_core::{Count, Problems, Size, Span};
+use bentpipe_core::{Count, Problems, Rate, Size, Span};
 use schemars::JsonSchema;
+use super::handover::{self, Adapt, Freeze};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -79,6 +80,9 @@ keys! {
     /// Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
     /// retransmissions: 16 in Linux (linux), 0 for none (classic).
     quick_acks: Count<0, 65_535>,
+    /// Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is then acknowledged
+    /// at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole window from the start (classic).
+    quick_window: Size,
     /// How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1 ms, and
     /// a twentieth of the round-trip time (linux); 0 s for not at all (classic).
     ack_compression: Span,
@@ -156,6 +160,16 @@ keys! {
     pacing_ss_ratio: Count<1, 1000>,
     /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120.
     pacing_ca_ratio: Count<1, 1000>,
+    /// Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until }` for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    freeze: Vec<Freeze>,
+    /// Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }` for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    adapt: Vec<Adapt>,
+    /// Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given. Links and networks that know of it
+    /// have the key `quick_start` too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quick_start: Option<Rate>,
     /// Segments that leave together travel as one packet, as TSO and GSO make of them where no interface divides it:
     /// a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is queued, lost and
     /// acknowledged as one. Off in all profiles; real hosts' packets are divided before the models see them.
@@ -228,6 +242,7 @@ impl Profile {
             delayed_ack_timeout: Span::from_millis(200),
             delayed_ack_min: Span::from_millis(40),
             quick_acks: Count::new(16),
+            quick_window: Size::from_bytes(16 << 20),
             ack_compression: Span::from_millis(1),
             recovery: Recovery::Rack,
             sack: None,
@@ -258,6 +273,9 @@ impl Profile {
             pacing: false,
             pacing_ss_ratio: Count::new(200),
             pacing_ca_ratio: Count::new(120),
+            freeze: Vec::new(),
+            adapt: Vec::new(),
+            quick_start: None,
             segmentation_offload: false,
             initial_sequence: None,
         };
@@ -265,6 +283,7 @@ impl Profile {
             initial_window: Count::new(3),
             delayed_ack_min: linux.delayed_ack_timeout,
             quick_acks: Count::new(0),
+            quick_window: Size::from_bytes(0),
             ack_compression: Span::ZERO,
             recovery: Recovery::Sack,
             dsack: false,
@@ -298,6 +317,9 @@ impl Default for Config {
 /// Largest window that a 16-bit field and the largest shift count of RFC 7323 (section 2.3) can say.
 pub(super) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
+/// The least rate that a Quick-Start request can say, bit/s (RFC 4782, section 3.1).
+const LEAST_QUICK_START: u64 = 80_000;
+
 /// Largest window without scaling.
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 
@@ -311,6 +333,8 @@ impl Config {
     pub fn check(&self, problems: &mut Problems) {
         self.check_window(problems);
         self.check_buffers(problems);
+        self.check_rates(problems);
+        handover::check(&self.freeze, &self.adapt, problems);
         self.check_times(problems);
         self.check_combination(problems);
     }
@@ -344,6 +368,12 @@ impl Config {
         if let Some(buffer) = self.send_buffer.filter(|buffer| buffer.bytes() < segment) {
             let text = format!("{buffer} is out of range; allowed: at least one segment ({segment} B)");
             problems.add("send_buffer", text);
+        }
+    }
+
+    fn check_rates(&self, problems: &mut Problems) {
+        if let Some(rate) = self.quick_start.filter(|rate| rate.bits_per_second() < LEAST_QUICK_START) {
+            problems.add("quick_start", format!("{rate} is out of range; allowed: at least 80 kbit/s (RFC 4782)"));
         }
     }
 

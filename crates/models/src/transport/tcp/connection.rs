@@ -19,13 +19,14 @@
 
 use super::congestion::Congestion;
 use super::events::Events;
+use super::handover::Signal;
 use super::handshake::{Agreement, Handshake};
 use super::header::{self, Numbering};
 use super::receiver::Receiver;
 use super::sender::{Ack, Chunk, News, Sender};
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
-use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
+use bentpipe_core::{QuickStart, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
 
 pub use super::events::{Event, Failure};
 
@@ -145,6 +146,18 @@ impl Connection {
         self.events.withdraw_all_acknowledged();
     }
 
+    /// What is known of the path below changes.
+    pub fn signal(&mut self, now: Time, signal: &Signal) {
+        if self.phase < Phase::Established {
+            return;
+        }
+        match signal {
+            Signal::Freeze => self.receiver.freeze(true),
+            Signal::Thaw => self.receiver.freeze(false),
+            Signal::Adapt(path) => self.sender.adapt(now, path),
+        }
+    }
+
     /// Closes our direction once everything handed over has been sent.
     pub fn close(&mut self) {
         if !self.close_wanted {
@@ -254,7 +267,7 @@ impl Connection {
             return Some(self.acknowledgment(now, self.sender.nxt()));
         }
         if let Some(chunk) = self.sender.next_chunk(now) {
-            if chunk.fin {
+            if chunk.fin() {
                 self.fin_sent();
             }
             return Some(self.data(now, chunk));
@@ -478,6 +491,10 @@ impl Connection {
         let rtt = self.handshake.finish(now, answer);
         let Agreement { sack, segment_size, .. } = *self.handshake.agreement();
         self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack);
+        if let Some(rate @ 1..) = answer.options.as_ref().and_then(|options| options.granted) {
+            let granted = QuickStart { rate, missed: false }.bits_per_second();
+            self.sender.grant(now, granted, self.timestamps);
+        }
         self.events.add(Event::Connected);
     }
 
@@ -537,20 +554,22 @@ impl Connection {
 
     #[inline(always)]
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut flags = if chunk.fin { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
-        if self.ecn.in_use && chunk.fresh && chunk.payload > 0 {
+        let mut flags = if chunk.fin() { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        if self.ecn.in_use && chunk.fresh() && chunk.payload() > 0 {
             self.ecn.capable = true;
             if self.sender.take_reduced() {
                 flags = flags.with(SegmentFlags::CWR);
             }
         }
-        self.segment(now, chunk.start, chunk.payload as u16, flags, None)
+        self.segment(now, chunk.start(), chunk.payload() as u16, flags, None)
     }
 
     #[inline(always)]
     fn acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
-        let sack = self.receiver.sack_blocks(self.theirs);
-        let options = sack.map(|sack| Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));
+        let (sack, granted) = (self.receiver.sack_blocks(self.theirs), self.handshake.take_granted());
+        let options = (sack.is_some() || granted.is_some()).then(|| {
+            Box::new(SegmentOptions { sack: sack.unwrap_or_default(), granted, ..SegmentOptions::default() })
+        });
         self.segment(now, sequence, 0, SegmentFlags::ACK, options)
     }
 

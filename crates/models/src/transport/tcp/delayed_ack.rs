@@ -8,6 +8,7 @@
 //! - It never exceeds the round-trip time, when that is known and above the least, nor `delayed_ack_timeout`.
 //! - The first `quick_acks` acknowledgments go at once, so that slow start is not held up; again after a pause longer
 //!   than the retransmission time-out, and when the sender repeats what has already arrived.
+//! - So do those of segments that let the receiver's window grow ([`super::receiver`]), and those are not counted.
 //! - Who answers data with data soon is interactive: his acknowledgments ride on the answers, so none is quick.
 
 use super::rtt::Estimator;
@@ -47,11 +48,14 @@ impl DelayedAck {
         }
     }
 
-    /// Data has arrived. `room`: full segments that the window holds.
+    /// Data has arrived, and the window grows by it or not. `room`: full segments that the window holds.
     #[inline]
-    pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
+    pub fn arrived(&mut self, now: Time, path: &Estimator, grows: bool, room: u64) {
         if self.adapts() {
             self.adapt(now, path, room);
+        }
+        if grows {
+            self.quick |= 1;
         }
         self.last = now;
     }

@@ -8,6 +8,7 @@
 
 use super::congestion::{Congestion, INFINITE_SSTHRESH};
 use super::connection::{Connection, Event, Failure, Phase, TIME_WAIT};
+use super::handover::{self, Signal};
 use super::{header, Config};
 use crate::app::{self, Actions, App, End};
 use crate::channel::effect::Received;
@@ -135,6 +136,8 @@ pub struct Endpoint {
     source: SourceCounters,
     destination: DestinationCounters,
     spoiled: Received,
+    /// What this end will be told, the next last.
+    signals: Vec<(Time, Signal)>,
     wake: Time,
 }
 
@@ -166,8 +169,10 @@ impl Endpoint {
             source: SourceCounters::default(),
             destination: DestinationCounters::default(),
             spoiled: Received::default(),
+            signals: handover::schedule(&config.freeze, &config.adapt).into_iter().rev().collect(),
             wake,
         };
+        endpoint.wake = endpoint.wake.min(endpoint.next_signal());
         endpoint.add_line(0);
         endpoint
     }
@@ -233,9 +238,17 @@ impl Endpoint {
         }
     }
 
-    /// The place of connection `number`, with which a connection that had been put aside is back.
-    #[inline]
+    /// The place of connection `number`.
+    #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
+        match self.lines.last() {
+            Some(line) if line.number == number => Some(self.lines.len() - 1),
+            _ => self.find_other(number),
+        }
+    }
+
+    /// The place of a connection that is not the newest; one that had been put aside is back with that.
+    fn find_other(&mut self, number: u16) -> Option<usize> {
         if let Some(at) = self.lines.iter().rposition(|line| line.number == number) {
             return Some(at);
         }
@@ -251,14 +264,11 @@ impl Endpoint {
         while let Some(event) = self.lines[at].connection.next_event() {
             self.tell(now, at, event, arrived, out);
         }
-        self.lines[at].stirred = false;
-        while let Some(segment) = self.lines[at].connection.next_segment(now) {
-            let line = &self.lines[at];
-            let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
-            let size = header::size(&segment, line.connection.sender().segment_size());
-            self.emit(now, (line.number, ecn, size), segment, out);
-        }
         let line = &mut self.lines[at];
+        line.stirred = false;
+        while let Some(segment) = line.connection.next_segment(now) {
+            emit(now, line, (&self.site, &mut self.number), segment, out);
+        }
         if std::mem::take(&mut line.traced) {
             if let Some(probe) = line.probes.sender {
                 trace(&line.connection, probe, now, out);
@@ -272,11 +282,33 @@ impl Endpoint {
         while let Some(at) = self.lines.iter().position(|line| line.stirred) {
             self.settle(now, at, None, out);
         }
-        if self.lines.len() > 1 {
-            self.tidy(now);
+        self.wake = match &self.lines[..] {
+            [line] => line.connection.next_wake().min(self.hosted.next_wake()),
+            _ => self.finish_many(now),
+        };
+        if !self.signals.is_empty() {
+            self.wake = self.wake.min(self.next_signal());
         }
+    }
+
+    fn next_signal(&self) -> Time {
+        self.signals.last().map_or(Time::MAX, |(at, _)| *at)
+    }
+
+    /// Tells all connections what becomes of the path below them.
+    pub fn signal(&mut self, now: Time, signal: &Signal, out: &mut Outbox) {
+        for line in &mut self.lines {
+            line.connection.signal(now, signal);
+            line.stirred = true;
+        }
+        self.finish(now, out);
+    }
+
+    /// The same for several connections: forgets some, and returns when to wake.
+    fn finish_many(&mut self, now: Time) -> Time {
+        self.tidy(now);
         let wakes = self.lines.iter().map(|line| line.connection.next_wake());
-        self.wake = wakes.fold(self.hosted.next_wake(), Time::min);
+        wakes.fold(self.hosted.next_wake(), Time::min)
     }
 
     #[inline]
@@ -354,32 +386,40 @@ impl Endpoint {
             line.connection.close();
         }
     }
+}
 
-    #[inline]
-    fn emit(
-        &mut self,
-        now: Time,
-        (connection, ecn, size): (u16, Ecn, u32),
-        segment: Segment,
-        out: &mut Outbox,
-    ) {
-        let packet = Packet {
-            birth: now,
-            number: self.number,
-            size,
-            flow: self.site.flow,
-            source: self.site.node,
-            destination: self.site.peer,
-            connection,
-            dscp: self.site.dscp,
-            ecn,
-            body: Body::Segment(segment),
-        };
-        self.number = self.number.wrapping_add(1);
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        out.create(Port(0), packet);
+/// Sends a segment of a connection.
+#[inline(always)]
+fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segment, out: &mut Outbox) {
+    let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+    let size = header::size(&segment, line.connection.sender().segment_size());
+    let (flow, source, destination, dscp) = (site.flow, site.node, site.peer, site.dscp);
+    let (connection, this) = (line.number, *number);
+    *number = this.wrapping_add(1);
+    // Apart: what is only copied stays in registers until the packet is in its place.
+    let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
+    out.create_with(Port(0), size, move || Packet {
+        birth: now,
+        number: this,
+        size,
+        flow,
+        source,
+        destination,
+        connection,
+        dscp,
+        ecn,
+        body: Body::Segment(Segment {
+            sequence,
+            acknowledgment,
+            window,
+            payload,
+            flags,
+            timestamps,
+            options,
+        }),
+    });
+    if let Some(interface) = site.capture {
+        out.capture_sent(interface, now);
     }
 }
 
@@ -432,7 +472,7 @@ impl Stage for Endpoint {
         line.traced = line.connection.sender().is_waiting();
         line.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
         let birth = packet.birth;
-        out.consume(packet);
+        out.consumed(&packet);
         self.settle(now, at, Some(birth), out);
         self.finish(now, out);
         if self.wake <= now {
@@ -442,6 +482,9 @@ impl Stage for Endpoint {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((_, signal)) = self.signals.pop_if(|(at, _)| *at <= now) {
+            self.signal(now, &signal, out);
+        }
         if let Some(event) = self.hosted.due(now) {
             self.call(now, 0, event, out);
         }

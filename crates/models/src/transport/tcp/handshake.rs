@@ -6,13 +6,15 @@
 //!   The smaller maximum segment size counts, 536 bytes when the other end does not say (RFC 9293, section
 //!   3.7.1). The option counts payload and options of data segments (RFC 6691), so it is 12 bytes more than
 //!   the payload with timestamps.
+//! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK ask the path for a rate, one that is sent again does not;
+//!   what the path granted goes back with the SYN-ACK, or with the acknowledgment of that.
 //! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or else by its
 //!   timestamp.
 
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{header, Config};
-use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Span, Time};
+use bentpipe_core::{QuickStart, Rate, Segment, SegmentFlags, SegmentOptions, Span, Time};
 
 /// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -49,6 +51,10 @@ pub struct Handshake {
     retries: u32,
     /// Time-outs of a SYN that do not double it.
     linear: u32,
+    /// What to ask the path for.
+    quick_start: Option<Rate>,
+    /// What it granted to the other end's SYN, if that asked, and has not been told.
+    granted: Option<u8>,
 }
 
 impl Handshake {
@@ -69,6 +75,8 @@ impl Handshake {
             timeouts: 0,
             retries: config.syn_retries.value() as u32,
             linear: config.syn_linear_timeouts.value() as u32,
+            quick_start: config.quick_start,
+            granted: None,
         }
     }
 
@@ -127,6 +135,11 @@ impl Handshake {
             mss: u16::try_from(mss).ok(),
             window_scale,
             sack_permitted: sack,
+            quick_start: self
+                .quick_start
+                .filter(|_| !self.resent)
+                .map(|rate| QuickStart::asking(rate.bits_per_second() as f64)),
+            granted: self.granted.take(),
             ..SegmentOptions::default()
         }
     }
@@ -145,6 +158,8 @@ impl Handshake {
         let answers = syn.flags.contains(SegmentFlags::ACK);
         agreement.ecn &=
             syn.flags.contains(SegmentFlags::ECE) && syn.flags.contains(SegmentFlags::CWR) != answers;
+        self.granted =
+            options.quick_start.map(|request| if request.missed { 0 } else { request.rate }).or(self.granted);
         if options.window_scale.is_none() {
             agreement.window_scale = None;
         }
@@ -165,6 +180,12 @@ impl Handshake {
             Some(self.sent)
         };
         sent.map(|sent| now.since(sent))
+    }
+
+    /// What the path granted to the other end and the next acknowledgment has to tell.
+    #[inline]
+    pub fn take_granted(&mut self) -> Option<u8> {
+        self.granted.take()
     }
 
     /// Sends nothing more.

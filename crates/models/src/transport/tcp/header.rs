@@ -9,6 +9,9 @@ pub const HEADER: u32 = 40;
 /// The timestamp option with its padding.
 pub const TIMESTAMP_BYTES: u32 = 12;
 
+/// A Quick-Start request in the IP header, or the answer in the TCP header (RFC 4782, sections 3.1 and 4.2).
+const QUICK_START_BYTES: u32 = 8;
+
 /// Nanoseconds in a tick of the timestamp clock: a millisecond, as in Linux (TCP_TS_HZ).
 const TIMESTAMP_TICK: u64 = 1_000_000;
 
@@ -50,7 +53,9 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     let scale = if options.window_scale.is_some() { 4 } else { 0 };
     let blocks = options.sack.as_slice().len() as u32;
     let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
-    timestamps + permitted + mss + scale + sack
+    let asks = if options.quick_start.is_some() { QUICK_START_BYTES } else { 0 };
+    let grants = if options.granted.is_some() { QUICK_START_BYTES } else { 0 };
+    timestamps + permitted + mss + scale + sack + asks + grants
 }
 
 /// Bytes of the segment at the network layer; of several segments of `segment_size` when it is more than one.

@@ -16,6 +16,7 @@ pub mod connection;
 mod delayed_ack;
 pub mod endpoint;
 mod events;
+pub mod handover;
 pub mod handshake;
 pub mod header;
 mod order;

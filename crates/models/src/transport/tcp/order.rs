@@ -9,26 +9,30 @@ use bentpipe_core::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Transmissions, oldest first: when, and the segment's number.
+/// Transmissions in the order of time. First ones need no entries: their order is that of the stream.
 #[derive(Default, Debug)]
 pub(super) struct Transmissions {
-    queue: VecDeque<(Time, u64)>,
+    /// The first segment whose first transmission has not been passed by.
+    pub first: u64,
+    again: VecDeque<(Time, u64)>,
 }
 
 impl Transmissions {
-    #[inline]
-    pub fn push(&mut self, at: Time, number: u64) {
-        self.queue.push_back((at, number));
+    /// A segment was sent again.
+    pub fn again(&mut self, at: Time, number: u64) {
+        self.again.push_back((at, number));
     }
 
+    /// The oldest retransmission.
     #[inline]
-    pub fn front(&self) -> Option<(Time, u64)> {
-        self.queue.front().copied()
+    pub fn oldest_again(&self) -> Option<(Time, u64)> {
+        self.again.front().copied()
     }
 
+    /// Passes by the oldest retransmission.
     #[inline]
-    pub fn pop(&mut self) {
-        self.queue.pop_front();
+    pub fn pass_again(&mut self) {
+        self.again.pop_front();
     }
 }
 

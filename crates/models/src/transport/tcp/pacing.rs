@@ -133,6 +133,12 @@ impl Pacing {
         state.sk_pacing_rate = rate.min(state.sk_max_pacing_rate);
     }
 
+    /// From now on also the first segments of a connection are paced.
+    pub fn from_the_first(&mut self, now: Time) {
+        self.sent = UNPACED;
+        self.next = now;
+    }
+
     /// When to look again; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {

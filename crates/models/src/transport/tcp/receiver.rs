@@ -15,8 +15,11 @@
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
 //!   not, since they may just be reordered.
 //!
-//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
-//! back; it may grow by what arrives ([`super::right_sizing`]).
+//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves back. In Linux it
+//! begins with 64 KiB and grows by two segments for each full one that arrives, and while it does each segment is
+//! acknowledged at once; here up to `quick_window`, whereupon it is the whole buffer (seen in Linux 6.1: acknowledgments of
+//! every segment until the window is half the buffer's memory, then of every second one). Or it follows what arrives in a
+//! round trip ([`super::right_sizing`]).
 
 use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
@@ -25,8 +28,14 @@ use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{SackBlocks, Span, Time};
 
+/// Payload from which on a segment lets the window grow, as in Linux.
+const GROWS: u64 = 128;
+
 /// Acknowledgments of one hole that each go at once: what fast retransmit needs.
 const ALIKE: u32 = 3;
+
+/// Acknowledgments that tell of a link that is there again (Freeze-TCP, section 3).
+const RECONNECTED: u32 = 3;
 
 /// Most segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
@@ -74,6 +83,9 @@ pub struct Receiver {
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
+    /// Bytes by which it still grows before it is as large as `quick_window`, and its size then.
+    closed: u64,
+    whole: u64,
     sizing: Option<RightSizing>,
     /// Bytes that a unit of the window field stands for, as a shift.
     shift: u8,
@@ -94,6 +106,10 @@ pub struct Receiver {
     /// What has arrived twice and was not told yet.
     twice: Option<(u64, u64)>,
     dsack: bool,
+    /// The window is closed before a disconnection ([`super::handover`]).
+    frozen: bool,
+    /// Copies of the acknowledgment that are still to be sent.
+    copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
 }
@@ -112,6 +128,11 @@ impl Receiver {
             fin: None,
             edge: 0,
             window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
+            closed: match config.receive_window_start {
+                None => config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW),
+                Some(_) => 0,
+            },
+            whole: config.window(),
             sizing: config.receive_window_start.map(|_| RightSizing::new(config.window())),
             shift: 0,
             echoed: None,
@@ -125,6 +146,8 @@ impl Receiver {
             untold: 0,
             twice: None,
             dsack: config.dsack,
+            frozen: false,
+            copies: 0,
             recent_timestamp: 0,
         }
     }
@@ -144,6 +167,12 @@ impl Receiver {
             Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
+        if scale.is_none() {
+            self.closed = 0;
+        }
+        if self.closed > 0 {
+            self.window = UNSCALED_WINDOW + 1;
+        }
         if self.sizing.is_some() && scale.is_none() {
             self.sizing = Some(RightSizing::new(UNSCALED_WINDOW));
         }
@@ -182,7 +211,11 @@ impl Receiver {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload.min(self.segment_size));
-        self.delayed.arrived(now, path, self.window / self.largest);
+        let grows = self.closed > 0 && payload >= GROWS;
+        if grows {
+            self.widen(payload);
+        }
+        self.delayed.arrived(now, path, grows, self.window / self.largest);
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         if start > self.next {
             self.hold(now, path, start, end);
@@ -217,6 +250,16 @@ impl Receiver {
             self.due = self.due.max(Due::Now);
         }
         Arrival { delivered: self.next - before - u64::from(finished), finished }
+    }
+
+    /// A segment lets the window grow.
+    #[inline]
+    fn widen(&mut self, payload: u64) {
+        self.closed = self.closed.saturating_sub(2 * payload);
+        self.window += 2 * payload;
+        if self.closed == 0 {
+            self.window = self.whole >> self.shift << self.shift;
+        }
     }
 
     /// A data segment echoes a timestamp of ours that was sent at `sent`.
@@ -256,6 +299,16 @@ impl Receiver {
         self.due = Due::Alone;
     }
 
+    /// Closes the window, or opens it again, and says so at once if there is a sender to hear it.
+    pub fn freeze(&mut self, frozen: bool) {
+        if self.frozen == frozen || self.next <= 1 {
+            return;
+        }
+        self.frozen = frozen;
+        self.copies = if frozen { 0 } else { RECONNECTED - 1 };
+        self.acknowledge_now();
+    }
+
     /// Whether an acknowledgment is due that data must not carry.
     #[inline]
     pub fn must_acknowledge_alone(&self) -> bool {
@@ -276,8 +329,23 @@ impl Receiver {
         self.untold = 0;
         self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
-        self.edge = self.edge.max(self.next + self.window);
-        (self.next, self.window as u32)
+        if self.frozen || self.copies > 0 {
+            return (self.next, self.exceptional_window());
+        }
+        let window = self.window >> self.shift << self.shift;
+        self.edge = self.edge.max(self.next + window);
+        (self.next, window as u32)
+    }
+
+    /// The window of an acknowledgment around a disconnection.
+    #[cold]
+    fn exceptional_window(&mut self) -> u32 {
+        if self.frozen {
+            return 0;
+        }
+        self.copies -= 1;
+        self.due = Due::Alone;
+        (self.window >> self.shift << self.shift) as u32
     }
 
     /// The SACK blocks to send, if there are any, in sequence numbers.

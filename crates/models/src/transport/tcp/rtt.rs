@@ -132,6 +132,13 @@ impl Estimator {
         Time::from_nanos(exact.as_nanos().div_ceil(tick) * tick)
     }
 
+    /// The path is another, of which only the round-trip time is known: as with the first sample.
+    pub fn begin_anew(&mut self, rtt: Span, state: &mut State) {
+        self.srtt = 0;
+        state.rtt_min_us = u32::MAX;
+        self.sample(rtt, state);
+    }
+
     /// The handshake gave no sample, as its SYN was sent more than once: data begins with 3 s (5.7).
     pub fn fall_back(&mut self) {
         self.rto = self.rto.max(FALLBACK).min(self.max);

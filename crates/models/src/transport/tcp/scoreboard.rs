@@ -163,9 +163,6 @@ impl Scoreboard {
     /// Notes that `[start, start + length)` was sent.
     #[inline]
     pub fn push(&mut self, now: Time, start: u64, length: u32, state: &mut State) {
-        if let Some(transmissions) = &mut self.transmissions {
-            transmissions.push(now, self.first + self.sent.len() as u64);
-        }
         self.sent.push_back(Sent { start, at: now, length, marks: 0 });
         state.packets_out += 1;
     }
@@ -224,8 +221,8 @@ impl Scoreboard {
             }
         }
         if let Some(transmissions) = &mut self.transmissions {
-            while transmissions.front().is_some_and(|(_, number)| number < self.first) {
-                transmissions.pop();
+            while transmissions.oldest_again().is_some_and(|(_, number)| number < self.first) {
+                transmissions.pass_again();
             }
         }
         self.forward = self.forward.max(una);
@@ -299,13 +296,10 @@ impl Scoreboard {
     /// when the next one will be lost, if nothing changes.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
-        let transmissions = self.transmissions.as_mut()?;
-        while let Some((at, number)) = transmissions.front() {
-            let current = number.checked_sub(self.first).and_then(|index| self.sent.get_mut(index as usize));
-            let Some(segment) = current.filter(|segment| segment.at == at && segment.is_in_network()) else {
-                transmissions.pop();
-                continue;
-            };
+        while let Some((number, again)) = self.oldest() {
+            let transmissions = self.transmissions.as_mut()?;
+            let segment = &mut self.sent[(number - self.first) as usize];
+            let at = segment.at;
             if (at, segment.end()) >= (border.sent, border.end) {
                 return None;
             }
@@ -322,9 +316,41 @@ impl Scoreboard {
             }
             state.lost = state.lost.wrapping_add(1);
             self.waiting.push(number);
-            transmissions.pop();
+            if again {
+                transmissions.pass_again();
+            } else {
+                transmissions.first = number + 1;
+            }
         }
         None
+    }
+
+    /// The segment whose last transmission is the oldest of those that may still arrive, and whether it was sent again.
+    #[inline]
+    fn oldest(&mut self) -> Option<(u64, bool)> {
+        let Scoreboard { sent, first: base, transmissions, .. } = self;
+        let transmissions = transmissions.as_mut()?;
+        let segment = |number: u64| number.checked_sub(*base).and_then(|index| sent.get(index as usize));
+        transmissions.first = transmissions.first.max(*base);
+        let once = loop {
+            let Some(one) = segment(transmissions.first) else { break None };
+            if one.is_in_network() && !one.is(EVER_RESENT) {
+                break Some((one.at, transmissions.first));
+            }
+            transmissions.first += 1;
+        };
+        let again = loop {
+            let Some((at, number)) = transmissions.oldest_again() else { break None };
+            if segment(number).is_some_and(|one| one.at == at && one.is_in_network()) {
+                break Some((at, number));
+            }
+            transmissions.pass_again();
+        };
+        match (once, again) {
+            (Some(once), Some(again)) if again < once => Some((again.1, true)),
+            (Some((_, number)), _) => Some((number, false)),
+            (None, again) => again.map(|(_, number)| (number, true)),
+        }
     }
 
     /// After a time-out: what is not SACKed is lost and has not been sent again (Linux' `tcp_timeout_mark_lost`). A
@@ -406,7 +432,7 @@ impl Scoreboard {
         }
         segment.marks |= RESENT | EVER_RESENT;
         if let Some(transmissions) = &mut self.transmissions {
-            transmissions.push(now, number);
+            transmissions.again(now, number);
         }
     }
 

@@ -65,6 +65,12 @@ impl Usage {
         self.sent = true;
     }
 
+    /// Whether nothing has left since the window was last validated.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        !self.sent && !self.fresh
+    }
+
     /// Whether new data has left since this was last asked.
     #[inline]
     pub fn take_fresh(&mut self) -> bool {

@@ -16,7 +16,7 @@ impl Sender {
     }
 
     /// Takes an acknowledgment.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
         let outstanding = !self.scoreboard.is_empty();
@@ -25,6 +25,10 @@ impl Sender {
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
         }
+        self.acknowledge_news(now, ack, outstanding)
+    }
+
+    fn acknowledge_news(&mut self, now: Time, ack: &Ack, outstanding: bool) -> News {
         if ack.position > self.nxt {
             return News::NotSent;
         }
@@ -34,6 +38,9 @@ impl Sender {
         let before = Before { una: self.una, in_flight: in_flight(&self.state), lost: self.state.lost };
         let advanced = ack.position > self.una;
         let updated = ack.position >= self.una && self.update_window(ack);
+        if self.may_freeze {
+            self.follow_freeze(now, ack);
+        }
         let mut tally = Tally::default();
         for &(start, end) in ack.sack {
             let start = start.max(ack.position.max(self.una));
@@ -44,6 +51,10 @@ impl Sender {
         let mut delivered = tally.sacked;
         if advanced {
             self.una = ack.position;
+            if !self.quick_start.is_off() {
+                let initial = self.usage.initial();
+                self.quick_start.acknowledged(self.una, self.nxt, before.in_flight, initial, &mut self.state);
+            }
             self.state.snd_una = self.state.snd_nxt.wrapping_sub((self.nxt - self.una) as u32);
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
@@ -81,6 +92,9 @@ impl Sender {
                 }
                 self.pacing.follow_window(&mut self.state);
             }
+        }
+        if !self.quick_start.is_off() {
+            self.quick_start.settled(self.usage.initial(), &mut self.state);
         }
         if advanced {
             News::Advanced

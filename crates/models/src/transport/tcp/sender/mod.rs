@@ -29,28 +29,20 @@ use super::rtt::Estimator;
 use super::scoreboard::{in_flight, Scoreboard};
 use super::timer::Timer;
 use super::window::Usage;
-use super::Config;
+use super::{header, Config};
 use crate::transport::flow::SourceCounters;
 use bentpipe_core::{Span, Time};
 
 mod acknowledgment;
+mod chunk;
+mod handover;
+mod quick_start;
 mod timers;
 mod transmission;
 
+pub use chunk::Chunk;
+use quick_start::QuickStart;
 use timers::Purpose;
-
-/// A stretch of the stream to put into a segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Chunk {
-    /// Position of the first byte.
-    pub start: u64,
-    /// Payload bytes.
-    pub payload: u32,
-    /// Whether the FIN follows.
-    pub fin: bool,
-    /// Whether it is sent for the first time.
-    pub fresh: bool,
-}
 
 /// What an incoming segment says to the sender, in positions.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +75,7 @@ pub struct Sender {
     scoreboard: Scoreboard,
     recovery: Recovery,
     pacing: Pacing,
+    quick_start: QuickStart,
     /// For a congestion control that takes samples.
     rate: rate::Estimator,
     estimator: Estimator,
@@ -110,6 +103,9 @@ pub struct Sender {
     probe_due: bool,
     /// Send what the window allows, however small.
     overriding: bool,
+    /// The other end's window is closed before a disconnection: what is out is not lost. Only where ends may be frozen.
+    frozen: bool,
+    may_freeze: bool,
     retries: u32,
     /// How long data is sent again, if it is time that counts, and since when it has been.
     patience: Option<Span>,
@@ -176,6 +172,7 @@ impl Sender {
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
             pacing: Pacing::new(ss_ratio, ca_ratio, config.segmentation_offload),
+            quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
             timer: Timer::stopped(),
@@ -194,6 +191,8 @@ impl Sender {
             probes: 0,
             probe_due: false,
             overriding: false,
+            frozen: false,
+            may_freeze: !config.freeze.is_empty(),
             retries: config.retries.value() as u32,
             patience: config.patience(),
             stuck_since: Time::ZERO,
@@ -229,6 +228,16 @@ impl Sender {
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
         self.pacing.follow_window(&mut self.state);
         self.congestion.init(&mut self.state);
+    }
+
+    /// The path has granted so many bit/s to the SYN, or SYN-ACK, that asked.
+    pub fn grant(&mut self, now: Time, bits: u64, timestamps: bool) {
+        let options = if timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        let packet = u64::from(self.segment_size + header::HEADER + options);
+        if let (Some(rtt), true) = (self.last_rtt, self.state.snd_cwnd >= self.usage.initial()) {
+            self.quick_start =
+                QuickStart::granted(now, (bits, packet), rtt, &mut self.state, &mut self.pacing);
+        }
     }
 
     /// More to send; `u64::MAX` for an endless stream.

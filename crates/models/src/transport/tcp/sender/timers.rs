@@ -48,6 +48,10 @@ impl Sender {
             }
             return Ok(false);
         }
+        if self.frozen {
+            self.probe_frozen(now);
+            return Ok(false);
+        }
         match self.purpose {
             Purpose::Retransmit => {}
             Purpose::Probe => {

@@ -8,16 +8,34 @@ use bentpipe_core::Time;
 
 impl Sender {
     /// The next chunk that may be sent now, lost ones first; of several segments with segmentation offload.
-    #[inline]
+    #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
+        if self.is_quiet() || self.frozen {
+            return None;
+        }
+        self.next_of_some(now)
+    }
+
+    /// Whether there is nothing to send, again or for the first time, and nothing has been since this was last found: so it
+    /// always is at the end that only receives.
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        self.nxt >= self.end
+            && !self.closed
+            && !self.loss_probe_due
+            && self.scoreboard.none_waits()
+            && self.usage.is_settled()
+    }
+
+    #[inline]
+    fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
         let mut chunk = self.next_segment(now)?;
         let burst = self.pacing.burst(&self.state);
         if burst > 1 {
             self.pacing.add(true);
             for _ in 1..burst {
-                let Some(more) = self.following(now, &chunk) else { break };
-                chunk.payload += more.payload;
-                chunk.fin = more.fin;
+                let Some(more) = self.following(now, chunk) else { break };
+                chunk = chunk.and(more);
             }
             self.pacing.add(false);
         }
@@ -25,9 +43,9 @@ impl Sender {
     }
 
     /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
-    fn following(&mut self, now: Time, chunk: &Chunk) -> Option<Chunk> {
-        let end = chunk.start + u64::from(chunk.payload);
-        if chunk.fin || !chunk.payload.is_multiple_of(self.segment_size) || chunk.payload == 0 {
+    fn following(&mut self, now: Time, chunk: Chunk) -> Option<Chunk> {
+        let end = chunk.start() + u64::from(chunk.payload());
+        if chunk.fin() || !chunk.payload().is_multiple_of(self.segment_size) || chunk.payload() == 0 {
             return None;
         }
         if end == self.nxt {
@@ -90,7 +108,7 @@ impl Sender {
         self.pacing.sent(now, payload, &self.state);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
-        Chunk { start: lost.start, payload, fin, fresh: false }
+        Chunk::new(lost.start, payload, fin, false)
     }
 
     /// RFC 8985, section 7.3: new data if there is some that the receiver's window allows, whatever the congestion
@@ -179,7 +197,7 @@ impl Sender {
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
-        Chunk { start, payload: payload as u32, fin, fresh: true }
+        Chunk::new(start, payload as u32, fin, true)
     }
 
     /// After sending: whether the congestion window was the limit; and a probe follows what was sent.

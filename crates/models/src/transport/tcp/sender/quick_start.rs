@@ -1,0 +1,83 @@
+//! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender begins.
+//!
+//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H) segments (section 4.4), if
+//!   that is more than the initial window; segments are paced at the rate.
+//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is less, but not less than
+//!   the initial one, and slow start goes on.
+//! - When what was sent at the granted rate is found lost, the grant was wrong: after the recovery the window is the initial
+//!   one, and slow start goes on up to the threshold that the recovery leaves (section 4.6).
+//!
+//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a grant does not
+//! age until data is sent.
+
+use crate::transport::tcp::congestion::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
+use crate::transport::tcp::pacing::Pacing;
+use bentpipe_core::{Span, Time};
+
+/// Where a sender stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum QuickStart {
+    /// Nothing was granted, or it is over.
+    #[default]
+    Off,
+    /// Sends at the granted rate; `paced` if it was paced before.
+    Begins { paced: bool },
+    /// What was sent at it ends at this position, and is not all acknowledged.
+    Watches { end: u64 },
+    /// Some of it was lost; the recovery goes on.
+    Failed,
+}
+
+impl QuickStart {
+    /// The path has granted so many bit/s for packets of `packet` bytes.
+    pub fn granted(now: Time, (bits, packet): (u64, u64), rtt: Span, state: &mut State, pacing: &mut Pacing) -> QuickStart {
+        let rate = bits / 8;
+        let window = (u128::from(rate) * u128::from(rtt.as_nanos()) / 1_000_000_000 / u128::from(packet)) as u64;
+        if window <= u64::from(state.snd_cwnd) {
+            return QuickStart::Off;
+        }
+        state.snd_cwnd = window.min(state.snd_cwnd_clamp.into()) as u32;
+        let paced = state.sk_pacing_status != PACING_NONE;
+        if !paced {
+            state.sk_pacing_status = PACING_NEEDED;
+        }
+        state.sk_pacing_rate = rate * u64::from(state.mss_cache) / packet;
+        pacing.from_the_first(now);
+        QuickStart::Begins { paced }
+    }
+
+    #[inline]
+    pub fn is_off(self) -> bool {
+        self == QuickStart::Off
+    }
+
+    /// Data up to `una` is acknowledged, `in_flight` segments were out before, and data up to `nxt` has been sent; the window
+    /// was `initial` without the grant.
+    pub fn acknowledged(&mut self, una: u64, nxt: u64, in_flight: u32, initial: u32, state: &mut State) {
+        if let QuickStart::Begins { paced } = *self {
+            state.snd_cwnd = state.snd_cwnd.min(in_flight.max(initial));
+            if !paced {
+                state.sk_pacing_status = PACING_NONE;
+                state.sk_pacing_rate = u64::MAX;
+            }
+            *self = QuickStart::Watches { end: nxt };
+        }
+        if matches!(self, QuickStart::Watches { end } if una >= *end) {
+            *self = QuickStart::Off;
+        }
+    }
+
+    /// After an acknowledgment has been dealt with.
+    pub fn settled(&mut self, initial: u32, state: &mut State) {
+        match self {
+            QuickStart::Watches { .. } if state.ca_state == CA_RECOVERY => *self = QuickStart::Failed,
+            QuickStart::Failed if state.ca_state == CA_OPEN => {
+                state.snd_cwnd = state.snd_cwnd.min(initial);
+                *self = QuickStart::Off;
+            }
+            // A time-out begins with one segment anyway.
+            QuickStart::Failed | QuickStart::Watches { .. } if state.ca_state > CA_RECOVERY => *self = QuickStart::Off,
+            _ => {}
+        }
+    }
+}
