@@ -62,7 +62,8 @@ fn recipe(folder: &Path, out: &Path) -> PathBuf {
     };
     let file = out.join("aimd.c");
     fs::write(&file, block("c")).expect("cargo's folder can be written");
-    fs::write(out.join("recipe.rs"), format!("{{\n{}}}\n", block("rust"))).expect("cargo's folder can be written");
+    fs::write(out.join("recipe.rs"), format!("{{\n{}}}\n", block("rust")))
+        .expect("cargo's folder can be written");
     file
 }
 

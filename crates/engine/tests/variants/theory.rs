@@ -130,7 +130,18 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
 /// them, as the second's smallest round-trip time has the first's queue in it (J. Mo et al., "Analysis and Comparison of TCP
 /// Reno and Vegas", INFOCOM 1999).
 const EQUAL: [&str; 12] = [
-    "bbr", "bbr3", "bic", "compound", "cubic", "highspeed", "htcp", "hybla", "reno", "scalable", "westwood", "yeah",
+    "bbr",
+    "bbr3",
+    "bic",
+    "compound",
+    "cubic",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "reno",
+    "scalable",
+    "westwood",
+    "yeah",
 ];
 
 #[test]

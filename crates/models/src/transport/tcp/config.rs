@@ -1,9 +1,9 @@
 //! What a scenario says of a TCP flow: a [`Profile`], and what shall be different. Both ends take the same
 //! values.
 
+use super::handover::{self, Adapt, Freeze};
 use bentpipe_core::{Count, Problems, Rate, Size, Span};
 use schemars::JsonSchema;
-use super::handover::{self, Adapt, Freeze};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -373,7 +373,10 @@ impl Config {
 
     fn check_rates(&self, problems: &mut Problems) {
         if let Some(rate) = self.quick_start.filter(|rate| rate.bits_per_second() < LEAST_QUICK_START) {
-            problems.add("quick_start", format!("{rate} is out of range; allowed: at least 80 kbit/s (RFC 4782)"));
+            problems.add(
+                "quick_start",
+                format!("{rate} is out of range; allowed: at least 80 kbit/s (RFC 4782)"),
+            );
         }
     }
 

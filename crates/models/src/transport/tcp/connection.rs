@@ -554,7 +554,8 @@ impl Connection {
 
     #[inline(always)]
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut flags = if chunk.fin() { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        let mut flags =
+            if chunk.fin() { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
         if self.ecn.in_use && chunk.fresh() && chunk.payload() > 0 {
             self.ecn.capable = true;
             if self.sender.take_reduced() {

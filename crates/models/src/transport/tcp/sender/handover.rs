@@ -33,7 +33,8 @@ impl Sender {
     pub(super) fn begin_path(&mut self, now: Time, path: &Path) {
         self.stamp(now);
         let packet = u64::from(self.segment_size + header::HEADER);
-        let bytes = u128::from(path.rate.bits_per_second() / 8) * u128::from(path.round_trip.as_nanos()) / 1_000_000_000;
+        let bytes = u128::from(path.rate.bits_per_second() / 8) * u128::from(path.round_trip.as_nanos())
+            / 1_000_000_000;
         let window = (bytes / u128::from(packet)).clamp(2, u128::from(self.state.snd_cwnd_clamp)) as u32;
         self.estimator.begin_anew(path.round_trip, &mut self.state);
         self.state.snd_cwnd = window;

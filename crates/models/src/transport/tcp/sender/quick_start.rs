@@ -30,9 +30,16 @@ pub(super) enum QuickStart {
 
 impl QuickStart {
     /// The path has granted so many bit/s for packets of `packet` bytes.
-    pub fn granted(now: Time, (bits, packet): (u64, u64), rtt: Span, state: &mut State, pacing: &mut Pacing) -> QuickStart {
+    pub fn granted(
+        now: Time,
+        (bits, packet): (u64, u64),
+        rtt: Span,
+        state: &mut State,
+        pacing: &mut Pacing,
+    ) -> QuickStart {
         let rate = bits / 8;
-        let window = (u128::from(rate) * u128::from(rtt.as_nanos()) / 1_000_000_000 / u128::from(packet)) as u64;
+        let window =
+            (u128::from(rate) * u128::from(rtt.as_nanos()) / 1_000_000_000 / u128::from(packet)) as u64;
         if window <= u64::from(state.snd_cwnd) {
             return QuickStart::Off;
         }
@@ -76,7 +83,9 @@ impl QuickStart {
                 *self = QuickStart::Off;
             }
             // A time-out begins with one segment anyway.
-            QuickStart::Failed | QuickStart::Watches { .. } if state.ca_state > CA_RECOVERY => *self = QuickStart::Off,
+            QuickStart::Failed | QuickStart::Watches { .. } if state.ca_state > CA_RECOVERY => {
+                *self = QuickStart::Off
+            }
             _ => {}
         }
     }
