@@ -211,7 +211,10 @@ impl Receiver {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload.min(self.segment_size));
-        let grows = self.closed > 0 && payload >= GROWS;
+        // Without SACK a window that grows would hide that an acknowledgment is a duplicate (RFC 5681, section 2), so Linux does
+        // not let it.
+        let in_order = start <= self.next || self.sack;
+        let grows = self.closed > 0 && payload >= GROWS && in_order;
         if grows {
             self.widen(payload);
         }
