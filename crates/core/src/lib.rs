@@ -21,7 +21,7 @@ pub use dscp::Dscp;
 pub use kind::name_alone;
 pub use packet::{
     Body, Ecn, FlowId, Message, NodeId, Packet, QuickStart, SackBlocks, Segment, SegmentFlags,
-    SegmentOptions, Spoiled, Tfrc, TfrcFeedback, Timestamps,
+    SegmentOptions, Snack, Spoiled, Tfrc, TfrcFeedback, Timestamps,
 };
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};

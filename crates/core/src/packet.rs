@@ -159,6 +159,27 @@ impl QuickStart {
     }
 }
 
+/// SCPS-TP's selective negative acknowledgment (CCSDS 714.0-B-2): what is missing above the acknowledged byte, in units of the
+/// sender's full segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Snack {
+    /// From the acknowledged byte to the first hole (Hole1 Offset).
+    pub offset: u16,
+    /// Length of the first hole (Hole1 Size).
+    pub size: u16,
+    /// What follows the first hole, lowest bit first: 1 for a unit that is there.
+    pub vector: u128,
+    /// How many bits of the vector count.
+    pub bits: u8,
+}
+
+impl Snack {
+    /// Bytes of the option.
+    pub fn bytes(&self) -> u32 {
+        6 + u32::from(self.bits).div_ceil(8)
+    }
+}
+
 /// A control message. Its protocol downcasts it with [`Message::as_any`].
 pub trait Message: Any + fmt::Debug + Send + Sync {
     /// For downcasting to the protocol's own type.
@@ -231,6 +252,10 @@ pub struct SegmentOptions {
     pub sack: SackBlocks,
     /// What is asked of the path, an option of the IP header (RFC 4782, section 3.1).
     pub quick_start: Option<QuickStart>,
+    /// Selective negative acknowledgments are understood: SCPS capabilities, on SYN only (CCSDS 714.0-B-2).
+    pub snack_permitted: bool,
+    /// Selective negative acknowledgment (CCSDS 714.0-B-2).
+    pub snack: Option<Snack>,
     /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`] has it.
     pub granted: Option<u8>,
 }

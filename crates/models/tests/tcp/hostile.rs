@@ -62,6 +62,7 @@ fn config() -> impl Strategy<Value = Config> {
         1 => Just(Recovery::Newreno),
         1 => Just(Recovery::Sack),
         3 => Just(Recovery::Rack),
+        1 => Just(Recovery::Snack),
     ];
     let window = prop_oneof![Just(None), (1000u64..20_000).prop_map(Some)];
     let tick = prop_oneof![3 => Just(0u64), 1 => Just(500)];

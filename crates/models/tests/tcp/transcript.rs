@@ -17,10 +17,13 @@
 //!
 //! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR), positions counted from
 //! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
+//! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option of a SYN.
 //! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
-use bentpipe_core::{QuickStart, SackBlocks, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
+use bentpipe_core::{
+    QuickStart, SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Span, Time, Timestamps,
+};
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
@@ -258,7 +261,13 @@ impl Player {
                 let relative = |number: u32| number.wrapping_sub(self.theirs);
                 text += &format!(" {}:{}", relative(*left), relative(*right));
             }
+            if let Some(snack) = &options.snack {
+                let bit = |bit: u8| if snack.vector >> bit & 1 == 1 { '1' } else { '0' };
+                let bits: String = (0..snack.bits).map(bit).collect();
+                text += &format!(" snack {}+{}/{bits}", snack.offset, snack.size);
+            }
             let mut list = Vec::new();
+            list.extend(options.snack_permitted.then(|| "scps".to_owned()));
             list.extend(options.mss.map(|mss| format!("mss {mss}")));
             list.extend(options.sack_permitted.then(|| "sackOK".to_owned()));
             list.extend(options.window_scale.map(|scale| format!("ws {scale}")));
@@ -307,6 +316,15 @@ impl Player {
                         options.sack.push(self.ours.wrapping_add(left), self.ours.wrapping_add(right));
                     }
                 }
+                "snack" => {
+                    let (hole, bits) =
+                        words.next().and_then(|word| word.split_once('/')).ok_or("no snack")?;
+                    let (offset, size) = hole.split_once('+').ok_or("no hole")?;
+                    let number = |text: &str| text.parse().map_err(|_| "no number".to_owned());
+                    let vector = bits.bytes().rev().fold(0, |sum, bit| sum << 1 | u128::from(bit - b'0'));
+                    let (offset, size, bits) = (number(offset)?, number(size)?, bits.len() as u8);
+                    options.snack = Some(Snack { offset, size, vector, bits });
+                }
                 "ts" => {
                     let (value, echo) = words.next().and_then(|word| word.split_once('/')).ok_or("no ts")?;
                     let number = |text: &str| text.parse().map_err(|_| "no number".to_owned());
@@ -318,6 +336,7 @@ impl Player {
         for option in list.trim_end_matches('>').split(',').map(str::trim).filter(|option| !option.is_empty())
         {
             match option.split_once(' ') {
+                None if option == "scps" => options.snack_permitted = true,
                 None => options.sack_permitted = true,
                 Some(("mss", value)) => options.mss = value.parse().ok(),
                 Some(("granted", value)) => options.granted = value.parse().ok(),

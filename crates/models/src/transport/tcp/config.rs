@@ -72,6 +72,9 @@ keys! {
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
     /// profiles); otherwise every segment at once.
     delayed_ack: bool,
+    /// Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces the frequency of
+    /// acknowledgments and leaves the number open.
+    ack_every: Count<2, 1000>,
     /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles.
     delayed_ack_timeout: Span,
     /// Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux (linux).
@@ -190,6 +193,10 @@ pub enum Profile {
     Classic,
     /// The same with FreeBSD's start of those years: one segment.
     Freebsd,
+    /// SCPS-TP (CCSDS 714.0-B-2) as the interoperable PEP of DVB-RCS uses it (I-PEP, ETSI TS 102 463): selective negative
+    /// acknowledgments, Vegas, timestamps, few acknowledgments, no header compression. With `congestion = "fixed_rate"` and
+    /// its `rate` it has pure rate control.
+    Scps,
 }
 
 /// How losses are found and repaired.
@@ -205,6 +212,9 @@ pub enum Recovery {
     Newreno,
     /// With selective acknowledgments (RFC 2018), the conservative recovery of RFC 6675.
     Sack,
+    /// With selective negative acknowledgments of what is missing, which is sent again at once (SCPS-TP, CCSDS 714.0-B-2);
+    /// newreno where the other end has none.
+    Snack,
     /// With selective acknowledgments, by the time of sending (RACK, RFC 8985); newreno where the other end has none.
     #[default]
     Rack,
@@ -213,7 +223,7 @@ pub enum Recovery {
 impl Recovery {
     /// Whether it needs selective acknowledgments.
     pub fn needs_sack(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::Rack)
+        matches!(self, Recovery::Sack | Recovery::Rack | Recovery::Snack)
     }
 }
 
@@ -239,6 +249,7 @@ impl Profile {
             initial_window: Count::new(10),
             initial_ssthresh: None,
             delayed_ack: true,
+            ack_every: Count::new(2),
             delayed_ack_timeout: Span::from_millis(200),
             delayed_ack_min: Span::from_millis(40),
             quick_acks: Count::new(16),
@@ -304,6 +315,13 @@ impl Profile {
             Profile::Linux => linux,
             Profile::Classic => classic,
             Profile::Freebsd => Config { initial_window: Count::new(1), ..classic },
+            Profile::Scps => Config {
+                congestion: "vegas".to_owned(),
+                recovery: Recovery::Snack,
+                timestamps: true,
+                ack_every: Count::new(4),
+                ..classic
+            },
         }
     }
 }
@@ -326,7 +344,7 @@ pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 impl Config {
     /// Whether selective acknowledgments are offered to the other end.
     pub fn offers_sack(&self) -> bool {
-        self.sack.unwrap_or(self.recovery.needs_sack())
+        self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
     /// Adds what is wrong.
@@ -418,15 +436,15 @@ impl Config {
         };
         let sack = self.offers_sack();
         refuse(
-            self.recovery.needs_sack() && !sack,
+            self.recovery.needs_sack() && self.sack == Some(false) && self.recovery != Recovery::Snack,
             "recovery",
             "rack and sack find losses by selective acknowledgments, but the key sack is false; allowed with it: tahoe, \
              reno, newreno",
         );
         refuse(
-            self.sack == Some(true) && !self.recovery.needs_sack(),
+            self.sack == Some(true) && (!self.recovery.needs_sack() || self.recovery == Recovery::Snack),
             "sack",
-            "tahoe, reno and newreno make nothing of selective acknowledgments; allowed with them: recovery = \"sack\" \
+            "tahoe, reno, newreno and snack make nothing of selective acknowledgments; allowed with them: recovery = \"sack\" \
              or \"rack\"",
         );
         // What the profile alone asks for rests where it has no ground.

@@ -24,7 +24,7 @@ use super::handshake::{Agreement, Handshake};
 use super::header::{self, Numbering};
 use super::receiver::Receiver;
 use super::sender::{Ack, Chunk, News, Sender};
-use super::{config, Config};
+use super::{config, snack, Config};
 use crate::transport::flow::SourceCounters;
 use bentpipe_core::{QuickStart, Segment, SegmentFlags, SegmentOptions, Span, Time, Timestamps};
 
@@ -93,6 +93,8 @@ pub struct Connection {
     handshake: Handshake,
     /// Timestamps are in use.
     timestamps: bool,
+    /// Acknowledgments say what is missing.
+    snack: bool,
     /// Explicit congestion notification is in use, and what it has to say.
     ecn: Ecn,
     /// Window that a SYN can say.
@@ -116,6 +118,7 @@ impl Connection {
             pending: Pending::Nothing,
             handshake: Handshake::new(config),
             timestamps: config.timestamps,
+            snack: false,
             ecn: Ecn::default(),
             syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
             told_all_acknowledged: true,
@@ -384,6 +387,11 @@ impl Connection {
 
     /// An acknowledgment with SACK blocks.
     fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
+        if let Some(snack) = &options.snack {
+            let unit = self.sender.segment_size().into();
+            let blocks: Vec<_> = snack::held(snack, ack.position, unit).collect();
+            return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
+        }
         let near = self.sender.una();
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
@@ -480,8 +488,9 @@ impl Connection {
         self.theirs = Numbering::new(syn.sequence);
         self.handshake.agree(syn);
         self.ecn.in_use = self.handshake.agreement().ecn;
-        let Agreement { timestamps, sack, window_scale, .. } = *self.handshake.agreement();
+        let Agreement { timestamps, sack, snack, window_scale, .. } = *self.handshake.agreement();
         self.timestamps = timestamps;
+        self.snack = snack;
         let timestamp = syn.timestamps.filter(|_| timestamps).map(Timestamps::value);
         self.receiver.begin(sack, window_scale, timestamp);
     }
@@ -489,8 +498,8 @@ impl Connection {
     fn establish(&mut self, now: Time, answer: &Segment) {
         self.phase = Phase::Established;
         let rtt = self.handshake.finish(now, answer);
-        let Agreement { sack, segment_size, .. } = *self.handshake.agreement();
-        self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack);
+        let Agreement { sack, snack, segment_size, .. } = *self.handshake.agreement();
+        self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack || snack);
         if let Some(rate @ 1..) = answer.options.as_ref().and_then(|options| options.granted) {
             let granted = QuickStart { rate, missed: false }.bits_per_second();
             self.sender.grant(now, granted, self.timestamps);
@@ -567,10 +576,21 @@ impl Connection {
 
     #[inline(always)]
     fn acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
+        if self.snack {
+            return self.negative_acknowledgment(now, sequence);
+        }
         let (sack, granted) = (self.receiver.sack_blocks(self.theirs), self.handshake.take_granted());
         let options = (sack.is_some() || granted.is_some()).then(|| {
             Box::new(SegmentOptions { sack: sack.unwrap_or_default(), granted, ..SegmentOptions::default() })
         });
+        self.segment(now, sequence, 0, SegmentFlags::ACK, options)
+    }
+
+    #[cold]
+    fn negative_acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
+        let snack = self.receiver.snack(self.sender.segment_size().into());
+        let options =
+            snack.map(|snack| Box::new(SegmentOptions { snack: Some(snack), ..Default::default() }));
         self.segment(now, sequence, 0, SegmentFlags::ACK, options)
     }
 

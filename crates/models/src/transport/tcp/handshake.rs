@@ -13,7 +13,7 @@
 
 use super::rtt::Estimator;
 use super::timer::Timer;
-use super::{header, Config};
+use super::{config::Recovery, header, Config};
 use bentpipe_core::{QuickStart, Rate, Segment, SegmentFlags, SegmentOptions, Span, Time};
 
 /// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
@@ -26,6 +26,8 @@ pub struct Agreement {
     pub timestamps: bool,
     /// Selective acknowledgments.
     pub sack: bool,
+    /// Selective negative ones in their place.
+    pub snack: bool,
     /// Explicit congestion notification.
     pub ecn: bool,
     /// Our window scale.
@@ -64,6 +66,7 @@ impl Handshake {
             agreement: Agreement {
                 timestamps: config.timestamps,
                 sack: config.offers_sack(),
+                snack: config.recovery == Recovery::Snack,
                 ecn: config.ecn,
                 window_scale: config.window_scaling.then(|| config.window_scale()),
                 segment_size: config.segment_size.value() as u32,
@@ -129,12 +132,13 @@ impl Handshake {
         self.resent = self.sent != Time::MAX;
         self.sent = now;
         self.timer.start(now + self.estimator.rto());
-        let Agreement { timestamps, sack, window_scale, segment_size, .. } = self.agreement;
+        let Agreement { timestamps, sack, snack, window_scale, segment_size, .. } = self.agreement;
         let mss = segment_size + if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         SegmentOptions {
             mss: u16::try_from(mss).ok(),
             window_scale,
             sack_permitted: sack,
+            snack_permitted: snack,
             quick_start: self
                 .quick_start
                 .filter(|_| !self.resent)
@@ -154,6 +158,7 @@ impl Handshake {
         let agreement = &mut self.agreement;
         agreement.timestamps &= syn.timestamps.is_some();
         agreement.sack &= options.sack_permitted;
+        agreement.snack &= options.snack_permitted;
         // RFC 3168, section 6.1.1: both flags ask, ECE alone answers.
         let answers = syn.flags.contains(SegmentFlags::ACK);
         agreement.ecn &=
@@ -221,6 +226,7 @@ mod tests {
         let all = Agreement {
             timestamps: true,
             sack: true,
+            snack: false,
             window_scale: Some(14),
             segment_size: 1460,
             ecn: false,

@@ -55,7 +55,9 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
     let asks = if options.quick_start.is_some() { QUICK_START_BYTES } else { 0 };
     let grants = if options.granted.is_some() { QUICK_START_BYTES } else { 0 };
-    timestamps + permitted + mss + scale + sack + asks + grants
+    let scps = if options.snack_permitted { 4 } else { 0 };
+    let snack = options.snack.map_or(0, |snack| snack.bytes().next_multiple_of(4));
+    timestamps + permitted + mss + scale + sack + asks + grants + scps + snack
 }
 
 /// Bytes of the segment at the network layer; of several segments of `segment_size` when it is more than one.

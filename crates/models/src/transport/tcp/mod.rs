@@ -32,6 +32,7 @@ mod right_sizing;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+mod snack;
 mod timer;
 mod undo;
 mod window;

@@ -16,6 +16,11 @@ impl Ranges {
         self.ends.is_empty()
     }
 
+    /// Start and end of each, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ends.iter().map(|(&start, &end)| (start, end))
+    }
+
     pub fn clear(&mut self) {
         self.ends.clear();
     }

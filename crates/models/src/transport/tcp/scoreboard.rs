@@ -27,7 +27,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::rack::Border;
 use super::ranges::Ranges;
-use bentpipe_core::Time;
+use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// Segments SACKed above a segment that make it lost, and duplicate acknowledgments that start recovery
@@ -262,10 +262,10 @@ impl Scoreboard {
         });
     }
 
-    /// Marks lost what `IsLost()` of RFC 6675 now says.
+    /// Marks lost what `IsLost()` of RFC 6675 now says, with so many segments SACKed above as proof: `DUP_THRESH` or fewer.
     #[inline]
-    pub fn mark_lost(&mut self, state: &mut State) {
-        let border = self.highest[DUP_THRESH as usize - 1].saturating_sub(1);
+    pub fn mark_lost(&mut self, proof: u32, state: &mut State) {
+        let border = self.highest[proof as usize - 1].saturating_sub(1);
         let mut number = self.scanned.max(self.first);
         while number < border {
             let segment = &mut self.sent[(number - self.first) as usize];
@@ -325,27 +325,53 @@ impl Scoreboard {
         None
     }
 
+    /// Marks lost again what was sent again `patience` ago or earlier and is still missing below what is SACKed.
+    pub fn mark_resent(&mut self, now: Time, patience: Span, state: &mut State) {
+        let border = self.highest[0];
+        while let Some((_, number)) = self.oldest_again() {
+            let segment = &mut self.sent[(number - self.first) as usize];
+            if number + 1 >= border || segment.at + patience > now {
+                return;
+            }
+            segment.marks = segment.marks & !RESENT | LOST;
+            state.retrans_out -= 1;
+            state.lost = state.lost.wrapping_add(1);
+            self.waiting.push(number);
+            if let Some(transmissions) = &mut self.transmissions {
+                transmissions.pass_again();
+            }
+        }
+    }
+
+    /// When the oldest retransmission that may still arrive was sent, and of which segment.
+    #[inline]
+    fn oldest_again(&mut self) -> Option<(Time, u64)> {
+        let Scoreboard { sent, first: base, transmissions, .. } = self;
+        let transmissions = transmissions.as_mut()?;
+        while let Some((at, number)) = transmissions.oldest_again() {
+            let segment = number.checked_sub(*base).and_then(|index| sent.get(index as usize));
+            if segment.is_some_and(|one| one.at == at && one.is_in_network()) {
+                return Some((at, number));
+            }
+            transmissions.pass_again();
+        }
+        None
+    }
+
     /// The segment whose last transmission is the oldest of those that may still arrive, and whether it was sent again.
     #[inline]
     fn oldest(&mut self) -> Option<(u64, bool)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
         let transmissions = transmissions.as_mut()?;
-        let segment = |number: u64| number.checked_sub(*base).and_then(|index| sent.get(index as usize));
         transmissions.first = transmissions.first.max(*base);
         let once = loop {
-            let Some(one) = segment(transmissions.first) else { break None };
+            let Some(one) = sent.get((transmissions.first - *base) as usize) else { break None };
             if one.is_in_network() && !one.is(EVER_RESENT) {
                 break Some((one.at, transmissions.first));
             }
             transmissions.first += 1;
         };
-        let again = loop {
-            let Some((at, number)) = transmissions.oldest_again() else { break None };
-            if segment(number).is_some_and(|one| one.at == at && one.is_in_network()) {
-                break Some((at, number));
-            }
-            transmissions.pass_again();
-        };
+        let again = self.oldest_again();
         match (once, again) {
             (Some(once), Some(again)) if again < once => Some((again.1, true)),
             (Some((_, number)), _) => Some((number, false)),
@@ -517,10 +543,10 @@ mod tests {
         let (mut board, mut state) = filled(10);
         let mut tally = Tally::default();
         board.sack(at(2), at(4), &mut state, &mut tally);
-        board.mark_lost(&mut state);
+        board.mark_lost(DUP_THRESH, &mut state);
         assert_eq!((state.sacked_out, state.lost_out, board.next_lost()), (2, 0, None));
         board.sack(at(5), at(6), &mut state, &mut tally);
-        board.mark_lost(&mut state);
+        board.mark_lost(DUP_THRESH, &mut state);
         // Segments 0 and 1 have three above them, segment 4 has one.
         assert_eq!((state.sacked_out, state.lost_out), (3, 2));
         let lost = board.next_lost().unwrap();
@@ -529,7 +555,7 @@ mod tests {
         assert_eq!(board.next_lost().unwrap().number, 1);
         assert_eq!(in_flight(&state), 10 - 3 - 2 + 1);
         board.sack(at(7), at(9), &mut state, &mut tally);
-        board.mark_lost(&mut state);
+        board.mark_lost(DUP_THRESH, &mut state);
         assert_eq!(state.lost_out, 3);
         board.acknowledge(at(4), &mut state, &mut tally);
         assert_eq!(tally.acked, 4);
@@ -574,7 +600,7 @@ mod tests {
                             }
                             prop_assert_eq!(tally.sacked, 0);
                         }
-                        board.mark_lost(&mut state);
+                        board.mark_lost(DUP_THRESH, &mut state);
                         for number in una..pushed {
                             let above = (number + 1..pushed).filter(|&n| sacked[n as usize]).count();
                             let marks = board.sent[(number - una) as usize].marks;

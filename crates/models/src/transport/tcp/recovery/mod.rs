@@ -5,6 +5,8 @@
 //!
 //! - **RACK** (RFC 8985). Recovery starts when a segment is lost by [`super::rack`]'s rule, also one that was sent
 //!   again; lost ones go before new data.
+//! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). What the receiver says is missing is lost, at once; what was sent again is
+//!   lost again when it is missing a smoothed round-trip time later.
 //! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is resent at once.
 //! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the
 //!   first segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by
@@ -145,7 +147,7 @@ impl Recovery {
 
     /// Whether losses are found by time.
     pub fn is_timed(&self) -> bool {
-        self.method == Method::Rack
+        matches!(self.method, Method::Rack | Method::Snack)
     }
 
     /// Whether the next lost segment may be sent whatever the window says.

@@ -4,7 +4,7 @@ use super::reduction::{change, limit_reno_sacked, reduce};
 use super::{Facts, Method, Parts, Recovery};
 use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use crate::transport::tcp::scoreboard::{in_flight, DUP_THRESH};
-use bentpipe_core::Time;
+use bentpipe_core::{Span, Time};
 
 impl Recovery {
     /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open.
@@ -190,7 +190,12 @@ impl Recovery {
                     self.overdue = parts.scoreboard.mark_overdue(parts.now, &border, parts.state);
                 }
             }
-            Method::Sack => parts.scoreboard.mark_lost(parts.state),
+            Method::Sack => parts.scoreboard.mark_lost(DUP_THRESH, parts.state),
+            Method::Snack => {
+                let patience = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
+                parts.scoreboard.mark_lost(1, parts.state);
+                parts.scoreboard.mark_resent(parts.now, patience, parts.state);
+            }
             Method::Newreno | Method::Reno | Method::Tahoe => {}
         }
     }
