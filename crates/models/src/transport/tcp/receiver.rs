@@ -25,8 +25,8 @@ use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
 use super::right_sizing::RightSizing;
 use super::rtt::Estimator;
-use super::{config::UNSCALED_WINDOW, header, Config};
-use bentpipe_core::{SackBlocks, Span, Time};
+use super::{config::UNSCALED_WINDOW, header, snack, Config};
+use bentpipe_core::{SackBlocks, Snack, Span, Time};
 
 /// Payload from which on a segment lets the window grow, as in Linux.
 const GROWS: u64 = 128;
@@ -95,6 +95,8 @@ pub struct Receiver {
     largest: u64,
     /// The most payload that counts as one segment: a packet may hold several.
     segment_size: u64,
+    /// Full segments that need no acknowledgment, while the delay lasts.
+    unacknowledged: u64,
     due: Due,
     delayed: DelayedAck,
     compression: Span,
@@ -138,6 +140,7 @@ impl Receiver {
             echoed: None,
             largest: 1,
             segment_size: config.segment_size.value(),
+            unacknowledged: config.ack_every.value() - 1,
             due: Due::Nothing,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
@@ -351,6 +354,11 @@ impl Receiver {
         (self.window >> self.shift << self.shift) as u32
     }
 
+    /// The negative acknowledgment to send, if something is missing.
+    pub fn snack(&self, unit: u64) -> Option<Snack> {
+        snack::say(self.next, &self.held, unit)
+    }
+
     /// The SACK blocks to send, if there are any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
@@ -395,7 +403,7 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator) {
-        if self.delayed.is_quick() || self.next - self.acknowledged > self.largest {
+        if self.delayed.is_quick() || self.next - self.acknowledged > self.largest * self.unacknowledged {
             self.due = self.due.max(Due::Now);
         } else if self.due == Due::Nothing {
             self.due = Due::Later;
