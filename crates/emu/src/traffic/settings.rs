@@ -213,6 +213,7 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
     differs("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "16");
     let model_acks = config.delayed_ack && config.quick_acks.value() > 0;
     differs("quick_window", model_acks && config.quick_window != model.quick_window, "16 MiB");
+    differs("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "2");
     differs("quick_start", config.quick_start.is_some(), "not asked for");
     differs("freeze", !config.freeze.is_empty(), "never");
     differs("adapt", !config.adapt.is_empty(), "never");
