@@ -128,6 +128,9 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const SCPS: u8 = 20;
+const SNACK: u8 = 21;
+const QUICK_START: u8 = 27;
 
 /// Appends the options in Linux' order (tcp_options_write): MSS, SACK permitted, timestamps, window scale, SACK;
 /// each padded at its front to 32 bits, and SACK permitted in the place of the timestamps' padding.
@@ -155,6 +158,7 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
     if let Some(scale) = options.window_scale {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, scale]);
     }
+    rare_options(options, out);
     // Three blocks fit beside timestamps, four without (RFC 2018, section 3).
     let room = (TCP_HEADER_MAX - (out.len() - begin)).saturating_sub(4) / 8;
     let blocks = options.sack.as_slice();
@@ -165,6 +169,27 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
             out.extend_from_slice(&left.to_be_bytes());
             out.extend_from_slice(&right.to_be_bytes());
         }
+    }
+}
+
+/// Appends what SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2) and Quick-Start (kind 27, RFC 4782) add; the request of the latter, an
+/// option of the IP header, is left to the padding.
+fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
+    if options.snack_permitted {
+        // Both forms of SNACK: Sn1 and Sn2.
+        out.extend_from_slice(&[SCPS, 4, 0x60, 0]);
+    }
+    if let Some(snack) = &options.snack {
+        let length = snack.bytes() as usize;
+        out.resize(out.len() + length.next_multiple_of(4) - length, NOP);
+        out.extend_from_slice(&[SNACK, length as u8]);
+        out.extend_from_slice(&snack.offset.to_be_bytes());
+        out.extend_from_slice(&snack.size.to_be_bytes());
+        let vector = snack.vector.to_le_bytes();
+        out.extend(vector[..length - 6].iter().map(|byte| byte.reverse_bits()));
+    }
+    if let Some(rate) = options.granted {
+        out.extend_from_slice(&[QUICK_START, 8, rate & 0x0f, 0, 0, 0, 0, 0]);
     }
 }
 

@@ -67,7 +67,7 @@ impl Connection {
             mss: Some(1460),
             window_scale: Some(if from == SERVER { 3 } else { 7 }),
             sack_permitted: true,
-            sack: SackBlocks::default(),
+            ..SegmentOptions::default()
         };
         let segment = Segment {
             sequence: 999,

@@ -134,7 +134,7 @@ impl Pacing {
     }
 
     /// From now on also the first segments of a connection are paced.
-    pub fn from_the_first(&mut self, now: Time) {
+    pub fn without_allowance(&mut self, now: Time) {
         self.sent = UNPACED;
         self.next = now;
     }

@@ -49,7 +49,7 @@ impl QuickStart {
             state.sk_pacing_status = PACING_NEEDED;
         }
         state.sk_pacing_rate = rate * u64::from(state.mss_cache) / packet;
-        pacing.from_the_first(now);
+        pacing.without_allowance(now);
         QuickStart::Begins { paced }
     }
 
