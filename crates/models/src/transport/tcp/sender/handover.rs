@@ -29,13 +29,16 @@ impl Sender {
         self.start_retransmission_timer(now, now);
     }
 
-    /// Begins anew with the window and the time-out that fit a path.
-    pub(super) fn begin_path(&mut self, now: Time, path: &Path) {
+    /// Begins anew with the window and the time-out that fit a path; nothing where no data has been sent.
+    pub fn adapt(&mut self, now: Time, path: &Path) {
+        if self.nxt == 1 {
+            return;
+        }
         self.stamp(now);
-        let packet = u64::from(self.segment_size + header::HEADER);
-        let bytes = u128::from(path.rate.bits_per_second() / 8) * u128::from(path.round_trip.as_nanos())
-            / 1_000_000_000;
-        let window = (bytes / u128::from(packet)).clamp(2, u128::from(self.state.snd_cwnd_clamp)) as u32;
+        let packet = u128::from(self.segment_size + header::HEADER);
+        let rate = u128::from(path.rate.bits_per_second() / 8);
+        let bytes = rate * u128::from(path.round_trip.as_nanos()) / 1_000_000_000;
+        let window = (bytes / packet).clamp(2, u128::from(self.state.snd_cwnd_clamp.max(2))) as u32;
         self.estimator.begin_anew(path.round_trip, &mut self.state);
         self.state.snd_cwnd = window;
         self.state.snd_ssthresh = window;
@@ -43,13 +46,6 @@ impl Sender {
         self.congestion.init(&mut self.state);
         if !self.scoreboard.is_empty() {
             self.start_retransmission_timer(now, now);
-        }
-    }
-
-    /// See [`begin_path`](Self::begin_path); nothing where no data has been sent.
-    pub fn adapt(&mut self, now: Time, path: &Path) {
-        if self.nxt > 1 {
-            self.begin_path(now, path);
         }
     }
 }
