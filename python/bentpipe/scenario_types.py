@@ -11,6 +11,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 __all__ = [
     "Access",
     "Acm",
+    "Action",
     "Adapt",
     "Allocator",
     "Angle",
@@ -26,10 +27,14 @@ __all__ = [
     "Choice",
     "Class",
     "Clock",
+    "Counted",
     "Dama",
     "Direction",
+    "Direction2",
     "Distance",
     "Distribution",
+    "Dscp",
+    "Each",
     "Effect",
     "Encapsulation",
     "Endpoints",
@@ -45,13 +50,17 @@ __all__ = [
     "Group",
     "Gsl",
     "Handover",
+    "Handover2",
+    "Handover3",
     "Isl",
     "LinkPair",
     "LinkPairReturn",
+    "Meter",
     "Method",
     "Metric",
     "NetworkKind",
     "Planning",
+    "Policy",
     "Positions",
     "Precision",
     "Profile",
@@ -67,8 +76,10 @@ __all__ = [
     "Return",
     "Routing",
     "RtoEstimator",
+    "Rule",
     "Sample",
     "Scenario",
+    "ScenarioAccess",
     "Scheme",
     "Shell",
     "Site",
@@ -76,10 +87,86 @@ __all__ = [
     "Sizes",
     "Span",
     "Terminals",
+    "Thresholds",
+    "Trace",
     "Trailer",
     "Transport",
+    "TransportProtocol",
     "Vbdc",
 ]
+
+#: a span of time, 0 s to 100 years
+Span: TypeAlias = "str"
+
+#: What happens to packets of a link that is no more.
+Fate: TypeAlias = 'Literal["forward", "lose"]'
+
+
+class Handover(TypedDict):
+    """How one link follows another."""
+
+    interruption: NotRequired[Span]
+    """For how long there is no link to send over: break before make."""
+    overlap: NotRequired[Span]
+    """For how long the old link goes on to send what waits in it: make before break."""
+    packets: NotRequired[Fate]
+    """What happens to packets that wait for a link that is cut or are under way on it, and to those that come
+    while there is no link."""
+
+
+class SchedulePolicy(TypedDict):
+    """Policy of the kind `schedule`."""
+
+    kind: Literal["schedule"]
+
+
+class RandomPolicy(TypedDict):
+    """Policy of the kind `random`."""
+
+    kind: Literal["random"]
+    stay: list[Span]
+    """Mean stay on each of the links, in their order."""
+
+
+class SignalPolicy(TypedDict):
+    """Policy of the kind `signal`."""
+
+    hysteresis: NotRequired[float]
+    """By how many dB another link must be stronger."""
+    kind: Literal["signal"]
+    samples: str | dict[str, object]
+    """Comma-separated table: `time` in seconds from 0 on, and a column for each link, with its name, in dB or
+    dBm."""
+    time_to_trigger: NotRequired[Span]
+    """For how long it must be so."""
+
+
+class LoadPolicy(TypedDict):
+    """Policy of the kind `load`."""
+
+    high: NotRequired[float]
+    """Load above which the next link takes over."""
+    kind: Literal["load"]
+    low: NotRequired[float]
+    """Load below which the link before would be for it to take over."""
+    period: NotRequired[Span]
+    """Over what time load is measured."""
+
+
+#: When to hand over, and to which link.
+Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
+
+#: Several links between two nodes, of which one at a time carries what is sent in each direction.
+ScenarioAccess = TypedDict(
+    "ScenarioAccess",
+    {
+        "handover": "NotRequired[Handover]",
+        "links": "list[str]",
+        "name": "str",
+        "policy": "NotRequired[Policy]",
+        "return": "NotRequired[str]",
+    },
+)
 
 #: What time the runs of a campaign live in.
 Clock: TypeAlias = 'Literal["virtual", "kernel"]'
@@ -148,10 +235,6 @@ class Campaign(TypedDict):
     """Lists of the same length that are walked in step: the first values together, then the second."""
 
 
-#: a span of time, 0 s to 100 years
-Span: TypeAlias = "str"
-
-
 class Change(TypedDict):
     """Other values for some keys of links and networks from a moment on, before anything else that happens
     then."""
@@ -160,6 +243,108 @@ class Change(TypedDict):
     """When."""
     set: dict[str, dict[str, dict[str, object]]]
     """Keys of `link` and `network` with their new values."""
+
+
+#: A differentiated services code point, by number or name (RFC 2474, 2597, 3246, 5865, 8622).
+Dscp: TypeAlias = 'int | Literal["be", "le", "cs1", "af11", "af12", "af13", "cs2", "af21", "af22", "af23", "cs3", "af31", "af32", "af33", "cs4", "af41", "af42", "af43", "cs5", "voice-admit", "ef", "cs6", "cs7", "cs0"]'
+
+#: What has a meter of its own.
+Each: TypeAlias = 'Literal["rule", "flow", "connection"]'
+
+#: What becomes of a packet: it is kept as it is, dropped, or gets a code point.
+Action: TypeAlias = 'Literal["keep", "drop"] | Dscp'
+
+#: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
+Size: TypeAlias = "str"
+
+#: a rate, 1 bit/s to 100 Tbit/s
+Rate: TypeAlias = "str"
+
+
+class TokenBucketMeter(TypedDict):
+    """Meter of the kind `token-bucket`."""
+
+    burst: Size
+    """Size of the bucket."""
+    kind: Literal["token-bucket"]
+    rate: Rate
+    """Rate at which tokens come."""
+
+
+class SrtcmMeter(TypedDict):
+    """Meter of the kind `srtcm`."""
+
+    burst: Size
+    """CBS."""
+    colour_aware: NotRequired[bool]
+    """Whether a packet never gets a lower drop precedence than it had."""
+    committed: Rate
+    """CIR."""
+    excess: Size
+    """EBS."""
+    kind: Literal["srtcm"]
+
+
+class TrtcmMeter(TypedDict):
+    """Meter of the kind `trtcm`."""
+
+    burst: Size
+    """CBS."""
+    colour_aware: NotRequired[bool]
+    """Whether a packet never gets a lower drop precedence than it had."""
+    committed: Rate
+    """CIR."""
+    kind: Literal["trtcm"]
+    peak: Rate
+    """PIR, not below CIR."""
+    peak_burst: Size
+    """PBS."""
+
+
+class Tsw2cmMeter(TypedDict):
+    """Meter of the kind `tsw2cm`."""
+
+    committed: Rate
+    """CTR, the committed target rate."""
+    kind: Literal["tsw2cm"]
+    window: NotRequired[Span]
+    """Window of the rate estimator."""
+
+
+class Tsw3cmMeter(TypedDict):
+    """Meter of the kind `tsw3cm`."""
+
+    committed: Rate
+    """CTR, the committed target rate."""
+    kind: Literal["tsw3cm"]
+    peak: Rate
+    """PTR, the peak target rate."""
+    window: NotRequired[Span]
+    """Window of the rate estimator."""
+
+
+#: A meter.
+Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
+
+#: A transport protocol.
+TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
+
+#: What an edge does with packets: all keys that are given must fit.
+Rule = TypedDict(
+    "Rule",
+    {
+        "dscp": "NotRequired[list[Dscp]]",
+        "each": "NotRequired[Each]",
+        "flow": "NotRequired[list[str]]",
+        "from": "NotRequired[list[str]]",
+        "green": "NotRequired[Action]",
+        "meter": "NotRequired[Meter]",
+        "protocol": "NotRequired[TransportProtocol]",
+        "red": "NotRequired[Action]",
+        "to": "NotRequired[list[str]]",
+        "yellow": "NotRequired[Action]",
+    },
+)
 
 
 class Fidelity(TypedDict):
@@ -183,20 +368,14 @@ class Fidelity(TypedDict):
     """Share of the processors' time that the machine may not get from the one that it runs on."""
 
 
-#: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
-Size: TypeAlias = "str"
-
 #: Distribution of the lengths of bursts and silences.
 Distribution: TypeAlias = 'Literal["constant", "exponential"]'
-
-#: a rate, 1 bit/s to 100 Tbit/s
-Rate: TypeAlias = "str"
 
 #: How sizes are distributed about their mean.
 Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
 
 #: Which way the file goes.
-Direction: TypeAlias = 'Literal["upload", "download"]'
+Direction2: TypeAlias = 'Literal["upload", "download"]'
 
 
 class BulkApp(TypedDict):
@@ -259,7 +438,7 @@ class EmailApp(TypedDict):
 class FtpApp(TypedDict):
     """App of the kind `ftp`."""
 
-    direction: NotRequired[Direction]
+    direction: NotRequired[Direction2]
     """Which way files go."""
     distribution: NotRequired[Sizes]
     """How the sizes of files are distributed."""
@@ -330,10 +509,10 @@ class Freeze(TypedDict):
 
 
 #: Named sets of values.
-Profile: TypeAlias = 'Literal["linux", "classic", "freebsd"]'
+Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps"]'
 
 #: How losses are found and repaired.
-Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "rack"]'
+Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
 
 #: How the variation of the round-trip time is smoothed.
 RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
@@ -345,6 +524,9 @@ class TcpTransport(TypedDict):
     ack_compression: NotRequired[Span]
     """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
     ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
+    ack_every: NotRequired[int]
+    """Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces
+    the frequency of acknowledgments and leaves the number open."""
     adapt: NotRequired[list[Adapt]]
     """Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }`
     for each."""
@@ -355,6 +537,7 @@ class TcpTransport(TypedDict):
             "bic",
             "compound",
             "cubic",
+            "fixed_rate",
             "highspeed",
             "htcp",
             "hybla",
@@ -520,7 +703,7 @@ Flow = TypedDict(
     "Flow",
     {
         "app": "App",
-        "dscp": "NotRequired[int]",
+        "dscp": "NotRequired[Dscp]",
         "endpoints": "NotRequired[Endpoints]",
         "from": "str",
         "name": "str",
@@ -529,6 +712,30 @@ Flow = TypedDict(
         "transport": "Transport",
     },
 )
+
+#: Which directions a handover is about.
+Direction: TypeAlias = 'Literal["both", "forward", "return"]'
+
+
+class Handover2(TypedDict):
+    """From a moment on packets take another link of an `[[access]]`, or, with an interruption, the same one
+    after it."""
+
+    access: NotRequired[str]
+    """The access; may be left out where there is one."""
+    at: Span
+    """When it begins, before anything else that happens to the access at that moment but what arrives."""
+    direction: NotRequired[Direction]
+    """Which directions it is about."""
+    interruption: NotRequired[Span]
+    """For how long there is no link to send over, if not as the access says."""
+    overlap: NotRequired[Span]
+    """For how long the old link goes on to send what waits in it, if not as the access says."""
+    packets: NotRequired[Fate]
+    """What happens to the packets concerned, if not as the access says."""
+    to: str
+    """The new link."""
+
 
 #: What becomes of a packet that the channel spoils.
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
@@ -651,6 +858,20 @@ class RleFraming(TypedDict):
 #: How packets are put into the units that are sent.
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
 
+#: Which packets an average counts.
+Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
+
+
+class Thresholds(TypedDict):
+    """When packets of a drop precedence are dropped."""
+
+    max: int
+    """Average from which on all are dropped (max_th)."""
+    min: int
+    """Average from which on packets are dropped or marked (min_th)."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+
 
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`."""
@@ -662,8 +883,96 @@ class DropTailQueue(TypedDict):
     """The most packets that wait."""
 
 
+class RedQueue(TypedDict):
+    """Queue of the kind `red`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["red"]
+    max: NotRequired[int]
+    """Where the slope ends (max_th)."""
+    min: NotRequired[int]
+    """Average from which on packets are dropped or marked (min_th)."""
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in the average (w_q)."""
+
+
+class GentleRedQueue(TypedDict):
+    """Queue of the kind `gentle-red`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["gentle-red"]
+    max: NotRequired[int]
+    """Where the slope ends (max_th)."""
+    min: NotRequired[int]
+    """Average from which on packets are dropped or marked (min_th)."""
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    probability: NotRequired[float]
+    """Probability just below `max` (max_p)."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in the average (w_q)."""
+
+
+class AredQueue(TypedDict):
+    """Queue of the kind `ared`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["ared"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    target: NotRequired[Span]
+    """The average delay to aim for."""
+    typical: NotRequired[Size]
+    """A typical packet, by which rate and target become packets."""
+
+
+class WredQueue(TypedDict):
+    """Queue of the kind `wred`."""
+
+    average: NotRequired[Counted]
+    """Which packets the averages count."""
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    gentle: NotRequired[bool]
+    """Whether the probability rises on beyond `max`, to 1 at twice `max`."""
+    green: NotRequired[Thresholds]
+    """Packets of low drop precedence, and those that have none."""
+    kind: Literal["wred"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    red: NotRequired[Thresholds]
+    """Packets of high drop precedence."""
+    typical: NotRequired[Size]
+    """A typical packet: while nothing waits the averages fall as if such packets were sent."""
+    weight: NotRequired[float]
+    """Weight of an arrival in an average (w_q)."""
+    yellow: NotRequired[Thresholds]
+    """Packets of medium drop precedence."""
+
+
 #: A queue discipline.
-Queue: TypeAlias = 'DropTailQueue | Literal["drop-tail"]'
+Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred"]'
+
+
+class Trace(TypedDict):
+    """What a link follows."""
+
+    repeat: NotRequired[Span]
+    """After how long it begins anew; its last sample holds to the end when not given."""
+    samples: str | dict[str, object]
+    """Comma-separated table: `time` in seconds, and at least one of `rate` in bit/s, `delay` in seconds,
+    `loss` as a probability."""
 
 
 class LinkPairReturn(TypedDict):
@@ -682,6 +991,8 @@ class LinkPairReturn(TypedDict):
     when not given."""
     rate: Rate
     """Rate at the network layer."""
+    trace: NotRequired[Trace]
+    """How rate, delay and loss change with time."""
 
 
 #: A link between two nodes, in both directions.
@@ -698,6 +1009,7 @@ LinkPair = TypedDict(
         "rate": "Rate",
         "return": "NotRequired[LinkPairReturn]",
         "to": "str",
+        "trace": "NotRequired[Trace]",
     },
 )
 
@@ -777,7 +1089,7 @@ class Class(TypedDict):
 
     asks: NotRequired[Asks]
     """By which requests its data are asked for."""
-    dscp: NotRequired[list[int]]
+    dscp: NotRequired[list[Dscp]]
     """Differentiated services code points of its packets (RFC 2474); the last class has all others, too."""
     name: str
     """Its name."""
@@ -1151,11 +1463,7 @@ class Gsl(TypedDict):
     """Rate from a site to its satellite."""
 
 
-#: What happens to packets of a link that is no more.
-Fate: TypeAlias = 'Literal["forward", "lose"]'
-
-
-class Handover(TypedDict):
+class Handover3(TypedDict):
     """What happens when a site is served by another satellite, or by none."""
 
     interruption: NotRequired[Span]
@@ -1336,7 +1644,7 @@ class ConstellationNetworkKind(TypedDict):
     than 0.9 s of its rotation, 420 m at the equator."""
     gsl: Gsl
     """Links between satellites and sites."""
-    handover: NotRequired[Handover]
+    handover: NotRequired[Handover3]
     """What happens when a site is served by another satellite."""
     isl: NotRequired[Isl]
     """Links between satellites."""
@@ -1374,6 +1682,7 @@ class Record(TypedDict):
                 "ncc",
                 "handover",
                 "path",
+                "selection",
             ]
         ]
     ]
@@ -1383,6 +1692,8 @@ class Record(TypedDict):
 class Scenario(TypedDict):
     """A network, what flows through it, what to record, and for how long."""
 
+    access: NotRequired[list[ScenarioAccess]]
+    """Links between the same two nodes of which one at a time carries."""
     campaign: NotRequired[Campaign]
     """What a campaign varies. A resolved scenario, which is what is run, does not have it."""
     change: NotRequired[list[Change]]
@@ -1391,10 +1702,15 @@ class Scenario(TypedDict):
     """What it is about, for people."""
     duration: Span
     """Simulated time."""
+    edge: NotRequired[dict[str, list[Rule]]]
+    """DiffServ edges, by the names of their nodes: rules for the packets that leave the node for others, in
+    order."""
     fidelity: NotRequired[Fidelity]
     """How exact an emulation must be."""
     flow: NotRequired[list[Flow]]
     """What flows."""
+    handover: NotRequired[list[Handover2]]
+    """When they follow each other."""
     link: NotRequired[list[LinkPair]]
     """Links between two nodes."""
     name: str

@@ -306,15 +306,7 @@ impl Scoreboard {
             if at + border.patience > now {
                 return Some(at + border.patience);
             }
-            if segment.is(RESENT) {
-                segment.marks &= !RESENT;
-                state.retrans_out -= 1;
-            }
-            if !segment.is(LOST) {
-                segment.marks |= LOST;
-                state.lost_out += 1;
-            }
-            state.lost = state.lost.wrapping_add(1);
+            mark_lost_again(segment, state);
             self.waiting.push(number);
             if again {
                 transmissions.pass_again();
@@ -333,9 +325,7 @@ impl Scoreboard {
             if number + 1 >= border || segment.at + patience > now {
                 return;
             }
-            segment.marks = segment.marks & !RESENT | LOST;
-            state.retrans_out -= 1;
-            state.lost = state.lost.wrapping_add(1);
+            mark_lost_again(segment, state);
             self.waiting.push(number);
             if let Some(transmissions) = &mut self.transmissions {
                 transmissions.pass_again();
@@ -479,6 +469,20 @@ impl Scoreboard {
         let with = |marks| self.sent.iter().filter(|segment| segment.is(marks)).count() as u32;
         [self.sent.len() as u32, with(SACKED), with(LOST), with(RESENT)]
     }
+}
+
+/// Marks lost a segment whose last transmission, be it the first or a later one, does not arrive.
+#[inline]
+fn mark_lost_again(segment: &mut Sent, state: &mut State) {
+    if segment.is(RESENT) {
+        segment.marks &= !RESENT;
+        state.retrans_out -= 1;
+    }
+    if !segment.is(LOST) {
+        segment.marks |= LOST;
+        state.lost_out += 1;
+    }
+    state.lost = state.lost.wrapping_add(1);
 }
 
 #[inline]
