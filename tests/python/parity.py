@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import bentpipe as bp
+import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,34 +66,6 @@ class Case:
         return file
 
 
-_GEO: Final = """
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
-rate = "4 Mbit/s"
-delay = "250 ms"
-queue = { kind = "drop-tail", bytes = "250 kB" }
-"""
-
-
-def _flow(
-    name: str,
-    source: str,
-    destination: str,
-    app: str = '"bulk"',
-    transport: str = '{ kind = "tcp", congestion = "reno" }',
-) -> str:
-    return f"""
-[[flow]]
-name = "{name}"
-from = "{source}"
-to = "{destination}"
-app = {app}
-transport = {transport}
-"""
-
-
 def _dvb(scheme: str) -> str:
     return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
 
@@ -111,36 +84,36 @@ def _change(at: str, *keys: str) -> str:
 
 
 CASES: tuple[Case, ...] = (
-    Case("geo-reno", _GEO + _flow("f", "user", "server"), "30 s"),
-    Case("geo-reno-back", _GEO + _flow("f", "server", "user"), "30 s"),
+    Case("geo-reno", pieces.GEO + pieces.flow("f", "user", "server"), "30 s"),
+    Case("geo-reno-back", pieces.GEO + pieces.flow("f", "server", "user"), "30 s"),
     Case(
         "geo-vegas",
-        _GEO + _flow("f", "user", "server", transport='{ kind = "tcp", congestion = "vegas" }'),
+        pieces.GEO + pieces.flow("f", "user", "server", transport='{ kind = "tcp", congestion = "vegas" }'),
         "30 s",
     ),
     Case(
         "geo-finite",
-        _GEO + _flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
         "15 s",
         in_memory=True,
     ),
     Case(
         "geo-overshoot",
-        _GEO + _flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }'),
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }'),
         "15 s",
         in_memory=True,
     ),
     Case(
         "geo-loss",
-        _GEO + 'error = { kind = "packet", probability = 0.01 }\n' + _flow("f", "user", "server"),
+        pieces.GEO + 'error = { kind = "packet", probability = 0.01 }\n' + pieces.flow("f", "user", "server"),
         "30 s",
         seeds=5,
         tolerance=0.15,
     ),
     Case(
         "rate-change",
-        _GEO
-        + _flow("f", "user", "server", transport=_START)
+        pieces.GEO
+        + pieces.flow("f", "user", "server", transport=_START)
         + _change("10 s", 'sat.rate = "2 Mbit/s"')
         + _change("20 s", 'sat.rate = "4 Mbit/s"'),
         "30 s",
@@ -148,28 +121,30 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "delay-change",
-        _GEO
-        + _flow("f", "user", "server", transport=_START)
+        pieces.GEO
+        + pieces.flow("f", "user", "server", transport=_START)
         + _change("10 s", 'sat.delay = "100 ms"')
         + _change("20 s", 'sat.delay = "150 ms"', 'sat.return.delay = "180 ms"'),
         "30 s",
     ),
-    Case("dvb-cra", _dvb('"cra"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-rbdc", _dvb('"rbdc"') + _flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
-    Case("dvb-vbdc", _dvb('"vbdc"') + _flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-forward", _dvb('"rbdc"') + _flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
+    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
     Case(
         "two-flows",
-        _GEO
-        + _flow("a", "user", "server", transport=_START)
-        + _flow("b", "user", "server", transport=_START),
+        pieces.GEO
+        + pieces.flow("a", "user", "server", transport=_START)
+        + pieces.flow("b", "user", "server", transport=_START),
         "30 s",
         together=True,
     ),
     Case(
         "cbr",
-        _GEO
-        + _flow("f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'),
+        pieces.GEO
+        + pieces.flow(
+            "f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'
+        ),
         "10 s",
         quantities=("goodput", "delay_mean", "delivered_packets"),
         in_memory=True,
@@ -177,7 +152,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "impulses",
         _dvb('"rbdc"')
-        + _flow(
+        + pieces.flow(
             "f",
             "st1",
             "gw",
@@ -226,13 +201,13 @@ _BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
 CASES += (
     Case(
         "handover-overlap",
-        _HYBRID + _handovers('overlap = "1 s"') + _flow("f", "user", "server", transport=_BELOW),
+        _HYBRID + _handovers('overlap = "1 s"') + pieces.flow("f", "user", "server", transport=_BELOW),
         "24 s",
         quantities=("goodput",),
     ),
     Case(
         "handover-break",
-        _HYBRID + _handovers(_BREAK) + _flow("f", "user", "server", transport=_BELOW),
+        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_BELOW),
         "24 s",
         quantities=("goodput",),
     ),
@@ -240,7 +215,9 @@ CASES += (
         "handover-datagrams",
         _HYBRID
         + _handovers(_BREAK)
-        + _flow("f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'),
+        + pieces.flow(
+            "f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'
+        ),
         "24 s",
         quantities=("goodput", "delay_mean", "delivered_packets"),
         in_memory=True,
@@ -252,20 +229,21 @@ _WAITS: Final = ("transactions", "transaction_bytes", "transaction_mean", "trans
 CASES += (
     Case(
         "web",
-        _GEO + _flow("f", "user", "server", '{ kind = "http", object = "18 kB", pages = 5, think = "1 s" }'),
+        pieces.GEO
+        + pieces.flow("f", "user", "server", '{ kind = "http", object = "18 kB", pages = 5, think = "1 s" }'),
         "30 s",
         quantities=_WAITS,
     ),
     Case(
         "web-vbdc",
-        _dvb('"vbdc"') + _flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
+        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
         "20 s",
         quantities=_WAITS,
     ),
     Case(
         "ftp-sessions",
-        _GEO
-        + _flow(
+        pieces.GEO
+        + pieces.flow(
             "f",
             "user",
             "server",
@@ -277,7 +255,7 @@ CASES += (
     ),
     Case(
         "email-rbdc",
-        _dvb('"rbdc"') + _flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
         "20 s",
         quantities=_WAITS,
     ),
@@ -286,22 +264,22 @@ CASES += (
 
 #: Conditions under which every congestion control is held to itself in its other home, the kernel.
 _CONDITIONS: Final = {
-    "geo": (_GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
+    "geo": (pieces.GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
     "geo-loss-0.1": (
-        _GEO + 'error = { kind = "packet", probability = 0.001 }\n',
+        pieces.GEO + 'error = { kind = "packet", probability = 0.001 }\n',
         5,
         0.15,
         ("goodput", "retransmissions"),
     ),
     "geo-loss-1": (
-        _GEO + 'error = { kind = "packet", probability = 0.01 }\n',
+        pieces.GEO + 'error = { kind = "packet", probability = 0.01 }\n',
         5,
         0.15,
         ("goodput", "retransmissions"),
     ),
     "dvb-vbdc": (_dvb('"vbdc"'), 1, 0.10, ("goodput", "retransmissions")),
     "leo": (
-        _GEO.replace("250 ms", "20 ms").replace("250 kB", "50 kB")
+        pieces.GEO.replace("250 ms", "20 ms").replace("250 kB", "50 kB")
         + "".join(
             f'[[change]]\nat = "{second} s"\n'
             f'set.link.sat = {{ delay = "{delay} ms", return = {{ delay = "{delay} ms" }} }}\n'
@@ -367,7 +345,7 @@ def variant_cases(
         Case(
             f"{condition}-{name}",
             text
-            + _flow(
+            + pieces.flow(
                 "f",
                 *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
                 transport=f'{{ kind = "tcp", congestion = "{name}", parameters = {{ {parameters.get(name, "")} }} }}',

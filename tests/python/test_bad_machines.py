@@ -8,30 +8,14 @@ from pathlib import Path
 
 import pytest
 from networks import Bentpipe, Machine, needs, networks
+from pieces import PAIR, flow
 
 pytestmark = [networks, needs("unshare")]
 
 #: What needs a network: one that lives, one command in one, a run.
 WAYS = ("up", "run", "emulate")
 
-SCENARIO = """
-name = "s"
-duration = "1 s"
-[record]
-traces = ["tcp"]
-[[link]]
-name = "l"
-from = "a"
-to = "b"
-rate = "5 Mbit/s"
-delay = "10 ms"
-[[flow]]
-name = "f"
-from = "a"
-to = "b"
-app = "bulk"
-transport = { kind = "tcp", congestion = "reno" }
-"""
+SCENARIO = 'name = "s"\nduration = "1 s"\n[record]\ntraces = ["tcp"]\n' + PAIR + flow("f", "a", "b")
 
 
 def words(way: str, folder: Path, congestion: str = "reno") -> list[str]:

@@ -13,27 +13,15 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from networks import START, needs, networks
+from pieces import PAIR, flow
 
-LINK = """
-name = "commands"
-duration = "{duration}"
-[[link]]
-name = "l"
-from = "a"
-to = "b"
-rate = "5 Mbit/s"
-delay = "10 ms"
-queue = {{ kind = "drop-tail", bytes = "50 kB" }}
-"""
+LINK = (
+    'name = "commands"\nduration = "{duration}"\n'
+    + PAIR
+    + 'queue = {{ kind = "drop-tail", bytes = "50 kB" }}\n'
+)
 
-FLOW = """
-[[flow]]
-name = "{name}"
-from = "a"
-to = "b"
-app = {app}
-transport = {{ kind = "tcp", congestion = "{congestion}" }}
-"""
+FLOW = flow("{name}", "a", "b", "{app}", '{{ kind = "tcp", congestion = "{congestion}" }}')
 
 IPERF = '{ kind = "command", run = "iperf3 -c {to} -p {port} -t 4 -J", serve = "iperf3 -s -1 -p {port}" }'
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from networks import Bentpipe, Machine, needs, networks, until
+from pieces import PAIR, flow
 from test_live_leaks import in_use
 
 pytestmark = [networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
@@ -24,38 +25,15 @@ pytestmark = [networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
 SYSCALL = {"x86_64": 321, "aarch64": 280}
 BY_NUMBER = {"prog_id": 13, "map_id": 14, "btf_id": 19, "link_id": 30}
 
+PROGRAMS = '{ kind = "command", run = "sh -c \'setsid sleep 200 & exec sleep 100\'", serve = "sleep 300" }'
 #: Congestion controls of ours, the log of connections, and programs that try to outlive their run.
-SCENARIO = """
-name = "killed"
-duration = "60 s"
-[record]
-traces = ["tcp"]
-capture = ["b"]
-[[link]]
-name = "l"
-from = "a"
-to = "b"
-rate = "5 Mbit/s"
-delay = "10 ms"
-[[flow]]
-name = "reno"
-from = "a"
-to = "b"
-app = "bulk"
-transport = { kind = "tcp", congestion = "reno" }
-[[flow]]
-name = "vegas"
-from = "b"
-to = "a"
-app = "bulk"
-transport = { kind = "tcp", congestion = "vegas" }
-[[flow]]
-name = "program"
-from = "a"
-to = "b"
-app = { kind = "command", run = "sh -c 'setsid sleep 200 & exec sleep 100'", serve = "sleep 300" }
-transport = { kind = "tcp", congestion = "reno" }
-"""
+SCENARIO = (
+    'name = "killed"\nduration = "60 s"\n[record]\ntraces = ["tcp"]\ncapture = ["b"]\n'
+    + PAIR
+    + flow("reno", "a", "b")
+    + flow("vegas", "b", "a", transport='{ kind = "tcp", congestion = "vegas" }')
+    + flow("program", "a", "b", PROGRAMS)
+)
 
 
 def bpf_objects(pid: int) -> set[tuple[str, int]]:

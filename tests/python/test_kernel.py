@@ -7,27 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bentpipe as bp
+import pieces
 import pytest
 from bentpipe.kernel import current, store
 from guests import guests
 
-GEO = """
-name = "geo"
-duration = "60 s"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
-rate = "4 Mbit/s"
-delay = "250 ms"
-queue = { kind = "drop-tail", bytes = "250 kB" }
-[[flow]]
-name = "upload"
-from = "user"
-to = "server"
-app = "bulk"
-transport = { kind = "tcp", congestion = "reno" }
-"""
+GEO = 'name = "geo"\nduration = "60 s"\n' + pieces.GEO + pieces.flow("upload", "user", "server")
 
 
 @guests

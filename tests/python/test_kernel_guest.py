@@ -16,23 +16,14 @@ from bentpipe.errors import InputError
 from bentpipe.kernel import current
 from guests import guests
 from networks import START, needs, until
+from pieces import PAIR, flow
 
-LINK = """
-name = "guest"
-duration = "{duration}"
-[[link]]
-name = "l"
-from = "a"
-to = "b"
-rate = "5 Mbit/s"
-delay = "10 ms"
-[[flow]]
-name = "up"
-from = "a"
-to = "b"
-app = {{ kind = "command", run = "{run}" }}
-transport = {{ kind = "tcp", congestion = "reno" }}
-"""
+COMMAND = '{{ kind = "command", run = "{run}" }}'
+LINK = (
+    'name = "guest"\nduration = "{duration}"\n'
+    + PAIR
+    + flow("up", "a", "b", COMMAND, '{{ kind = "tcp", congestion = "reno" }}')
+)
 
 
 def emulated(folder: Path, run: str, duration: str = "3 s") -> bp.Run:
