@@ -73,7 +73,7 @@ transport = {{ kind = "tcp", congestion = "{name}", timestamps = false, delayed_
 def theirs(kind: str, seconds: float) -> tuple[float, int]:
     """The same in ns-3, where what was sent on the link and not delivered was sent again."""
     command = [
-        NS3,
+        str(NS3),
         f"--congestion=ns3::{kind}",
         f"--rate={RATE}",
         f"--delay={DELAY_MS}",
