@@ -166,19 +166,17 @@ impl Config {
         let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
         for (index, shell) in self.shell.iter().enumerate() {
             let first = satellites.len() as u32;
-            let shift = |pair: Neighbours| Neighbours {
-                places: (first + pair.places.0, first + pair.places.1),
-                ..pair
-            };
-            neighbours.extend(shell.neighbours().into_iter().map(shift));
-            satellites.extend(shell.satellites(self.epoch, self.turning()).into_iter().map(
-                |mut satellite| {
-                    if self.shell.len() > 1 {
-                        satellite.name = format!("{}:{}", index + 1, satellite.name);
-                    }
-                    satellite
-                },
-            ));
+            let mut own = shell.satellites(self.epoch, self.turning());
+            neighbours.extend(
+                shell.neighbours(&own).into_iter().map(|pair| Neighbours {
+                    places: (first + pair.places.0, first + pair.places.1),
+                    ..pair
+                }),
+            );
+            if self.shell.len() > 1 {
+                own.iter_mut().for_each(|one| one.name = format!("{}:{}", index + 1, one.name));
+            }
+            satellites.extend(own);
         }
         (satellites, neighbours)
     }

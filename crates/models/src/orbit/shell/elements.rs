@@ -1,8 +1,8 @@
 //! Real satellites by their element sets.
 //!
-//! They are not arranged for links between them here: neighbours would have to follow from a design that the elements do not
-//! tell, so a network of them is a bent pipe.
+//! Neighbours follow from where they are at the start of the run: see [`super::planes`].
 
+use super::planes::{self, Orbit};
 use super::{Neighbours, Shell};
 use crate::orbit::earth::{EQUATORIAL_RADIUS, GM, ROTATION};
 use crate::orbit::elements::{ElementSets, Elements};
@@ -80,8 +80,13 @@ impl Shell for Config {
         self.elements.sets.iter().map(build).collect()
     }
 
-    fn neighbours(&self) -> Vec<Neighbours> {
-        Vec::new()
+    fn neighbours(&self, satellites: &[Satellite]) -> Vec<Neighbours> {
+        let orbit = |(satellite, set): (&Satellite, &Elements)| Orbit {
+            position: satellite.position(0.0),
+            velocity: satellite.velocity(0.0),
+            semi_major: semi_major_axis(set),
+        };
+        planes::neighbours(&satellites.iter().zip(self.elements.sets.iter()).map(orbit).collect::<Vec<_>>())
     }
 
     fn check(&self, start: Epoch, problems: &mut Problems) {

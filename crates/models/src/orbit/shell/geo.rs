@@ -51,7 +51,7 @@ impl Shell for Config {
         self.longitudes.iter().map(build).collect()
     }
 
-    fn neighbours(&self) -> Vec<Neighbours> {
+    fn neighbours(&self, _satellites: &[Satellite]) -> Vec<Neighbours> {
         let round = self.round();
         let join = |index: usize| Neighbours {
             places: (round[index], round[(index + 1) % round.len()]),

@@ -2,6 +2,7 @@
 
 pub mod elements;
 pub mod geo;
+pub mod planes;
 pub mod walker;
 pub mod walker_delta;
 pub mod walker_star;
@@ -32,8 +33,8 @@ pub trait Shell {
     /// The satellites for a run that starts at `start`. Nothing is wrong with the configuration.
     fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
 
-    /// Which satellites, by their places, are neighbours in the grid that inter-satellite links make.
-    fn neighbours(&self) -> Vec<Neighbours>;
+    /// Which satellites, by their places in `satellites`, are neighbours in the grid that inter-satellite links make.
+    fn neighbours(&self, satellites: &[Satellite]) -> Vec<Neighbours>;
 
     /// Adds what is wrong for a run that starts at `start`.
     fn check(&self, start: Epoch, problems: &mut Problems);

@@ -4,9 +4,11 @@
 //! 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F: 360 deg for the spread is a delta, 180 deg
 //! a star.
 
-use super::{Neighbourhood, Neighbours};
+use super::{Neighbourhood, Neighbours, Shell};
 use crate::orbit::circular::Circular;
 use crate::orbit::earth::EQUATORIAL_RADIUS;
+use crate::orbit::epoch::Epoch;
+use crate::orbit::look::Turning;
 use crate::orbit::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Distance, Problems};
 
@@ -33,12 +35,40 @@ pub struct Walker {
 /// hold it.
 const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
-/// Adds what is wrong with an altitude.
-pub fn check_altitude(altitude: Distance, problems: &mut Problems) {
-    let metres = altitude.metres();
-    if !(ALTITUDES.0..=ALTITUDES.1).contains(&metres) {
-        let why = if metres <= 0.0 { "below the surface" } else { "no orbit that lasts" };
-        problems.add("altitude", format!("{altitude} is {why}; allowed: 160 km to 400000 km"));
+/// A configuration that says such a pattern.
+pub trait Pattern {
+    /// The pattern.
+    fn walker(&self) -> Walker;
+}
+
+impl<P: Pattern> Shell for P {
+    fn count(&self) -> usize {
+        let walker = self.walker();
+        (walker.planes * walker.satellites) as usize
+    }
+
+    fn height(&self) -> f64 {
+        self.walker().altitude.metres()
+    }
+
+    fn satellites(&self, _start: Epoch, _turning: Turning) -> Vec<Satellite> {
+        self.walker().build()
+    }
+
+    fn neighbours(&self, _satellites: &[Satellite]) -> Vec<Neighbours> {
+        self.walker().neighbours()
+    }
+
+    fn check(&self, _start: Epoch, problems: &mut Problems) {
+        let Walker { altitude, phasing, planes, .. } = self.walker();
+        let metres = altitude.metres();
+        if !(ALTITUDES.0..=ALTITUDES.1).contains(&metres) {
+            let why = if metres <= 0.0 { "below the surface" } else { "no orbit that lasts" };
+            problems.add("altitude", format!("{altitude} is {why}; allowed: 160 km to 400000 km"));
+        }
+        if phasing >= f64::from(planes) && phasing != 0.0 {
+            problems.add("phasing", format!("{phasing} of {planes} planes; allowed: 0 to below {planes}"));
+        }
     }
 }
 

@@ -1,11 +1,7 @@
 //! A Walker delta: the ascending nodes stand all round the equator, so that everywhere satellites go up and others down.
 
-use super::walker::{check_altitude, Walker};
-use super::{Neighbours, Shell};
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Turning;
-use crate::orbit::satellite::Satellite;
-use bentpipe_core::{Angle, Count, Distance, Problems};
+use super::walker::{Pattern, Walker};
+use bentpipe_core::{Angle, Count, Distance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +37,7 @@ fn all_round() -> Angle {
     Angle::from_degrees(360.0)
 }
 
-impl Config {
+impl Pattern for Config {
     fn walker(&self) -> Walker {
         Walker {
             altitude: self.altitude,
@@ -51,32 +47,6 @@ impl Config {
             phasing: self.phasing.value() as f64,
             spread: self.raan_spread,
             closed: self.raan_spread.degrees().abs() == 360.0,
-        }
-    }
-}
-
-impl Shell for Config {
-    fn count(&self) -> usize {
-        (self.planes.value() * self.satellites.value()) as usize
-    }
-
-    fn height(&self) -> f64 {
-        self.altitude.metres()
-    }
-
-    fn satellites(&self, _start: Epoch, _turning: Turning) -> Vec<Satellite> {
-        self.walker().build()
-    }
-
-    fn neighbours(&self) -> Vec<Neighbours> {
-        self.walker().neighbours()
-    }
-
-    fn check(&self, _start: Epoch, problems: &mut Problems) {
-        check_altitude(self.altitude, problems);
-        if self.phasing.value() >= self.planes.value() && self.phasing.value() != 0 {
-            let (phasing, planes) = (self.phasing.value(), self.planes.value());
-            problems.add("phasing", format!("{phasing} of {planes} planes; allowed: 0 to {}", planes - 1));
         }
     }
 }

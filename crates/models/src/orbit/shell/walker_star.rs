@@ -1,12 +1,8 @@
 //! A Walker star: near-polar planes whose ascending nodes stand on one half of the equator, so that they meet at the poles like
 //! the rays of a star, and turn against each other at the seam between the last plane and the first.
 
-use super::walker::{check_altitude, Walker};
-use super::{Neighbours, Shell};
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Turning;
-use crate::orbit::satellite::Satellite;
-use bentpipe_core::{Angle, Count, Distance, Problems, Real};
+use super::walker::{Pattern, Walker};
+use bentpipe_core::{Angle, Count, Distance, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +39,7 @@ fn half_round() -> Angle {
     Angle::from_degrees(180.0)
 }
 
-impl Config {
+impl Pattern for Config {
     fn walker(&self) -> Walker {
         Walker {
             altitude: self.altitude,
@@ -53,32 +49,6 @@ impl Config {
             phasing: self.phasing.value(),
             spread: self.raan_spread,
             closed: false,
-        }
-    }
-}
-
-impl Shell for Config {
-    fn count(&self) -> usize {
-        (self.planes.value() * self.satellites.value()) as usize
-    }
-
-    fn height(&self) -> f64 {
-        self.altitude.metres()
-    }
-
-    fn satellites(&self, _start: Epoch, _turning: Turning) -> Vec<Satellite> {
-        self.walker().build()
-    }
-
-    fn neighbours(&self) -> Vec<Neighbours> {
-        self.walker().neighbours()
-    }
-
-    fn check(&self, _start: Epoch, problems: &mut Problems) {
-        check_altitude(self.altitude, problems);
-        if self.phasing.value() >= self.planes.value() as f64 && self.phasing.value() != 0.0 {
-            let (phasing, planes) = (self.phasing.value(), self.planes.value());
-            problems.add("phasing", format!("{phasing} of {planes} planes; allowed: below {planes}"));
         }
     }
 }

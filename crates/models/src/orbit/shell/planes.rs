@@ -1,0 +1,193 @@
+//! Planes found in satellites whose design nobody tells, and the grid of neighbours in them.
+//!
+//! Satellites are of one plane when their orbits' normals are within 1 deg and their mean semi-major axes within 3 km of each
+//! other, or of others that are, in a chain: planes are 4 deg apart and more in what flies today, and what is kept in a plane is
+//! kept to some 0.1 deg. A plane has at least three satellites; those on their way up or down, and spares at other heights, are
+//! in none and have no neighbours. Planes of one height (within 5 km) and inclination (within 1 deg) belong together, and are in
+//! order of their ascending nodes.
+//!
+//! In a plane neighbours are next to each other in argument of latitude. In planes beside each other they are those that are
+//! nearest in it at the start of the run, each with at most one on either side. The first and the last plane are neighbours too:
+//! across a seam where they turn against each other and the gap between them is more than the others'. There nothing stays near,
+//! and neighbours are those that pass each other at the start.
+
+use super::{Neighbourhood, Neighbours};
+use crate::orbit::vector::{cross, dot, length, Vector};
+use std::f64::consts::{PI, TAU};
+
+/// Where a satellite is at the start of the run and how it moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Orbit {
+    /// In metres.
+    pub position: Vector,
+    /// In m/s.
+    pub velocity: Vector,
+    /// Mean semi-major axis in metres.
+    pub semi_major: f64,
+}
+
+/// Greatest angle between normals of one plane, and between inclinations of planes that belong together, in radians.
+const ANGLE: f64 = PI / 180.0;
+/// Greatest difference of semi-major axes in a plane, and of planes that belong together, in metres.
+const HEIGHT: (f64, f64) = (3e3, 5e3);
+/// Fewest satellites of a plane.
+const FEWEST: usize = 3;
+
+/// A plane: its satellites in order of their arguments of latitude.
+struct Plane {
+    normal: Vector,
+    node: f64,
+    semi_major: f64,
+    /// Argument of latitude and place.
+    satellites: Vec<(f64, u32)>,
+}
+
+/// The grid of neighbours.
+pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
+    let planes = found(orbits);
+    let mut all = Vec::new();
+    for plane in &planes {
+        for (index, (_, place)) in plane.satellites.iter().enumerate() {
+            let (_, next) = plane.satellites[(index + 1) % plane.satellites.len()];
+            all.push(Neighbours { places: (*place, next), kind: Neighbourhood::InPlane });
+        }
+    }
+    for family in families(planes) {
+        let gaps: Vec<f64> = (0..family.len())
+            .map(|index| (family[(index + 1) % family.len()].node - family[index].node).rem_euclid(TAU))
+            .collect();
+        // The widest gap is where the round of the planes ends: behind it the first plane follows again, or there is a seam.
+        let widest = (0..gaps.len()).max_by(|a, b| gaps[*a].total_cmp(&gaps[*b])).unwrap_or(0);
+        let mut others: Vec<f64> =
+            (0..gaps.len()).filter(|index| *index != widest).map(|index| gaps[index]).collect();
+        others.sort_by(f64::total_cmp);
+        for step in 0..family.len() {
+            let index = (widest + 1 + step) % family.len();
+            let (a, b) = (&family[index], &family[(index + 1) % family.len()]);
+            let last = step + 1 == family.len();
+            if last && family.len() < 3 {
+                continue;
+            }
+            let wide = others.get(others.len() / 2).is_some_and(|usual| gaps[index] > 1.5 * usual);
+            let seam = last && wide && dot(&a.normal, &b.normal) < 0.0;
+            let kind = if seam { Neighbourhood::AcrossSeam } else { Neighbourhood::BetweenPlanes };
+            all.extend(matched(a, b, seam).into_iter().map(|places| Neighbours { places, kind }));
+        }
+    }
+    all
+}
+
+/// The planes that there are, in order of their first satellites.
+fn found(orbits: &[Orbit]) -> Vec<Plane> {
+    let normals: Vec<Vector> =
+        orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
+    let near = ANGLE.cos();
+    let mut left: Vec<u32> = (0..orbits.len() as u32)
+        .filter(|place| normals[*place as usize].iter().all(|x| x.is_finite()))
+        .collect();
+    let mut planes = Vec::new();
+    while let Some(first) = left.first().copied() {
+        left.remove(0);
+        let mut members = vec![first];
+        let mut looked = 0;
+        while looked < members.len() {
+            let of = members[looked] as usize;
+            looked += 1;
+            left.retain(|place| {
+                let other = *place as usize;
+                let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= HEIGHT.0
+                    && dot(&normals[of], &normals[other]) >= near;
+                if joins {
+                    members.push(*place);
+                }
+                !joins
+            });
+        }
+        if members.len() >= FEWEST {
+            planes.push(plane(orbits, &normals, &members));
+        }
+    }
+    planes
+}
+
+fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
+    let sum = members.iter().fold([0.0; 3], |sum, place| {
+        let normal = normals[*place as usize];
+        std::array::from_fn(|i| sum[i] + normal[i])
+    });
+    let normal = unit(&sum);
+    // Of an orbit over the equator any direction is as good.
+    let towards = match normal[0].hypot(normal[1]) > 1e-6 {
+        true => unit(&[-normal[1], normal[0], 0.0]),
+        false => [1.0, 0.0, 0.0],
+    };
+    let ahead = cross(&normal, &towards);
+    let argument = |place: &u32| {
+        let position = &orbits[*place as usize].position;
+        dot(position, &ahead).atan2(dot(position, &towards)).rem_euclid(TAU)
+    };
+    let mut satellites: Vec<(f64, u32)> = members.iter().map(|place| (argument(place), *place)).collect();
+    satellites.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let semi_major = members.iter().map(|place| orbits[*place as usize].semi_major).sum::<f64>();
+    Plane {
+        normal,
+        node: towards[1].atan2(towards[0]).rem_euclid(TAU),
+        semi_major: semi_major / members.len() as f64,
+        satellites,
+    }
+}
+
+/// Planes that belong together, in order of their nodes.
+fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
+    let inclination = |plane: &Plane| plane.normal[2].clamp(-1.0, 1.0).acos();
+    let mut families: Vec<Vec<Plane>> = Vec::new();
+    for plane in planes {
+        let of = families.iter_mut().find(|family| {
+            (inclination(&family[0]) - inclination(&plane)).abs() <= ANGLE
+                && (family[0].semi_major - plane.semi_major).abs() <= HEIGHT.1
+        });
+        match of {
+            Some(family) => family.push(plane),
+            None => families.push(vec![plane]),
+        }
+    }
+    for family in &mut families {
+        family.sort_by(|a, b| a.node.total_cmp(&b.node));
+    }
+    families
+}
+
+/// Pairs of satellites of two planes that are side by side, the nearest first, each in one pair at most.
+fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
+    let apart = |one: f64, other: f64| {
+        // On the two sides of a seam one goes up where the other comes down.
+        let beside = if seam { PI - other } else { other };
+        let difference = (one - beside).rem_euclid(TAU);
+        difference.min(TAU - difference)
+    };
+    let mut pairs: Vec<(f64, u32, u32)> = a
+        .satellites
+        .iter()
+        .flat_map(|(one, from)| b.satellites.iter().map(move |(other, to)| (apart(*one, *other), *from, *to)))
+        .collect();
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Farther along the orbit than the next satellite stands nobody who is beside it.
+    let farthest = TAU / a.satellites.len().min(b.satellites.len()) as f64;
+    let mut taken = std::collections::BTreeSet::new();
+    pairs
+        .into_iter()
+        .filter(|(apart, from, to)| {
+            let free = *apart <= farthest && !taken.contains(from) && !taken.contains(to);
+            if free {
+                taken.extend([*from, *to]);
+            }
+            free
+        })
+        .map(|(_, from, to)| (from, to))
+        .collect()
+}
+
+fn unit(vector: &Vector) -> Vector {
+    let length = length(vector);
+    vector.map(|component| component / length)
+}
