@@ -105,6 +105,26 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
     assert!(checked > 50, "{checked} rows");
 }
 
+/// On one way nothing overtakes; a shorter way does, and what was sent before over the longer comes behind it.
+#[test]
+fn reordering_shows_where_the_way_has_changed_and_nowhere_else() {
+    let results = results(&scenario(&between("big-leo", "")));
+    let changed: Vec<u64> =
+        results.traces["path"].iter().filter(|row| row.entity == "probe").map(|row| row.time).collect();
+    let arrived: Vec<(u64, u64)> = results.traces["datagram"]
+        .iter()
+        .filter(|row| row.entity == "probe")
+        .map(|row| (row.values[0] as u64, row.time - (row.values[1] * 1e9).round() as u64))
+        .collect();
+    let mut overtaken = 0;
+    for pair in arrived.windows(2).filter(|pair| pair[0].0 > pair[1].0) {
+        let (overtaker, behind) = (pair[0].1 + 2, pair[1].1.saturating_sub(2));
+        assert!(changed.iter().any(|at| (behind..=overtaker).contains(at)), "{pair:?} without another way");
+        overtaken += 1;
+    }
+    assert!(overtaken > 0 && overtaken < 100, "{overtaken} of {}", arrived.len());
+}
+
 #[test]
 fn a_handover_is_traced_and_counted() {
     let scenario = scenario(&between("iridium-next", ""));

@@ -3,8 +3,9 @@
 //! Satellites are of one plane when their orbits' normals are within 1 deg and their mean semi-major axes within 3 km of each
 //! other, or of others that are, in a chain: planes are 4 deg apart and more in what flies today, and what is kept in a plane is
 //! kept to some 0.1 deg. A plane has at least three satellites; those on their way up or down, and spares at other heights, are
-//! in none and have no neighbours. Planes of one height (within 5 km) and inclination (within 1 deg) belong together, and are in
-//! order of their ascending nodes.
+//! in none and have no neighbours. Planes of one inclination (within 0.1 deg, which tells Starlink's shells of 53.05 and 53.22 deg
+//! apart) and about one height (within 60 km: OneWeb's planes are 4 km above each other) belong together, and are in order of
+//! their ascending nodes.
 //!
 //! In a plane neighbours are next to each other in argument of latitude. In planes beside each other they are those that are
 //! nearest in it at the start of the run, each with at most one on either side. The first and the last plane are neighbours too:
@@ -26,10 +27,12 @@ pub struct Orbit {
     pub semi_major: f64,
 }
 
-/// Greatest angle between normals of one plane, and between inclinations of planes that belong together, in radians.
+/// Greatest angle between normals of one plane, in radians.
 const ANGLE: f64 = PI / 180.0;
-/// Greatest difference of semi-major axes in a plane, and of planes that belong together, in metres.
-const HEIGHT: (f64, f64) = (3e3, 5e3);
+/// Greatest difference of semi-major axes in a plane, in metres.
+const HEIGHT: f64 = 3e3;
+/// Greatest differences of inclinations, in radians, and of semi-major axes of planes that belong together.
+const TOGETHER: (f64, f64) = (PI / 1800.0, 60e3);
 /// Fewest satellites of a plane.
 const FEWEST: usize = 3;
 
@@ -95,7 +98,7 @@ fn found(orbits: &[Orbit]) -> Vec<Plane> {
             looked += 1;
             left.retain(|place| {
                 let other = *place as usize;
-                let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= HEIGHT.0
+                let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= HEIGHT
                     && dot(&normals[of], &normals[other]) >= near;
                 if joins {
                     members.push(*place);
@@ -143,8 +146,8 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     let mut families: Vec<Vec<Plane>> = Vec::new();
     for plane in planes {
         let of = families.iter_mut().find(|family| {
-            (inclination(&family[0]) - inclination(&plane)).abs() <= ANGLE
-                && (family[0].semi_major - plane.semi_major).abs() <= HEIGHT.1
+            (inclination(&family[0]) - inclination(&plane)).abs() <= TOGETHER.0
+                && (family[0].semi_major - plane.semi_major).abs() <= TOGETHER.1
         });
         match of {
             Some(family) => family.push(plane),
