@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from . import campaign, plots, predict, report, studies
+    from . import campaign, plots, predict, report, statistics, studies
     from ._native import ScenarioError
     from .comparison import Comparison, compare
     from .emulation import emulate
@@ -45,6 +45,7 @@ __all__ = [
     "report",
     "schema",
     "simulate",
+    "statistics",
     "studies",
 ]
 
@@ -66,7 +67,7 @@ _HOME: Final = {
 }
 
 #: Packages that are there without being imported.
-_PACKAGES: Final = ("campaign", "plots", "predict", "report", "studies")
+_PACKAGES: Final = ("campaign", "plots", "predict", "report", "statistics", "studies")
 
 
 def __getattr__(name: str) -> Any:

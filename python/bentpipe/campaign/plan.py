@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from bentpipe import _native
 from bentpipe.errors import InputError
 from bentpipe.jobs import run_key
+from bentpipe.kernel import current
 from bentpipe.scenarios import Scenario, ScenarioLike, ScenarioText, load, source_and_text, toml_value
 from bentpipe.variation import Variation
 
@@ -59,9 +60,15 @@ class Plan:
         """The keys that are varied."""
         return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
 
+    @cached_property
+    def _clock(self) -> str:
+        """The clock, with the kernel whose TCP it is."""
+        clock = str(self.settings["clock"])
+        return f"{clock} {current().folder.name}" if clock == "kernel" else clock
+
     def run(self, variant: Variant, replication: int) -> PlannedRun:
         """A replication of a variant: other random numbers under the same seed."""
-        key = run_key(variant.scenario.toml, replication, self.settings["clock"])
+        key = run_key(variant.scenario.toml, replication, self._clock)
         return PlannedRun(key, variant, replication)
 
 

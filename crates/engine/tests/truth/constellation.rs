@@ -1,6 +1,6 @@
 //! Flows over constellations: nothing is lost without a name, and no packet is faster than light.
 
-use crate::run::{results, scenario, value, Run};
+use crate::run::{results, scenario, value, Results, Run};
 use bentpipe_core::Time;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
@@ -198,4 +198,44 @@ fn element_sets_carry_packets() {
     // From the lowest of them, at some 600 km, up and down.
     let least = 2.0 * 400e3 / 299_792_458.0;
     assert!(value(&report, "flow_destination", "probe", "delay_mean") > least);
+}
+
+/// Probes of 800 kbit/s from one site, which begin every two seconds, over ground links of 2 Mbit/s.
+fn probes(count: usize, balance: &str) -> Results {
+    let flow = |index: usize| {
+        format!(
+            "[[flow]]\nname = \"p{index}\"\nfrom = \"london\"\nto = \"boston\"\nstart = \"{} s\"\n\
+             app = {{ kind = \"cbr\", rate = \"800 kbit/s\", datagram = \"1000 B\" }}\ntransport = \"udp\"\n",
+            2 * index
+        )
+    };
+    let text = between("big-leo", &format!("[network.sky]\ngsl = {{ antennas = 2 }}\n{balance}"));
+    let flows = text.find("[[flow]]").unwrap();
+    let text = text[..flows].replace("900 s", "60 s") + &(0..count).map(flow).collect::<String>();
+    results(&scenario(&text))
+}
+
+fn dropped(results: &Results, reason: &str) -> u64 {
+    let of = results.totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
+    of.map(|(_, held)| held.packets).sum()
+}
+
+#[test]
+fn connections_are_spread_over_ways_and_refused_where_none_has_room() {
+    let refused = "no way admits the connection";
+    // Four are 3.2 Mbit/s: too much for one ground link, and for two just right.
+    let alone = probes(4, "");
+    assert!(dropped(&alone, "queue full") > 1000, "{:?}", alone.totals.dropped);
+    let spread = probes(4, "[network.sky.routing]\nbalance = { ways = 2 }");
+    assert_eq!(dropped(&spread, "queue full") + dropped(&spread, refused), 0, "{:?}", spread.totals.dropped);
+    // The fifth and the sixth find both links with more than 0.75 of their rate, and disturb nobody.
+    let admitted = probes(6, "[network.sky.routing]\nbalance = { ways = 2, max_load = 0.75 }");
+    assert_eq!(dropped(&admitted, "queue full"), 0);
+    let sent: f64 = [52.0, 50.0].iter().sum::<f64>() * 100.0;
+    let share = dropped(&admitted, refused) as f64 / sent;
+    assert!((0.95..=1.0).contains(&share), "{share} of the packets of two");
+    // No way is as short as this.
+    let none = probes(1, "[network.sky.routing]\nbalance = { ways = 2, max_delay = \"15 ms\" }");
+    assert_eq!(none.totals.consumed.packets, 0);
+    assert!(dropped(&none, refused) > 5900);
 }
