@@ -1,6 +1,6 @@
 //! Flows over constellations: nothing is lost without a name, and no packet is faster than light.
 
-use crate::run::{results, scenario, value, Results, Run};
+use crate::run::{results, scenario, value, Run};
 use bentpipe_core::Time;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
@@ -105,28 +105,6 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
     assert!(checked > 50, "{checked} rows");
 }
 
-/// On one way nothing overtakes; a shorter way does, and what was sent before over the longer comes behind it.
-#[test]
-fn reordering_shows_where_the_way_has_changed_and_nowhere_else() {
-    let results = results(&scenario(&between("big-leo", "")));
-    let changed: Vec<u64> =
-        results.traces["path"].iter().filter(|row| row.entity == "probe").map(|row| row.time).collect();
-    // Number, when it was sent, when it came.
-    let arrived: Vec<(u64, u64, u64)> = results.traces["datagram"]
-        .iter()
-        .filter(|row| row.entity == "probe")
-        .map(|row| (row.values[0] as u64, row.time - (row.values[1] * 1e9).round() as u64, row.time))
-        .collect();
-    let mut overtaken = 0;
-    for pair in arrived.windows(2).filter(|pair| pair[0].0 > pair[1].0) {
-        // The trace has a row with the next packet, 25 ms later at the most.
-        let under_way = pair[1].1..=pair[1].2 + 25_000_000;
-        assert!(changed.iter().any(|at| under_way.contains(at)), "{pair:?} without another way");
-        overtaken += 1;
-    }
-    assert!(overtaken > 0 && overtaken < 100, "{overtaken} of {}", arrived.len());
-}
-
 #[test]
 fn a_handover_is_traced_and_counted() {
     let scenario = scenario(&between("iridium-next", ""));
@@ -200,54 +178,4 @@ fn element_sets_carry_packets() {
     // From the lowest of them, at some 600 km, up and down.
     let least = 2.0 * 400e3 / 299_792_458.0;
     assert!(value(&report, "flow_destination", "probe", "delay_mean") > least);
-}
-
-/// Probes of 800 kbit/s from one site, which begin every two seconds, over ground links of 2 Mbit/s to two satellites: the one over
-/// the Atlantic, and one from which it is a way round the Earth.
-fn probes(count: usize, balance: &str) -> Results {
-    let flow = |index: usize| {
-        format!(
-            "[[flow]]\nname = \"p{index}\"\nfrom = \"london\"\nto = \"boston\"\nstart = \"{} s\"\n\
-             app = {{ kind = \"cbr\", rate = \"800 kbit/s\", datagram = \"1000 B\" }}\ntransport = \"udp\"\n",
-            2 * index
-        )
-    };
-    let text = between("geo-five", &format!("[network.sky]\ngsl = {{ antennas = 2 }}\n{balance}"));
-    let flows = text.find("[[flow]]").unwrap();
-    let text = text[..flows].replace("900 s", "60 s") + &(0..count).map(flow).collect::<String>();
-    results(&scenario(&text))
-}
-
-fn dropped(results: &Results, reason: &str) -> u64 {
-    let of = results.totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
-    of.map(|(_, held)| held.packets).sum()
-}
-
-#[test]
-fn connections_are_spread_over_ways_and_refused_where_none_has_room() {
-    let refused = "no way admits the connection";
-    // Four are 3.2 Mbit/s: too much for one ground link, and for two just right.
-    let alone = probes(4, "");
-    assert!(dropped(&alone, "queue full") > 1000, "{:?}", alone.totals.dropped);
-    let spread = probes(4, "[network.sky.routing]\nbalance = { ways = 2 }");
-    assert_eq!(dropped(&spread, "queue full") + dropped(&spread, refused), 0, "{:?}", spread.totals.dropped);
-    // The fifth and the sixth find both links with more than 0.75 of their rate, and disturb nobody.
-    let admitted = probes(6, "[network.sky.routing]\nbalance = { ways = 2, max_load = 0.75 }");
-    assert_eq!(dropped(&admitted, "queue full"), 0);
-    let sent: f64 = [52.0, 50.0].iter().sum::<f64>() * 100.0;
-    let share = dropped(&admitted, refused) as f64 / sent;
-    assert!((0.95..=1.0).contains(&share), "{share} of the packets of two");
-    // Only the direct way is as short as this, and none as that.
-    let direct =
-        probes(4, "[network.sky.routing]\nbalance = { ways = 2, max_delay = \"400 ms\", max_load = 0.75 }");
-    let share = dropped(&direct, refused) as f64 / ((56.0 + 54.0) * 100.0);
-    assert!((0.95..=1.0).contains(&share) && dropped(&direct, "queue full") == 0, "{share}");
-    let none = probes(1, "[network.sky.routing]\nbalance = { ways = 2, max_delay = \"15 ms\" }");
-    assert_eq!((none.totals.consumed.packets, dropped(&none, refused)), (0, none.totals.created.packets));
-}
-
-#[test]
-fn dump_schema_temporarily() {
-    let text = serde_json::to_string_pretty(&bentpipe_engine::schema::of_scenario()).unwrap();
-    std::fs::write("/tmp/campaign-schema.json", text).unwrap();
 }
