@@ -20,6 +20,7 @@ __all__ = [
     "Assignment",
     "Avbdc",
     "Back",
+    "Balance",
     "Campaign",
     "Carrier",
     "Change",
@@ -1505,6 +1506,19 @@ class GridIsl(TypedDict):
 #: Inter-satellite links.
 Isl: TypeAlias = 'NoneIsl | GridIsl | Literal["none", "grid"]'
 
+
+class Balance(TypedDict):
+    """Spreading connections over several ways."""
+
+    max_delay: NotRequired[Span]
+    """A way takes no new connection while its propagation delay and the wait at its ground link together are
+    longer."""
+    max_load: NotRequired[float]
+    """Nor while its ground link had more than this share of its rate to send in the last second."""
+    ways: int
+    """Ways at once from a site to a destination, which share no satellite; sites need as many antennas."""
+
+
 #: What makes a way short.
 Metric: TypeAlias = 'Literal["delay", "hops"]'
 
@@ -1512,6 +1526,8 @@ Metric: TypeAlias = 'Literal["delay", "hops"]'
 class Routing(TypedDict):
     """Which way packets take."""
 
+    balance: NotRequired[Balance]
+    """Several ways at once over which connections are spread."""
     forwarding: NotRequired[str | dict[str, object]]
     """Forwarding state to use instead of the shortest ways, or its file."""
     metric: NotRequired[Metric]

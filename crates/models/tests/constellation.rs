@@ -123,6 +123,56 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Ways at once share no satellite, lead over links that are up down to the site, and come in the order of their lengths, none
+    /// faster than light along the chord; the first is the shortest there is.
+    #[test]
+    fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
+        let config = config("highest-elevation", 3, grid());
+        let mut topology = topology(&config);
+        let now = Time::from_nanos((at * 1e9) as u64);
+        while topology.advance(now).is_some() {}
+        let (from, to) = (0, 2);
+        let exits = vec![vec![Exit { site: to, beyond: Span::ZERO }]];
+        let mut routes = Routes::new(&topology, Metric::Delay, Some(Span::from_secs(1)), exits);
+        let ways = routes.disjoint(0, from, most, now, &topology);
+        let most_there = [from, to].map(|site| topology.sites[site as usize].serving.iter().flatten().count());
+        prop_assert!(ways.len() <= most.min(most_there[0]).min(most_there[1]));
+        // The second is London: 9230 km from Quito, by a chord of 8440 km.
+        let chord = 8.4e6 / 299_792_458.0;
+        let mut used = std::collections::BTreeSet::new();
+        for (index, way) in ways.iter().enumerate() {
+            prop_assert!(index == 0 || ways[index - 1].cost <= way.cost);
+            prop_assert!(way.delay.as_secs_f64() > chord, "{:?}", way.delay);
+            prop_assert_eq!(topology.sites[from as usize].serving[way.first.0 as usize], Some(way.first.1));
+            let (mut satellite, mut steps) = (way.first.1, 0);
+            loop {
+                prop_assert!(used.insert(satellite), "satellite {} is on two ways", satellite);
+                steps += 1;
+                match way.hops[&satellite] {
+                    Hop::Isl(isl) => {
+                        let isl = &topology.isls[isl as usize];
+                        prop_assert!(isl.up);
+                        satellite = isl.ends.0 + isl.ends.1 - satellite;
+                    }
+                    Hop::Down { site, antenna } => {
+                        prop_assert_eq!(topology.sites[site as usize].serving[antenna as usize], Some(satellite));
+                        prop_assert_eq!(site, to);
+                        break;
+                    }
+                    Hop::None => prop_assert!(false, "a way that ends"),
+                }
+            }
+            prop_assert_eq!(steps, way.hops.len());
+        }
+        let costs = routes.tree(0, now, &topology).costs.clone();
+        let serving = &topology.sites[from as usize].serving;
+        prop_assert_eq!(ways.is_empty(), serving.iter().flatten().all(|one| costs[*one as usize].0 == u64::MAX));
+    }
+}
+
 #[test]
 fn least_handovers_takes_no_more_than_any_other_choice() {
     let count = |choice: &str| {

@@ -89,6 +89,11 @@ impl Carrier {
         self.flying.front().map(|first| first.arrival)
     }
 
+    /// For how long a packet that comes now would wait for its transmission.
+    pub fn wait(&self, now: Time) -> Span {
+        self.flying.back().map_or(Span::ZERO, |last| last.sent.max(now).since(now))
+    }
+
     /// The packet that arrives at `now`, with what the channel made of it.
     #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<(Packet, Fate)> {

@@ -3,7 +3,7 @@
 use super::carrier::Kind;
 use super::forwarding::Forwarding;
 use super::routes::{light_time, Metric};
-use super::{choice, isl};
+use super::{balance, choice, isl};
 use crate::net::fate::Fate;
 use crate::orbit::earth::EQUATORIAL_RADIUS;
 use crate::orbit::epoch::Epoch;
@@ -135,6 +135,9 @@ pub struct Routing {
     pub refresh: Span,
     /// What happens to packets on an inter-satellite link that goes down.
     pub vanished: Fate,
+    /// Several ways at once over which connections are spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<balance::Config>,
     /// Forwarding state to use instead of the shortest ways, or its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarding: Option<Forwarding>,
@@ -146,6 +149,7 @@ impl Default for Routing {
             metric: Metric::Delay,
             refresh: Span::from_secs(1),
             vanished: Fate::Forward,
+            balance: None,
             forwarding: None,
         }
     }
@@ -230,6 +234,15 @@ impl Config {
             let count = self.sites.len();
             problems.add("sites", format!("{count} sites have nobody to talk to; allowed: at least two"));
         }
+        problems.within("routing", |problems| {
+            if let Some(balance) = &self.routing.balance {
+                let antennas = self.sites.values().map(|site| self.antennas(site)).max().unwrap_or(1);
+                problems.within("balance", |problems| balance.check(antennas, problems));
+                if self.routing.forwarding.is_some() {
+                    problems.add("balance", "ways are given by forwarding already; allowed: one of them");
+                }
+            }
+        });
         if let (Some(forwarding), true) = (&self.routing.forwarding, problems.count() == before) {
             let sites: Vec<&str> = self.sites.keys().map(String::as_str).collect();
             let (satellites, _) = self.fleet();

@@ -7,6 +7,7 @@
 //!
 //! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it holds.
 
+use super::balance::Way;
 use super::forwarding::{word, Forwarding};
 use super::topology::{seconds, Topology};
 use crate::orbit::earth::SPEED_OF_LIGHT;
@@ -15,7 +16,7 @@ use bentpipe_core::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// What makes a way short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -185,10 +186,8 @@ impl Routes {
                         }
                         Some(Some(to)) => {
                             let to = imported.numbers[to];
-                            let edges =
-                                self.offsets[satellite] as usize..self.offsets[satellite + 1] as usize;
-                            let mut up =
-                                self.edges[edges].iter().filter(|(_, isl)| topology.isls[*isl as usize].up);
+                            let edges = self.edges_of(satellite as u32).iter();
+                            let mut up = edges.filter(|(_, isl)| topology.isls[*isl as usize].up);
                             next[satellite] = Some(to as usize);
                             up.find(|(other, _)| *other == to).map(|(_, isl)| Hop::Isl(*isl))
                         }
@@ -220,10 +219,7 @@ impl Routes {
 
     #[cold]
     fn compute(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
-        let exits = &self.exits[destination];
-        let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
-        let changed = exits.iter().map(|exit| topology.sites[exit.site as usize].changed);
-        let at = changed.fold(refreshed.max(topology.isl_changed), Time::max);
+        let at = self.moment(destination, stamp, topology);
         self.weights.set(at, topology);
         let count = topology.satellites.len();
         let mut tree = self.trees[destination].take().unwrap_or_else(|| Tree {
@@ -232,19 +228,42 @@ impl Routes {
             costs: vec![UNREACHED; count],
         });
         tree.stamp = stamp;
-        tree.hops.fill(Hop::None);
-        tree.costs.fill(UNREACHED);
-        let cost = |delay: u64, hops: u64| match self.metric {
+        self.grow(&mut tree, destination, at, topology, |_| true);
+        self.trees[destination] = Some(tree);
+    }
+
+    /// The moment whose distances hold in a state.
+    fn moment(&self, destination: usize, stamp: Stamp, topology: &Topology) -> Time {
+        let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
+        let changed = self.exits[destination].iter().map(|exit| topology.sites[exit.site as usize].changed);
+        changed.fold(refreshed.max(topology.isl_changed), Time::max)
+    }
+
+    fn cost(&self, delay: u64, hops: u64) -> Cost {
+        match self.metric {
             Metric::Delay => (delay, hops),
             Metric::Hops => (hops, delay),
-        };
+        }
+    }
+
+    /// Dijkstra's algorithm from the exits of a destination over the satellites that are `free`.
+    fn grow(
+        &self,
+        tree: &mut Tree,
+        destination: usize,
+        at: Time,
+        topology: &Topology,
+        free: impl Fn(u32) -> bool,
+    ) {
+        tree.hops.fill(Hop::None);
+        tree.costs.fill(UNREACHED);
         let mut queue = BinaryHeap::new();
-        for exit in exits {
+        for exit in &self.exits[destination] {
             let site = &topology.sites[exit.site as usize];
             for (antenna, satellite) in site.serving.iter().enumerate() {
-                let Some(satellite) = *satellite else { continue };
+                let Some(satellite) = satellite.filter(|satellite| free(*satellite)) else { continue };
                 let range = site.observer.range(&topology.satellites[satellite as usize], seconds(at));
-                let down = cost((light_time(range) + exit.beyond).as_nanos(), 1);
+                let down = self.cost((light_time(range) + exit.beyond).as_nanos(), 1);
                 if down < tree.costs[satellite as usize] {
                     tree.costs[satellite as usize] = down;
                     tree.hops[satellite as usize] = Hop::Down { site: exit.site, antenna: antenna as u32 };
@@ -256,14 +275,12 @@ impl Routes {
             if known != tree.costs[satellite as usize] {
                 continue;
             }
-            let edges =
-                self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize;
-            for &(from, isl) in &self.edges[edges] {
+            for &(from, isl) in self.edges_of(satellite) {
                 let delay = self.weights.delays[isl as usize];
-                if delay == u64::MAX {
+                if delay == u64::MAX || !free(from) {
                     continue;
                 }
-                let more = cost(delay, 1);
+                let more = self.cost(delay, 1);
                 let candidate = (known.0 + more.0, known.1 + more.1);
                 if candidate < tree.costs[from as usize] {
                     tree.costs[from as usize] = candidate;
@@ -272,7 +289,58 @@ impl Routes {
                 }
             }
         }
-        self.trees[destination] = Some(tree);
+    }
+
+    fn edges_of(&self, satellite: u32) -> &[(u32, u32)] {
+        &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
+    }
+
+    /// Ways from a site to a destination that share no satellite, in the state of its tree at `now`: the shortest, then the
+    /// shortest of what is left, at most so many.
+    pub fn disjoint(
+        &mut self,
+        destination: usize,
+        site: u32,
+        most: usize,
+        now: Time,
+        topology: &Topology,
+    ) -> Vec<Way> {
+        let stamp = self.tree(destination, now, topology).stamp;
+        let ground = &topology.sites[site as usize];
+        let at = self.moment(destination, stamp, topology).max(ground.changed);
+        self.weights.set(at, topology);
+        let count = topology.satellites.len();
+        let mut tree = Tree { stamp, hops: vec![Hop::None; count], costs: vec![UNREACHED; count] };
+        let mut used = BTreeSet::new();
+        let mut ways = Vec::new();
+        while ways.len() < most {
+            self.grow(&mut tree, destination, at, topology, |satellite| !used.contains(&satellite));
+            let up = |(antenna, satellite): (usize, &Option<u32>)| {
+                let satellite = (*satellite)?;
+                let onwards = tree.costs[satellite as usize];
+                let range = ground.observer.range(&topology.satellites[satellite as usize], seconds(at));
+                let more = self.cost(light_time(range).as_nanos(), 1);
+                let reached = onwards != UNREACHED;
+                reached.then(|| ((onwards.0 + more.0, onwards.1 + more.1), (antenna as u32, satellite)))
+            };
+            let Some((cost, first)) = ground.serving.iter().enumerate().filter_map(up).min() else { break };
+            let mut hops = BTreeMap::new();
+            let mut satellite = first.1;
+            loop {
+                let hop = tree.hops[satellite as usize];
+                hops.insert(satellite, hop);
+                let Hop::Isl(isl) = hop else { break };
+                let (a, b) = topology.isls[isl as usize].ends;
+                satellite = a + b - satellite;
+            }
+            used.extend(hops.keys().copied());
+            let delay = match self.metric {
+                Metric::Delay => cost.0,
+                Metric::Hops => cost.1,
+            };
+            ways.push(Way { first, hops, cost, delay: Span::from_nanos(delay) });
+        }
+        ways
     }
 }
 

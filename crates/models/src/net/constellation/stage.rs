@@ -1,5 +1,6 @@
 //! The stage: in port i and out port i are site i's, in the order of the configuration.
 
+use super::balance::Balance;
 use super::carrier::{Carrier, Cut, Kind};
 use super::config::Config;
 use super::routes::{light_time, Exit, Hop, Routes, Stamp};
@@ -123,6 +124,7 @@ pub struct Constellation {
     routes: Routes,
     handover: super::config::Handover,
     vanished: Fate,
+    balance: Option<Balance>,
     /// Number of the tree for each node; none for those that are not reached from here.
     destinations: Vec<Option<u32>>,
     /// The most that any site has.
@@ -180,6 +182,7 @@ impl Constellation {
             routes,
             handover: config.handover.clone(),
             vanished: config.routing.vanished,
+            balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
             antennas: antennas as u32,
             carriers,
@@ -231,7 +234,7 @@ impl Constellation {
         let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
             return out.drop(packet, NO_PATH);
         };
-        match self.routes.tree(tree as usize, now, &self.topology).hops[satellite as usize] {
+        match self.hop(now, tree, satellite, &packet) {
             Hop::None => out.drop(packet, NO_PATH),
             Hop::Down { site, antenna } => {
                 let carrier = self.down(site, antenna);
@@ -242,6 +245,47 @@ impl Constellation {
                 self.offer_across(now, carrier, isl, packet, out);
             }
         }
+    }
+
+    /// Where a packet goes from a satellite: on the way of its connection, or by the tree.
+    fn hop(&mut self, now: Time, tree: u32, satellite: u32, packet: &Packet) -> Hop {
+        if let Some(site) = self.balance.as_ref().and_then(|balance| balance.origin(packet, tree)) {
+            self.find_ways(now, site, tree);
+            let balance = self.balance.as_ref().expect("it has been asked");
+            if let Some(hop) = balance.hop(packet, tree, satellite) {
+                return hop;
+            }
+        }
+        self.routes.tree(tree as usize, now, &self.topology).hops[satellite as usize]
+    }
+
+    /// Sees to it that the ways from a site to a destination are those of this moment.
+    fn find_ways(&mut self, now: Time, site: u32, tree: u32) {
+        let Some(balance) = &mut self.balance else { return };
+        let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
+        let state = (stamp, self.topology.sites[site as usize].version);
+        if balance.is_outdated((site, tree), state) {
+            let ways = self.routes.disjoint(tree as usize, site, balance.most(), now, &self.topology);
+            balance.set((site, tree), state, ways);
+        }
+    }
+
+    /// The antenna and the satellite by which a packet's connection goes up from a site, or why it does not.
+    fn admitted(
+        &mut self,
+        now: Time,
+        site: u32,
+        tree: u32,
+        packet: &Packet,
+    ) -> Result<(u32, u32), DropReason> {
+        self.find_ways(now, site, tree);
+        let (carriers, antennas) = (&self.carriers, self.antennas);
+        let wait = |antenna: u32| {
+            let link = &carriers[(site * antennas + antenna) as usize];
+            link.as_ref().map_or(Span::ZERO, |link| link.wait(now))
+        };
+        let balance = self.balance.as_mut().expect("it is asked for");
+        balance.choose(now, (site, tree), packet, wait).map(|way| way.first)
     }
 
     fn offer_ground(
@@ -295,6 +339,15 @@ impl Constellation {
         let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
             return out.drop(packet, NO_PATH);
         };
+        if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
+            let (antenna, satellite) = match self.admitted(now, site, tree, &packet) {
+                Ok(first) => first,
+                Err(reason) => return out.drop(packet, reason),
+            };
+            self.trace_path(now, site, satellite, tree, &packet, out);
+            let carrier = self.up(site, antenna);
+            return self.offer_ground(now, carrier, site, satellite, packet, out);
+        }
         let ground = &self.topology.sites[site as usize];
         let mut best: Option<((u64, u64), u32, u32)> = None;
         match &ground.serving[..] {
@@ -337,7 +390,7 @@ impl Constellation {
         if *last != state {
             *last = state;
             let probe = *probe;
-            let values = match self.way(now, site, satellite, tree) {
+            let values = match self.way(now, site, satellite, tree, packet) {
                 Some((hops, delay)) => [f64::from(hops), delay.as_secs_f64()],
                 None => [f64::NAN; 2],
             };
@@ -346,9 +399,21 @@ impl Constellation {
     }
 
     /// Hops and propagation delay from a site over a satellite.
-    fn way(&mut self, now: Time, site: u32, mut satellite: u32, tree: u32) -> Option<(u32, Span)> {
+    fn way(
+        &mut self,
+        now: Time,
+        site: u32,
+        mut satellite: u32,
+        destination: u32,
+        packet: &Packet,
+    ) -> Option<(u32, Span)> {
         let t = seconds(now);
-        let tree = self.routes.tree(tree as usize, now, &self.topology);
+        let tree = self.routes.tree(destination as usize, now, &self.topology);
+        let balance = &self.balance;
+        let next = |satellite: u32| {
+            let own = balance.as_ref().and_then(|balance| balance.hop(packet, destination, satellite));
+            own.unwrap_or(tree.hops[satellite as usize])
+        };
         let Topology { sites, satellites, isls, .. } = &self.topology;
         let range = |site: u32, satellite: u32| {
             light_time(sites[site as usize].observer.range(&satellites[satellite as usize], t))
@@ -357,7 +422,7 @@ impl Constellation {
         let mut hops = 1;
         loop {
             hops += 1;
-            match tree.hops[satellite as usize] {
+            match next(satellite) {
                 Hop::None => return None,
                 Hop::Down { site, .. } => return Some((hops, delay + range(site, satellite))),
                 Hop::Isl(isl) => {
