@@ -14,9 +14,7 @@ from bentpipe.plots.data import trace_of
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.runs import Run
 from bentpipe.statistics import Mean, mean_of
-from bentpipe.studies import Reproduction, Statement, Table, judge
-
-from .common import bar
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
