@@ -8,7 +8,8 @@ entry::
 which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts; ``json``
 says that standard output is for a program, so that nothing may be printed to it. It raises
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
-``from .name import ...``. A study that can run on other clocks too takes an argument ``clock``.
+``from .name import ...``. A study that can run on other clocks too takes an argument ``clock``, and
+one that is a campaign ``replications``, how often each point is run.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
@@ -272,16 +273,31 @@ def clock_of(name: str) -> Clock:
     return cast("Clock", name)
 
 
-def run(folder: Path, test: str | None, out: Path, *, json: bool, clock: Clock = "virtual") -> Reproduction:
+def run(
+    folder: Path,
+    test: str | None,
+    out: Path,
+    *,
+    json: bool,
+    clock: Clock = "virtual",
+    replications: int | None = None,
+) -> Reproduction:
     """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
-    clock that it does not run on."""
+    clock that it does not run on, and for ``replications`` of a study that decides on them itself."""
     reproduce = _module(folder).reproduce
-    if clock == "virtual":
-        reproduction = reproduce(test, out, json)
-    elif "clock" in inspect.signature(reproduce).parameters:
-        reproduction = reproduce(test, out, json, clock=clock)
-    else:
-        raise InputError(f"the study {folder.name} has its own clocks: leave out --clock {clock}")
+    takes = inspect.signature(reproduce).parameters
+    more: dict[str, Any] = {}
+    if clock != "virtual":
+        if "clock" not in takes:
+            raise InputError(f"the study {folder.name} has its own clocks: leave out --clock {clock}")
+        more["clock"] = clock
+    if replications is not None:
+        if "replications" not in takes:
+            raise InputError(
+                f"the study {folder.name} decides itself how often it runs what: leave --replications out"
+            )
+        more["replications"] = replications
+    reproduction = reproduce(test, out, json, **more)
     if not isinstance(reproduction, Reproduction):
         raise TypeError(f"{folder / 'study.py'}: reproduce must return a Reproduction, not {reproduction!r}")
     return reproduction

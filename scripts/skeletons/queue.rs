@@ -6,8 +6,8 @@
 //! queue = { kind = "{kebab}", packets = 417 }
 //! ```
 
-use super::{Admission, Backlog, Discipline, Verdict};
-use bentpipe_core::{Count, DropReason, Packet, Stream, Time};
+use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use bentpipe_core::{Count, DropReason, Packet, Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,8 @@ pub struct Config {
 }
 
 impl Discipline for Config {
-    fn build(&self) -> Box<dyn Admission> {
-        Box::new({Camel} { packets: self.packets.value() })
+    fn build(&self, _rate: Rate) -> Queue {
+        Queue::Arrival(Box::new({Camel} { packets: self.packets.value() }))
     }
 }
 

@@ -26,7 +26,7 @@ pub use packet::{
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};
-pub use stage::{Capture, Change, DropReason, Held, Leaving, Outbox, Port, Sent, Stage, Totals};
+pub use stage::{Capture, Change, DropReason, Held, Leaving, Loss, Outbox, Port, Sent, Stage, Totals};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};
 pub use whole::Whole;

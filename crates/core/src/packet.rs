@@ -9,6 +9,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct FlowId(pub u32);
 
+impl FlowId {
+    /// From here on numbers are of packets that no flow of the scenario is known to have sent.
+    pub const UNKNOWN: u32 = 1 << 31;
+}
+
 /// Index of a node of the network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct NodeId(pub u16);
@@ -88,6 +93,19 @@ pub enum Body {
     Frame(Box<[u8]>),
     /// What a channel has put a wrong bit into.
     Spoiled(Box<Spoiled>),
+}
+
+impl Body {
+    /// Whether it carries data of an application; nothing where no flow's packets are like that.
+    pub fn has_payload(&self) -> Option<bool> {
+        match self {
+            Body::Datagram => Some(true),
+            Body::Segment(segment) => Some(segment.payload > 0),
+            Body::Tfrc(tfrc) => Some(tfrc.feedback.is_none()),
+            Body::Spoiled(spoiled) => spoiled.body.has_payload(),
+            Body::Control(_) | Body::Frame(_) => None,
+        }
+    }
 }
 
 /// A packet's body with a wrong bit.

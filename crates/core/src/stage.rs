@@ -1,6 +1,6 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
-use crate::{Body, Packet, Probe, Recorder, Report, Span, Time, Whole};
+use crate::{Body, FlowId, Packet, Probe, Recorder, Report, Span, Time, Whole};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -109,6 +109,23 @@ pub struct Totals {
     pub consumed: Held,
     /// Dropped, by stage index and reason.
     pub dropped: BTreeMap<(u32, DropReason), Held>,
+    /// The same for packets of the scenario's flows, apart.
+    pub lost: BTreeMap<Loss, Held>,
+}
+
+/// What is told apart of lost packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loss {
+    /// The flow.
+    pub flow: FlowId,
+    /// Whether they had payload: pure acknowledgments and reports have none.
+    pub data: bool,
+    /// Their code point when they were lost.
+    pub dscp: u8,
+    /// Index of the stage that dropped them.
+    pub stage: u32,
+    /// Why.
+    pub reason: DropReason,
 }
 
 impl Held {
@@ -225,6 +242,10 @@ impl Outbox {
     /// Drops a packet for a named reason.
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.totals.dropped.entry((self.stage, reason)).or_default().add(&packet);
+        if let (Some(data), true) = (packet.body.has_payload(), packet.flow.0 < FlowId::UNKNOWN) {
+            let loss = Loss { flow: packet.flow, data, dscp: packet.dscp, stage: self.stage, reason };
+            self.totals.lost.entry(loss).or_default().add(&packet);
+        }
         if let Body::Frame(buffer) = packet.body {
             self.spare.push(buffer);
         }

@@ -38,6 +38,8 @@ struct Hub<'a> {
 pub trait Wanted {
     /// Whether rows of `table` are written.
     fn traces(&self, table: &Table) -> bool;
+    /// Whether destinations measure details.
+    fn details(&self) -> bool;
     /// The capture interface of a node, if its packets are captured.
     fn interface(&self, node: &str) -> Option<u32>;
 }
@@ -184,6 +186,11 @@ impl<'a> Builder<'a> {
     /// The random stream of a stage.
     pub fn stream(&self, name: &str) -> Stream {
         self.streams.stream(name)
+    }
+
+    /// Whether destinations measure details.
+    pub fn details(&self) -> bool {
+        self.wanted.details()
     }
 
     /// A probe on `table` for `entity`, when the scenario wants that trace.

@@ -288,6 +288,7 @@ fn add_end(
         end,
         start: Time::ZERO + flow.start,
         dscp: flow.dscp.value(),
+        details: builder.details(),
         capture: None,
     };
     let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));

@@ -3,7 +3,7 @@
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::net::{access, constellation, edge};
-use bentpipe_models::transport::{flow, hosting, tcp, tfrc, udp};
+use bentpipe_models::transport::{details, flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
 /// Traces, written as a run goes on.
@@ -26,6 +26,8 @@ pub static TRACES: &[&Table] = &[
 pub static REPORTS: &[&Table] = &[
     &flow::SOURCE,
     &flow::DESTINATION,
+    &details::FLOW,
+    &details::CLASS,
     &hosting::TRANSACTIONS,
     &tcp::endpoint::CONNECTION,
     &tfrc::endpoint::REPORT,

@@ -42,6 +42,7 @@ impl Pair {
                 end,
                 start: Time::ZERO,
                 dscp: 0,
+                details: false,
                 capture: None,
             };
             let stream = Streams::new(1, 0).stream("bench");

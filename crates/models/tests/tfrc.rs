@@ -32,6 +32,7 @@ impl Path {
                 end,
                 start: Time::ZERO,
                 dscp: 0,
+                details: false,
                 capture: None,
             };
             let app = app.build(end, streams.stream("plan"));

@@ -46,6 +46,18 @@ impl Outcome<'_> {
                 json!({ "stage": stage, "reason": reason.words(), "packets": held.packets, "bytes": held.bytes })
             })
             .collect();
+        let losses = self.totals.lost.iter().filter_map(|(loss, held)| {
+            Some(json!({
+                "flow": self.flows.flows.get(loss.flow.0 as usize)?,
+                "data": loss.data,
+                "dscp": loss.dscp,
+                "stage": self.stages.get(loss.stage as usize)?,
+                "reason": loss.reason.words(),
+                "packets": held.packets,
+                "bytes": held.bytes,
+            }))
+        });
+        let losses: Vec<Value> = losses.collect();
         json!({
             "duration_seconds": self.duration.as_secs_f64(),
             "packets": {
@@ -56,6 +68,7 @@ impl Outcome<'_> {
                 "conserved": self.is_conserved(),
             },
             "drops": drops,
+            "losses": losses,
             "units": self.units(),
             "tables": self.tables(),
         })

@@ -22,6 +22,14 @@ def reproduce(
         Path | None,
         typer.Option(help="Where runs and figures go; a folder.", show_default="runs/STUDY"),
     ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Runs of each point, with confidence intervals; for studies that are campaigns.",
+            show_default="the study's",
+        ),
+    ] = None,
     record: Annotated[
         bool, typer.Option(help="Write the verdicts into the tables of the study's README.md.")
     ] = False,
@@ -41,7 +49,12 @@ def reproduce(
 
     folder = studies.find(study)
     reproduction = studies.run(
-        folder, test, out or Path("runs") / folder.name, json=json, clock=studies.clock_of(clock)
+        folder,
+        test,
+        out or Path("runs") / folder.name,
+        json=json,
+        clock=studies.clock_of(clock),
+        replications=replications,
     )
     if record:
         readme = folder / "README.md"

@@ -424,6 +424,7 @@ impl Planned<'_> {
             end: self.end,
             start: Time::ZERO + self.flow.start,
             dscp: self.flow.dscp.value(),
+            details: false,
             capture: None,
         };
         let mut stream = streams.stream(&format!("{}.{part}", self.flow.name));

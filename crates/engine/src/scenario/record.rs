@@ -16,6 +16,8 @@ pub struct Record {
     pub capture: Vec<String>,
     /// Bytes of each captured packet that are kept.
     pub capture_bytes: Count<60, 65_535>,
+    /// Whether destinations measure delay variation and reordering, and all by class: tables `flow_details` and `class`.
+    pub details: bool,
 }
 
 impl Default for Record {
@@ -24,6 +26,7 @@ impl Default for Record {
             traces: TRACES.iter().map(|table| table.name.to_owned()).collect(),
             capture: Vec::new(),
             capture_bytes: Count::new(128),
+            details: false,
         }
     }
 }
@@ -42,6 +45,10 @@ impl Record {
 impl Wanted for Record {
     fn traces(&self, table: &Table) -> bool {
         self.traces.iter().any(|name| name == table.name)
+    }
+
+    fn details(&self) -> bool {
+        self.details
     }
 
     fn interface(&self, node: &str) -> Option<u32> {

@@ -11,6 +11,7 @@ mod constellation;
 mod determinism;
 mod golden;
 mod handover;
+mod queues;
 mod run;
 mod spoiled;
 mod table;

@@ -215,10 +215,11 @@ impl Link {
     /// Stops sending: returns what waits, the packet in transmission included. What has been sent arrives.
     pub fn cut(&mut self, now: Time) -> Vec<Packet> {
         let sent = self.flying.len() - self.transmitter.unsent(now);
-        let waiting: Vec<Packet> =
+        let mut waiting: Vec<Packet> =
             self.flying.drain(sent..).map(|flying| flying.packet.into_inner()).collect();
         self.frames.truncate(sent);
         self.transmitter.withdraw(now, &waiting, now);
+        waiting.extend(self.transmitter.drain());
         waiting
     }
 
@@ -232,7 +233,32 @@ impl Link {
 
     /// How many packets wait, the one in transmission included.
     pub fn unsent(&self, now: Time) -> usize {
-        self.transmitter.unsent(now)
+        self.transmitter.unsent(now) + self.transmitter.buffered().packets as usize
+    }
+
+    /// Puts a packet into the queue.
+    #[inline]
+    fn take(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        if self.transmitter.is_buffered() {
+            if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
+                self.fly(packet, sent);
+            }
+            return;
+        }
+        match self.transmitter.offer(now, &mut packet, out) {
+            Err(reason) => out.drop(packet, reason),
+            Ok(sent) => self.fly(packet, sent),
+        }
+    }
+
+    /// Lets a packet fly whose last bit is sent at `sent`.
+    #[inline]
+    fn fly(&mut self, packet: Packet, sent: Time) {
+        if let Some((_, added)) = self.transmitter.framed() {
+            self.frames.push_back(added);
+        }
+        let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
+        self.flying.push_back(Flying { packet, delivery });
     }
 
     /// Delivers a packet unless a unit of its frame is spoiled.
@@ -254,24 +280,18 @@ impl Link {
 }
 
 impl Stage for Link {
-    fn receive(&mut self, now: Time, _port: Port, mut packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if packet.size > self.longest {
             return out.drop(packet, TOO_LONG);
         }
-        match self.transmitter.offer(now, &mut packet, out) {
-            Err(reason) => out.drop(packet, reason),
-            Ok(sent) => {
-                if let Some((_, added)) = self.transmitter.framed() {
-                    self.frames.push_back(added);
-                }
-                let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
-                self.flying.push_back(Flying { packet, delivery });
-            }
-        }
+        self.take(now, packet, out);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.play(now);
+        if let Some((packet, sent)) = self.transmitter.begin(now, out) {
+            self.fly(packet, sent);
+        }
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
             let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
             let mut packet = packet.into_inner();
@@ -295,10 +315,11 @@ impl Stage for Link {
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let first = self.flying.front().map(|first| self.leaves(first.delivery));
-        match &self.playback {
-            None => first,
-            Some(playback) => first.into_iter().chain(playback.next()).min(),
+        if self.playback.is_none() && !self.transmitter.is_buffered() {
+            return first;
         }
+        let playback = self.playback.as_ref().and_then(|playback| playback.next());
+        [first, playback, self.transmitter.next_begin()].into_iter().flatten().min()
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {
@@ -306,13 +327,15 @@ impl Stage for Link {
         by.min(self.delay)
     }
 
-    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
+    fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         if (before.rate, before.delay) != (after.rate, after.delay) {
             self.retime(now, after.rate, after.delay);
         }
         if before.queue != after.queue {
-            self.transmitter.set_queue(after.queue.build(after.rate));
+            for packet in self.transmitter.set_queue(after.queue.build(after.rate)) {
+                self.take(now, packet, out);
+            }
         }
         if before.error != after.error {
             self.errors = after.error.errors();
@@ -320,7 +343,8 @@ impl Stage for Link {
     }
 
     fn held(&self) -> Held {
-        held(self.flying.iter())
+        let (flying, waiting) = (held(self.flying.iter()), self.transmitter.buffered());
+        Held { packets: flying.packets + waiting.packets, bytes: flying.bytes + waiting.bytes }
     }
 
     fn report(&self, now: Time, report: &mut Report) {

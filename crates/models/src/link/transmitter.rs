@@ -1,10 +1,13 @@
 //! A transmitter with a first-in, first-out queue in front of it, as links have one: says of each packet at its arrival
-//! when its last bit will have been sent.
+//! when its last bit will have been sent. Where the discipline decides at departure, a packet stays in the queue until the one before
+//! it has been sent; it never shares a unit of a framing with that one then.
 
 use super::framing::{Added, Framer, Unit};
 use super::REPORT;
 use crate::net::quick_start::{self, Grants};
-use crate::queue::{Admission, Backlog, Queue, Verdict};
+use crate::queue::buffer::{Buffer, Effects};
+use crate::queue::drop_tail;
+use crate::queue::{Admission, Backlog, Discipline, Queue, Verdict};
 use bentpipe_core::{DropReason, Fraction, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
 
@@ -12,6 +15,11 @@ use std::collections::VecDeque;
 pub struct Transmitter {
     rate: Rate,
     admission: Box<dyn Admission>,
+    /// What waits where the discipline decides at departure; nothing is in `waiting` then.
+    buffer: Option<Box<dyn Buffer>>,
+    /// When the first packet of the buffer can leave, and since when what waits in it is counted.
+    ready: Option<Time>,
+    counted: Time,
     /// The framing, and what it made of the packet that was admitted last.
     framer: Option<Box<dyn Framer>>,
     added: Added,
@@ -35,6 +43,11 @@ pub struct Transmitter {
     grants: Option<Grants>,
 }
 
+/// Takes everything: in front of it stands a buffer.
+fn unlimited() -> Box<dyn Admission> {
+    drop_tail::Config::default().build(Rate::from_bits_per_second(1)).admission()
+}
+
 impl Transmitter {
     /// An idle one.
     pub fn new(
@@ -44,10 +57,12 @@ impl Transmitter {
         stream: Stream,
         probe: Option<Probe>,
     ) -> Transmitter {
-        let Queue::Arrival(admission) = queue;
-        Transmitter {
+        let mut transmitter = Transmitter {
             rate,
-            admission,
+            admission: unlimited(),
+            buffer: None,
+            ready: None,
+            counted: Time::ZERO,
             framer,
             added: Added::default(),
             stream,
@@ -62,7 +77,9 @@ impl Transmitter {
             queue_max: 0,
             wait: Span::ZERO,
             grants: None,
-        }
+        };
+        let _nothing_yet = transmitter.set_queue(queue);
+        transmitter
     }
 
     /// Has it grant up to this part of its rate to Quick-Start requests.
@@ -111,10 +128,81 @@ impl Transmitter {
         now + sending
     }
 
-    /// Other limits for what comes from now on.
-    pub fn set_queue(&mut self, queue: Queue) {
-        let Queue::Arrival(admission) = queue;
-        self.admission = admission;
+    /// Another discipline for what comes from now on. Returns what waited in a buffer, to be put into the new one.
+    #[must_use]
+    pub fn set_queue(&mut self, queue: Queue) -> Vec<Packet> {
+        let waiting = self.drain();
+        match queue {
+            Queue::Arrival(admission) => (self.admission, self.buffer) = (admission, None),
+            Queue::Departure(buffer) => (self.admission, self.buffer) = (unlimited(), Some(buffer)),
+        }
+        waiting
+    }
+
+    /// Whether the discipline decides at departure: then packets go by [`accept`](Self::accept) and [`begin`](Self::begin).
+    #[inline]
+    pub fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// A packet arrives at a buffer. Returns the one that begins to be sent now, if one does, and when it will have been sent.
+    pub fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
+        quick_start::pass(&mut self.grants, now, self.rate, &mut packet);
+        self.count_waiting(now);
+        let buffer = self.buffer.as_mut().expect("it has a buffer");
+        let mut effects = Effects::new(&mut self.stream, out);
+        buffer.enqueue(now, packet, &mut effects);
+        self.queue_drops += effects.drops;
+        self.ready = buffer.head(Time::ZERO).map(|head| head.at);
+        let begun = self.begin(now, out);
+        let held = self.buffered();
+        self.queue_max = self.queue_max.max(held.packets);
+        if let Some(probe) = self.probe {
+            out.record(probe, now, &[held.packets as f64, held.bytes as f64, self.queue_drops as f64]);
+        }
+        begun
+    }
+
+    /// When the next packet of the buffer begins to be sent.
+    #[inline]
+    pub fn next_begin(&self) -> Option<Time> {
+        self.ready.map(|ready| ready.max(self.free_at))
+    }
+
+    /// The packet of the buffer that begins to be sent now, if one does, and when it will have been sent.
+    #[inline]
+    pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
+        if self.next_begin()? > now {
+            return None;
+        }
+        self.count_waiting(now);
+        let buffer = self.buffer.as_mut().expect("something is ready in it");
+        let mut effects = Effects::new(&mut self.stream, out);
+        let packet = buffer.dequeue(now, &mut effects);
+        self.queue_drops += effects.drops;
+        self.ready = buffer.head(Time::ZERO).map(|head| head.at);
+        let packet = packet?;
+        let bytes = self.frame(now, &packet);
+        self.free_at = now + self.count(&packet, bytes);
+        Some((packet, self.free_at))
+    }
+
+    /// What waits in the buffer.
+    pub fn buffered(&self) -> Held {
+        self.buffer.as_ref().map_or(Held::default(), |buffer| buffer.held())
+    }
+
+    /// Takes out what waits in the buffer.
+    pub fn drain(&mut self) -> Vec<Packet> {
+        self.ready = None;
+        self.buffer.as_mut().map_or(Vec::new(), |buffer| buffer.drain())
+    }
+
+    /// Counts the time that packets have waited in the buffer up to now.
+    fn count_waiting(&mut self, now: Time) {
+        let waited = u128::from(now.since(self.counted).as_nanos()) * u128::from(self.buffered().packets);
+        self.wait += Span::from_nanos(u64::try_from(waited).unwrap_or(u64::MAX));
+        self.counted = now;
     }
 
     /// Goes on at `rate` from `now`, as [`super`] derives it. Returns when each packet that is still to be sent will have
@@ -126,6 +214,7 @@ impl Transmitter {
         let before = std::mem::replace(&mut self.rate, rate);
         self.last = (0, Span::ZERO);
         self.admission.set_rate(rate);
+        self.buffer.iter_mut().for_each(|buffer| buffer.set_rate(rate));
         if self.free_at <= now {
             return Vec::new();
         }

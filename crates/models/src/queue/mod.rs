@@ -6,12 +6,26 @@
 
 pub mod ared;
 pub mod bucket;
+pub mod buffer;
+pub mod classes;
+pub mod codel;
+pub mod diffserv;
 pub mod drop_tail;
+pub mod drr;
 pub mod early;
+pub mod fq_codel;
 pub mod gentle_red;
+pub mod pie;
+pub mod priority;
 pub mod red;
+pub mod shaper;
+#[cfg(test)]
+mod tests;
+pub mod wfq;
 pub mod wred;
+pub mod wrr;
 
+use self::buffer::Buffer;
 use bentpipe_core::{kinds, Packet, Problems, Rate, Stream, Time};
 
 kinds! {
@@ -22,6 +36,15 @@ kinds! {
         "gentle-red" => GentleRed(gentle_red::Config),
         "ared" => Ared(ared::Config),
         "wred" => Wred(wred::Config),
+        "codel" => Codel(codel::Config),
+        "fq-codel" => FqCodel(fq_codel::Config),
+        "pie" => Pie(pie::Config),
+        "priority" => Priority(priority::Config),
+        "wrr" => Wrr(wrr::Config),
+        "drr" => Drr(drr::Config),
+        "wfq" => Wfq(wfq::Config),
+        "shaper" => Shaper(shaper::Config),
+        "diffserv" => Diffserv(diffserv::Config),
     }
 }
 
@@ -44,13 +67,41 @@ pub trait Discipline {
 pub enum Queue {
     /// When a packet arrives: packets leave in the order of their arrival.
     Arrival(Box<dyn Admission>),
+    /// When a packet leaves.
+    Departure(Box<dyn Buffer>),
 }
 
 impl Queue {
     /// The discipline, for a queue in which only those that decide at arrival are allowed.
+    ///
+    /// # Panics
+    /// When it is another, which [`Config::check_arrival`] refuses.
     pub fn admission(self) -> Box<dyn Admission> {
-        let Queue::Arrival(admission) = self;
-        admission
+        match self {
+            Queue::Arrival(admission) => admission,
+            Queue::Departure(_) => panic!("the check has refused what decides at departure"),
+        }
+    }
+}
+
+impl Config {
+    /// Adds what is wrong, where only disciplines that decide at arrival are allowed.
+    pub fn check_arrival(&self, problems: &mut Problems) {
+        let before = problems.count();
+        self.check(problems);
+        let arrival = |config: &Config| {
+            matches!(config.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
+        };
+        if problems.count() == before && !arrival(self) {
+            let kind = self.kind();
+            problems.add(
+                "kind",
+                format!(
+                    "{kind} decides when a packet leaves, but packets get their slots when they come; allowed: drop-tail, red, \
+                     gentle-red, ared, wred"
+                ),
+            );
+        }
     }
 }
 

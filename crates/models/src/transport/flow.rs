@@ -1,7 +1,8 @@
 //! What every transport reports about a flow at the end of a run: one row from its source, one from its
 //! destination, which results join by the flow's name.
 
-use bentpipe_core::{Column, Report, Span, Table, Time};
+use super::details::Details;
+use bentpipe_core::{Column, Packet, Report, Span, Table, Time};
 use hdrhistogram::Histogram;
 
 /// What the source of a flow knows.
@@ -20,6 +21,9 @@ pub static SOURCE: Table = Table {
         Column::real("rtt_p50", "s", "median of the round-trip time samples"),
         Column::real("rtt_p95", "s", "95th percentile of the round-trip time samples"),
         Column::real("rtt_max", "s", "largest round-trip time sample"),
+        Column::real("rtt_deviation", "s", "standard deviation of the round-trip time samples"),
+        Column::real("rttvar_mean", "s", "mean of the estimate RTTVAR (RFC 6298), over the samples"),
+        Column::real("rto_mean", "s", "mean of the retransmission time-out, over the samples"),
         Column::real("completed", "s", "when the last byte was acknowledged, for a flow that ended"),
     ],
 };
@@ -46,13 +50,23 @@ pub static DESTINATION: Table = Table {
 pub struct SpanStatistics {
     histogram: Option<Box<Histogram<u32>>>,
     sum: u128,
+    /// In square seconds, about the first sample.
+    squares: f64,
+    first: Span,
     min: Span,
     max: Span,
 }
 
 impl Default for SpanStatistics {
     fn default() -> SpanStatistics {
-        SpanStatistics { histogram: None, sum: 0, min: Span::MAX, max: Span::ZERO }
+        SpanStatistics {
+            histogram: None,
+            sum: 0,
+            squares: 0.0,
+            first: Span::ZERO,
+            min: Span::MAX,
+            max: Span::ZERO,
+        }
     }
 }
 
@@ -64,6 +78,11 @@ impl SpanStatistics {
             .histogram
             .get_or_insert_with(|| Box::new(Histogram::new(2).expect("the number of digits is a constant")));
         histogram.record(span.as_micros()).expect("the histogram grows with its samples");
+        if self.sum == 0 {
+            self.first = span;
+        }
+        let away = span.as_secs_f64() - self.first.as_secs_f64();
+        self.squares += away * away;
         self.sum += u128::from(span.as_nanos());
         self.min = self.min.min(span);
         self.max = self.max.max(span);
@@ -72,6 +91,13 @@ impl SpanStatistics {
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &SpanStatistics) {
         let Some(samples) = &other.histogram else { return };
+        let (count, mean) = (other.count() as f64, other.mean());
+        if self.count() == 0 {
+            self.first = other.first;
+        }
+        // About another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) sum (x - a) + n (a - b)^2.
+        let (from, to) = (other.first.as_secs_f64(), self.first.as_secs_f64());
+        self.squares += other.squares + (from - to) * (2.0 * count * (mean - from) + count * (from - to));
         match &mut self.histogram {
             None => self.histogram = Some(samples.clone()),
             Some(histogram) => histogram.add(&**samples).expect("the histogram grows with its samples"),
@@ -92,6 +118,15 @@ impl SpanStatistics {
             0 => f64::NAN,
             n => self.sum as f64 / n as f64 / 1e9,
         }
+    }
+
+    /// Standard deviation in seconds; NaN without samples.
+    pub fn deviation(&self) -> f64 {
+        if self.count() == 0 {
+            return f64::NAN;
+        }
+        let away = self.mean() - self.first.as_secs_f64();
+        (self.squares / self.count() as f64 - away * away).max(0.0).sqrt()
     }
 
     /// Percentile (0 to 100) in seconds; NaN without samples.
@@ -136,6 +171,8 @@ pub struct SourceCounters {
     pub timeouts: u64,
     /// Round-trip time samples.
     pub rtt: SpanStatistics,
+    /// Sums of RTTVAR and of the time-out in seconds, and of how many samples.
+    pub timer: (f64, f64, u64),
     /// When everything was acknowledged and closed.
     pub completed: Option<Time>,
 }
@@ -156,6 +193,8 @@ impl SourceCounters {
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
         self.rtt.merge(&other.rtt);
+        let ((rttvar, rto, samples), more) = (self.timer, other.timer);
+        self.timer = (rttvar + more.0, rto + more.1, samples + more.2);
     }
 
     /// Writes the row of `flow`.
@@ -173,6 +212,9 @@ impl SourceCounters {
             rtt.percentile(50.0),
             rtt.percentile(95.0),
             rtt.max(),
+            rtt.deviation(),
+            self.timer.0 / self.timer.2 as f64,
+            self.timer.1 / self.timer.2 as f64,
             moment(self.completed),
         ];
         report.row(&SOURCE, flow, &values);
@@ -190,9 +232,26 @@ pub struct DestinationCounters {
     pub last_delivery: Option<Time>,
     /// One-way delays of data packets.
     pub delay: SpanStatistics,
+    /// What else is measured of them, where a scenario asks for it.
+    pub details: Option<Box<Details>>,
 }
 
 impl DestinationCounters {
+    /// Nothing has come; whether details are asked for.
+    pub fn new(details: bool) -> DestinationCounters {
+        DestinationCounters { details: details.then(Box::default), ..DestinationCounters::default() }
+    }
+
+    /// A data packet arrives.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, packet: &Packet) {
+        let delay = packet.age(now);
+        self.delay.add(delay);
+        if let Some(details) = &mut self.details {
+            details.add(packet, delay);
+        }
+    }
+
     /// Writes the row of `flow`.
     pub fn report(&self, flow: &str, report: &mut Report) {
         let values = [
@@ -204,12 +263,36 @@ impl DestinationCounters {
             self.delay.max(),
         ];
         report.row(&DESTINATION, flow, &values);
+        if let Some(details) = &self.details {
+            details.report(flow, &self.delay, report);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deviations_are_those_of_all_samples_together() {
+        let (mut one, mut other, mut all) =
+            (SpanStatistics::default(), SpanStatistics::default(), SpanStatistics::default());
+        for sample in 1..=100u64 {
+            let span = Span::from_millis(600 + sample * sample % 37);
+            if sample % 3 == 0 {
+                one.add(span)
+            } else {
+                other.add(span)
+            }
+            all.add(span);
+        }
+        one.merge(&other);
+        let samples = (1..=100u64).map(|sample| (600 + sample * sample % 37) as f64 / 1e3);
+        let mean = samples.clone().sum::<f64>() / 100.0;
+        let expected = (samples.map(|sample| (sample - mean).powi(2)).sum::<f64>() / 100.0).sqrt();
+        assert!((all.deviation() - expected).abs() < 1e-9 && (one.deviation() - expected).abs() < 1e-9);
+        assert!(SpanStatistics::default().deviation().is_nan());
+    }
 
     #[test]
     fn percentiles_hold_from_microseconds_to_hours() {

@@ -21,6 +21,8 @@ pub struct Site {
     pub start: Time,
     /// DSCP of all packets of the flow.
     pub dscp: u8,
+    /// Whether the destination measures details.
+    pub details: bool,
     /// The interface under which packets are captured, if they are.
     pub capture: Option<u32>,
 }
@@ -83,6 +85,7 @@ pub static TRANSACTIONS: Table = Table {
         Column::real("transaction_p50", "s", "median time"),
         Column::real("transaction_p95", "s", "95th percentile of the time"),
         Column::real("transaction_max", "s", "longest time"),
+        Column::real("transaction_rate", "bit/s", "mean over them of their payload over their time"),
     ],
 };
 
@@ -92,6 +95,8 @@ struct Transactions {
     took: SpanStatistics,
     broken_off: u64,
     bytes: u64,
+    /// Sum of their rates in bit/s.
+    rates: f64,
 }
 
 impl Transactions {
@@ -99,6 +104,10 @@ impl Transactions {
         if over.complete {
             self.took.add(now.since(over.start));
             self.bytes += over.bytes;
+            let took = now.since(over.start).as_secs_f64();
+            if took > 0.0 {
+                self.rates += over.bytes as f64 * 8.0 / took;
+            }
         } else {
             self.broken_off += 1;
         }
@@ -176,7 +185,7 @@ impl Hosted {
 
     /// Writes the row of what the user of `flow` waited for, if there was anything.
     pub fn report(&self, flow: &str, report: &mut Report) {
-        let Transactions { took, broken_off, bytes } = &self.transactions;
+        let Transactions { took, broken_off, bytes, rates } = &self.transactions;
         if took.count() + broken_off == 0 {
             return;
         }
@@ -189,6 +198,7 @@ impl Hosted {
             took.percentile(50.0),
             took.percentile(95.0),
             took.max(),
+            rates / took.count() as f64,
         ];
         report.row(&TRANSACTIONS, flow, &values);
     }

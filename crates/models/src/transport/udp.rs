@@ -71,13 +71,13 @@ impl Endpoint {
     pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probes: Probes) -> Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         Endpoint {
+            destination: DestinationCounters::new(site.details),
             site,
             hosted,
             probes,
             number: 0,
             open: false,
             source: SourceCounters::default(),
-            destination: DestinationCounters::default(),
             spoiled: Received::default(),
         }
     }
@@ -150,7 +150,7 @@ impl Stage for Endpoint {
         self.destination.delivered_bytes += payload;
         self.destination.delivered_packets += 1;
         self.destination.last_delivery = Some(now);
-        self.destination.delay.add(delay);
+        self.destination.arrive(now, &packet);
         if let Some(probe) = self.probes.arrivals {
             let received = self.destination.delivered_bytes as f64;
             let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
@@ -198,6 +198,7 @@ mod tests {
                 end,
                 start: Time::from_nanos(5_000),
                 dscp: 46,
+                details: false,
                 capture: None,
             };
             let app = app.build(end, Streams::new(1, 0).stream("plan"));

@@ -150,6 +150,7 @@ impl World {
                 end: [End::Source, End::Destination][end],
                 start: Time::ZERO,
                 dscp: 0,
+                details: false,
                 capture: None,
             };
             let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });

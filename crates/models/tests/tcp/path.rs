@@ -37,6 +37,7 @@ impl Path {
                 end,
                 start: Time::ZERO,
                 dscp: 0,
+                details: false,
                 capture: None,
             };
             let probes = match (&mut recorder_of_probes, end) {

@@ -23,7 +23,7 @@ use bentpipe_core::{
     Body, Change, Fraction, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream,
     Time,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a forward link is made of.
 pub struct Parts {
@@ -76,6 +76,8 @@ pub struct Forward {
     flying: VecDeque<Flight>,
     held_bytes: u64,
     error_drops: u64,
+    /// The terminals behind which destinations lie, where packets wait in a buffer.
+    ways: BTreeMap<NodeId, u16>,
 }
 
 impl Forward {
@@ -93,6 +95,7 @@ impl Forward {
             flying: VecDeque::new(),
             held_bytes: 0,
             error_drops: 0,
+            ways: BTreeMap::new(),
         }
     }
 
@@ -137,9 +140,21 @@ impl Forward {
         if packet.size > self.longest {
             return out.drop(packet, TOO_LONG);
         }
+        if self.transmitter.is_buffered() {
+            self.ways.insert(packet.destination, terminal);
+            let begun = self.transmitter.accept(now, packet, out);
+            return self.fly_on(begun);
+        }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
             Ok(sent) => self.fly(sent, terminal, packet),
+        }
+    }
+
+    /// Lets a packet that has waited in a buffer fly to its terminal.
+    fn fly_on(&mut self, begun: Option<(Packet, Time)>) {
+        if let Some((packet, sent)) = begun {
+            self.fly(sent, self.ways[&packet.destination], packet);
         }
     }
 
@@ -174,6 +189,8 @@ impl Stage for Forward {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
+        let begun = self.transmitter.begin(now, out);
+        self.fly_on(begun);
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, terminal, added, mut packet } =
                 self.flying.pop_front().expect("there is a front");
@@ -201,14 +218,16 @@ impl Stage for Forward {
         }
     }
 
-    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
+    fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.forward, &after.forward);
         if before.rate != after.rate {
             self.retime(now, after.rate);
         }
         if before.queue != after.queue {
-            self.transmitter.set_queue(after.queue.build(after.rate));
+            for packet in self.transmitter.set_queue(after.queue.build(after.rate)) {
+                self.send_data(now, self.ways[&packet.destination], packet, out);
+            }
         }
         if before.error != after.error {
             self.terminals.iter_mut().for_each(|terminal| terminal.errors = after.error.errors());
@@ -217,11 +236,13 @@ impl Stage for Forward {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        self.flying.front().map(|flight| flight.arrival)
+        let arrival = self.flying.front().map(|flight| flight.arrival);
+        arrival.into_iter().chain(self.transmitter.next_begin()).min()
     }
 
     fn held(&self) -> Held {
-        Held { packets: self.flying.len() as u64, bytes: self.held_bytes }
+        let waiting = self.transmitter.buffered();
+        Held { packets: self.flying.len() as u64 + waiting.packets, bytes: self.held_bytes + waiting.bytes }
     }
 
     fn report(&self, now: Time, report: &mut Report) {

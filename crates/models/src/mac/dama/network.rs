@@ -7,9 +7,10 @@ use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::terminal::{self, Logon, Terminal};
-use super::traffic::{self, Asks, Traffic};
+use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
 use crate::net::quick_start::Grants;
+use crate::queue::classes;
 use bentpipe_core::{NodeId, Probe, Stream, Table, Time};
 
 /// The stages of a star network. The terminals stand in the order in which the configuration lists them.
@@ -96,7 +97,7 @@ pub fn build(
             // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
             retry: frame.superframe() * (lead + 1) + member.timing.one_way,
             traffic: traffic(link, frame.slot_bytes),
-            by_dscp: traffic::by_dscp(&link.classes),
+            by_dscp: classes::by_dscp(&link.classes),
             classes: !link.classes.is_empty(),
             longest: link.framing.longest(),
             errors: link.error.errors(),

@@ -24,6 +24,7 @@
 
 use super::slots::Placed;
 use crate::link::framing::{Added, Framer, Verdicts};
+use crate::queue::classes::{self, Named};
 use crate::queue::{self, Admission, Backlog};
 use bentpipe_core::{Dscp, Packet, Problems, Time};
 use schemars::JsonSchema;
@@ -60,38 +61,25 @@ pub enum Asks {
     Volume,
 }
 
-/// Adds what is wrong with a list of classes.
-pub fn check(classes: &[Class], problems: &mut Problems) {
-    let mut seen = [None; 64];
-    for (index, class) in classes.iter().enumerate() {
-        problems.within(index.to_string(), |problems| {
-            for dscp in &class.dscp {
-                let place = &mut seen[usize::from(dscp.value())];
-                if let Some(first) = place {
-                    let first: &Class = &classes[*first];
-                    let message = format!("{dscp} belongs to \"{}\"; allowed: a code point once", first.name);
-                    problems.add("dscp", message);
-                }
-                *place = Some(index);
-            }
-            if class.dscp.is_empty() && index + 1 < classes.len() {
-                problems
-                    .add("dscp", "no packets belong to it; allowed: code points, or none for the last class");
-            }
-            if let Some(queue) = &class.queue {
-                problems.within("queue", |problems| queue.check(problems));
-            }
-        });
+impl Named for Class {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn dscp(&self) -> &[Dscp] {
+        &self.dscp
     }
 }
 
-/// The class of each code point.
-pub fn by_dscp(classes: &[Class]) -> [u8; 64] {
-    let mut table = [classes.len().saturating_sub(1) as u8; 64];
+/// Adds what is wrong with a list of classes.
+pub fn check(classes: &[Class], problems: &mut Problems) {
+    classes::check(classes, problems);
     for (index, class) in classes.iter().enumerate() {
-        class.dscp.iter().for_each(|dscp| table[usize::from(dscp.value())] = index as u8);
+        let Some(queue) = &class.queue else { continue };
+        problems.within(index.to_string(), |problems| {
+            problems.within("queue", |problems| queue.check_arrival(problems));
+        });
     }
-    table
 }
 
 /// A packet that is not yet all in slots.

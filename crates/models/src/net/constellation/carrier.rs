@@ -72,21 +72,50 @@ impl Carrier {
         out: &mut Outbox,
         delay: impl FnOnce(Time) -> Span,
     ) -> Result<(), (Packet, DropReason)> {
+        if self.transmitter.is_buffered() {
+            if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
+                self.fly(packet, sent, delay(sent));
+            }
+            return Ok(());
+        }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => Err((packet, reason)),
             Ok(sent) => {
-                let arrival = self.last.max(sent + delay(sent));
-                self.last = arrival;
-                self.flying.push_back(Flying { packet: Whole::new(packet), sent, arrival });
+                self.fly(packet, sent, delay(sent));
                 Ok(())
             }
         }
     }
 
-    /// When the next packet arrives.
+    /// Has the packet begin that waits in a buffer and can now, with `delay` as in [`offer`](Self::offer); whether one did.
+    #[inline]
+    pub fn begin(&mut self, now: Time, out: &mut Outbox, delay: impl FnOnce(Time) -> Span) -> bool {
+        let Some((packet, sent)) = self.transmitter.begin(now, out) else { return false };
+        self.fly(packet, sent, delay(sent));
+        true
+    }
+
+    #[inline]
+    fn fly(&mut self, packet: Packet, sent: Time, delay: Span) {
+        let arrival = self.last.max(sent + delay);
+        self.last = arrival;
+        self.flying.push_back(Flying { packet: Whole::new(packet), sent, arrival });
+    }
+
+    /// Whether a packet can leave a buffer by now.
+    #[inline]
+    pub fn begins(&self, now: Time) -> bool {
+        self.transmitter.next_begin().is_some_and(|begin| begin <= now)
+    }
+
+    /// When the next packet arrives, or leaves a buffer.
     #[inline]
     pub fn next(&self) -> Option<Time> {
-        self.flying.front().map(|first| first.arrival)
+        let arrival = self.flying.front().map(|first| first.arrival);
+        match self.transmitter.next_begin() {
+            None => arrival,
+            begin => begin.into_iter().chain(arrival).min(),
+        }
     }
 
     /// For how long a packet that comes now would wait for its transmission.
@@ -97,7 +126,7 @@ impl Carrier {
     /// The packet that arrives at `now`, with what the channel made of it.
     #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<(Packet, Fate)> {
-        if self.next()? > now {
+        if self.flying.front()?.arrival > now {
             return None;
         }
         let mut packet = self.flying.pop_front()?.packet.into_inner();
@@ -119,18 +148,19 @@ impl Carrier {
     /// Ends at `end`, not before `now`: nothing is sent later, and nothing is sent by it until `free`. Returns what was on it.
     pub fn cut(&mut self, now: Time, end: Time, free: Time) -> Cut {
         let whole = self.flying.partition_point(|flying| flying.sent <= end);
-        let waiting: Vec<Packet> =
+        let mut waiting: Vec<Packet> =
             self.flying.drain(whole..).map(|flying| flying.packet.into_inner()).collect();
         let last = self.flying.back().map_or(now, |flying| flying.sent.max(now));
         let sent = self.flying.drain(..).map(|flying| (flying.arrival, flying.packet.into_inner())).collect();
         self.transmitter.withdraw(last, &waiting, free);
+        waiting.extend(self.transmitter.drain());
         self.last = Time::ZERO;
         Cut { sent, waiting }
     }
 
     /// The packets on it.
     pub fn held(&self) -> Held {
-        let mut held = Held::default();
+        let mut held = self.transmitter.buffered();
         self.flying.iter().for_each(|one| one.packet.read(|packet| held.add(packet)));
         held
     }

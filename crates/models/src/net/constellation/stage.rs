@@ -301,11 +301,10 @@ impl Constellation {
         let (observer, target) = (&sites[site as usize].observer, &satellites[satellite as usize]);
         let link =
             self.carriers[carrier as usize].as_mut().expect("links to the ground are there from the start");
-        let idle = link.next().is_none();
+        let before = link.next();
         let delay = |sent| light_time(observer.range(target, seconds(sent)));
         match link.offer(now, packet, out, delay) {
-            Ok(()) if idle => self.due.push(Reverse((link.next().expect("it has a packet"), carrier))),
-            Ok(()) => {}
+            Ok(()) => expect(&mut self.due, carrier, before, link.next()),
             Err((packet, reason)) => out.drop(packet, reason),
         }
     }
@@ -322,16 +321,42 @@ impl Constellation {
             let stream = self.streams.stream(&name);
             Box::new(Carrier::new(name, kind, stream))
         });
-        let idle = link.next().is_none();
+        let before = link.next();
         let delay = |sent| {
             let t = seconds(sent);
             light_time(length(&minus(&one.position(t), &other.position(t))))
         };
         match link.offer(now, packet, out, delay) {
-            Ok(()) if idle => self.due.push(Reverse((link.next().expect("it has a packet"), carrier))),
-            Ok(()) => {}
+            Ok(()) => expect(&mut self.due, carrier, before, link.next()),
             Err((packet, reason)) => out.drop(packet, reason),
         }
+    }
+
+    /// Has a packet leave the buffer of a carrier, where one waits that can now; whether anything was due there.
+    #[inline]
+    fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) -> bool {
+        let waits = self.carriers[carrier as usize].as_ref().is_some_and(|link| link.begins(now));
+        if !waits {
+            return false;
+        }
+        let each = self.topology.sites.len() as u32 * self.antennas;
+        let Topology { sites, satellites, isls, .. } = &self.topology;
+        let link = self.carriers[carrier as usize].as_mut().expect("it is there");
+        if carrier < 2 * each {
+            let (site, antenna) = ((carrier % each) / self.antennas, carrier % self.antennas);
+            let ground = &sites[site as usize];
+            let serving = ground.serving[antenna as usize].expect("a carrier is cut when nobody serves");
+            let target = &satellites[serving as usize];
+            link.begin(now, out, |sent| light_time(ground.observer.range(target, seconds(sent))));
+        } else {
+            let (a, b) = isls[(carrier - 2 * each) as usize / 2].ends;
+            let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
+            link.begin(now, out, |sent| {
+                let t = seconds(sent);
+                light_time(length(&minus(&one.position(t), &other.position(t))))
+            });
+        }
+        true
     }
 
     /// A packet of a site goes up by the antenna from which its way is shortest.
@@ -575,6 +600,19 @@ impl Constellation {
     }
 }
 
+/// Notes when a carrier is next due, if that is earlier than it was.
+#[inline]
+fn expect(
+    due: &mut BinaryHeap<Reverse<(Time, CarrierId)>>,
+    carrier: CarrierId,
+    before: Option<Time>,
+    after: Option<Time>,
+) {
+    if let Some(after) = after.filter(|after| before.is_none_or(|before| *after < before)) {
+        due.push(Reverse((after, carrier)));
+    }
+}
+
 impl Stage for Constellation {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         self.catch_up(now, out);
@@ -598,8 +636,14 @@ impl Stage for Constellation {
                 break;
             }
             self.due.pop();
+            let begun = self.begin(now, carrier, out);
             let Some(link) = self.carriers[carrier as usize].as_mut() else { continue };
-            let Some((packet, fate)) = link.arrive(now) else { continue };
+            let Some((packet, fate)) = link.arrive(now) else {
+                if let (true, Some(next)) = (begun, link.next()) {
+                    self.due.push(Reverse((next, carrier)));
+                }
+                continue;
+            };
             if let Some(next) = link.next() {
                 self.due.push(Reverse((next, carrier)));
             }

@@ -156,6 +156,7 @@ impl Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         let wake = hosted.next_wake();
         let mut endpoint = Endpoint {
+            destination: DestinationCounters::new(site.details),
             site,
             hosted,
             config: config.clone(),
@@ -167,7 +168,6 @@ impl Endpoint {
             traces,
             number: 0,
             source: SourceCounters::default(),
-            destination: DestinationCounters::default(),
             spoiled: Received::default(),
             signals: handover::schedule(&config.freeze, &config.adapt).into_iter().rev().collect(),
             wake,
@@ -466,7 +466,7 @@ impl Stage for Endpoint {
         if segment.payload > 0 {
             let size = self.lines[at].connection.sender().segment_size();
             self.destination.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
-            self.destination.delay.add(packet.age(now));
+            self.destination.arrive(now, &packet);
         }
         let line = &mut self.lines[at];
         line.traced = line.connection.sender().is_waiting();

@@ -97,6 +97,7 @@ impl Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         let size = config.segment_size.value();
         Endpoint {
+            destination: DestinationCounters::new(site.details),
             site,
             config: config.clone(),
             hosted,
@@ -112,7 +113,6 @@ impl Endpoint {
             reports: 0,
             granted: None,
             source: SourceCounters::default(),
-            destination: DestinationCounters::default(),
             spoiled: Received::default(),
         }
     }
@@ -280,7 +280,7 @@ impl Stage for Endpoint {
         self.destination.delivered_bytes += u64::from(payload);
         self.destination.delivered_packets += 1;
         self.destination.last_delivery = Some(now);
-        self.destination.delay.add(delay);
+        self.destination.arrive(now, &packet);
         if let Some(probe) = self.probes.arrivals {
             let received = self.destination.delivered_bytes as f64;
             let row = [f64::from(packet.number), delay.as_secs_f64(), f64::from(payload), received];

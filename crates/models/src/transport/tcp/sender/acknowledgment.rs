@@ -155,6 +155,10 @@ impl Sender {
     pub(super) fn take_rtt(&mut self, rtt: Span) {
         self.estimator.sample(rtt, &mut self.state);
         self.counters.rtt.add(rtt);
+        let (rttvar, rto, samples) = &mut self.counters.timer;
+        *rttvar += self.estimator.rttvar_seconds();
+        *rto += self.estimator.rto().as_secs_f64();
+        *samples += 1;
         self.last_rtt = Some(rtt);
     }
 

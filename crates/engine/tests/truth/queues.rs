@@ -1,0 +1,130 @@
+//! What each queue discipline and each meter does with one load: tables that a change must not change by accident.
+
+use crate::run::{goodput, report, untraced, value};
+use crate::table::check;
+use std::fmt::Write as _;
+
+const SECONDS: f64 = 60.0;
+
+/// Two transfers, one of them in an assured class, and voice, over 4 Mbit/s and 50 ms.
+fn scenario(queue: &str, ecn: bool, edge: &str) -> String {
+    let transport = format!(r#"{{ kind = "tcp", congestion = "reno", ecn = {ecn} }}"#);
+    format!(
+        r#"
+name = "queues"
+duration = "{SECONDS} s"
+link = [{{ name = "l", from = "a", to = "b", rate = "4 Mbit/s", delay = "50 ms", queue = {queue}, return = {{ rate = "4 Mbit/s", delay = "50 ms" }} }}]
+flow = [
+    {{ name = "gold", from = "a", to = "b", dscp = "af11", app = "bulk", transport = {transport} }},
+    {{ name = "best", from = "a", to = "b", start = "3 s", app = "bulk", transport = {transport} }},
+    {{ name = "voice", from = "a", to = "b", dscp = "ef", app = {{ kind = "cbr", rate = "64 kbit/s", datagram = "160 B" }}, transport = {{ kind = "udp" }} }},
+]
+{edge}
+"#
+    )
+}
+
+const CLASSES: &str = r#"classes = [
+    { name = "voice", dscp = ["ef"] },
+    { name = "gold", dscp = ["af11"], queue = { kind = "drop-tail", packets = 50 } },
+    { name = "best", queue = { kind = "drop-tail", packets = 50 } },
+]"#;
+
+#[test]
+fn queues_by_discipline() {
+    let classes = CLASSES.replace('\n', " ");
+    let weighted = classes.replace(r#""af11"],"#, r#""af11"], weight = 3,"#);
+    let queues: Vec<(String, String)> = vec![
+        ("drop-tail".into(), r#"{ kind = "drop-tail", packets = 100 }"#.into()),
+        ("red".into(), r#"{ kind = "red", min = 10, max = 30 }"#.into()),
+        ("gentle-red".into(), r#"{ kind = "gentle-red", min = 10, max = 30 }"#.into()),
+        ("ared".into(), r#"{ kind = "ared", target = "50 ms" }"#.into()),
+        ("wred".into(), r#"{ kind = "wred" }"#.into()),
+        ("wred coupled".into(), r#"{ kind = "wred", average = "coupled" }"#.into()),
+        ("codel".into(), r#"{ kind = "codel" }"#.into()),
+        ("fq-codel".into(), r#"{ kind = "fq-codel" }"#.into()),
+        ("pie".into(), r#"{ kind = "pie" }"#.into()),
+        ("priority".into(), format!(r#"{{ kind = "priority", {classes} }}"#)),
+        ("wrr".into(), format!(r#"{{ kind = "wrr", {weighted} }}"#)),
+        ("drr".into(), format!(r#"{{ kind = "drr", {weighted} }}"#)),
+        ("wfq".into(), format!(r#"{{ kind = "wfq", {weighted} }}"#)),
+        (
+            "shaper 2 Mbit/s".into(),
+            r#"{ kind = "shaper", rate = "2 Mbit/s", queue = { kind = "red" } }"#.into(),
+        ),
+        ("diffserv".into(), r#"{ kind = "diffserv" }"#.into()),
+    ];
+    let mut table = "\
+Two TCP flows (gold: AF11; best: BE, 3 s later) and voice (EF, 64 kbit/s) over
+4 Mbit/s and 50 ms one way, 60 s; weights 1, 3, 1 where there are any
+
+                     gold    best  voice   voice  queue   wait  util.
+                   kbit/s  kbit/s   lost  p95 ms  drops     ms      %
+"
+    .to_owned();
+    for (name, queue) in &queues {
+        for ecn in [false, true] {
+            // The disciplines that mark.
+            if ecn && !(1..9).contains(&queues.iter().position(|(other, _)| other == name).unwrap_or(0)) {
+                continue;
+            }
+            let report = report(&untraced(&scenario(&queue.replace('\n', " "), ecn, "")), 0);
+            let get = |table, entity, column| value(&report, table, entity, column);
+            let lost = get("flow_source", "voice", "sent_packets")
+                - get("flow_destination", "voice", "delivered_packets");
+            let _ = writeln!(
+                table,
+                "{:17} {:7.1} {:7.1} {:6.0} {:7.1} {:6.0} {:6.1} {:6.1}",
+                if ecn { format!("{name}, ECN") } else { name.clone() },
+                goodput(&report, "gold", SECONDS) / 1e3,
+                goodput(&report, "best", SECONDS) / 1e3,
+                lost,
+                get("flow_destination", "voice", "delay_p95") * 1e3,
+                get("link", "l", "queue_drops"),
+                get("link", "l", "wait_mean") * 1e3,
+                get("link", "l", "utilisation") * 1e2,
+            );
+        }
+    }
+    check("queues.txt", &table);
+}
+
+#[test]
+fn meters_by_kind() {
+    let meters = [
+        ("token bucket", r#"{ kind = "token-bucket", rate = "1 Mbit/s", burst = "15 kB" }"#),
+        ("srTCM", r#"{ kind = "srtcm", committed = "1 Mbit/s", burst = "15 kB", excess = "30 kB" }"#),
+        (
+            "trTCM",
+            r#"{ kind = "trtcm", committed = "1 Mbit/s", burst = "15 kB", peak = "2 Mbit/s", peak_burst = "15 kB" }"#,
+        ),
+        ("TSW2CM", r#"{ kind = "tsw2cm", committed = "1 Mbit/s" }"#),
+        ("TSW3CM", r#"{ kind = "tsw3cm", committed = "1 Mbit/s", peak = "2 Mbit/s" }"#),
+    ];
+    let mut table = "\
+Two TCP flows over 4 Mbit/s and 50 ms, WRED in front of it; gold is metered: 1 Mbit/s
+committed, 2 Mbit/s peak where there is one, red packets are AF13 or dropped
+
+                         gold    best
+red           meter    kbit/s  kbit/s    green   yellow      red
+"
+    .to_owned();
+    for red in ["af13", "drop"] {
+        for (name, meter) in meters {
+            let edge = format!(
+                "[[edge.a]]\nflow = [\"gold\"]\nfrom = [\"a\"]\nmeter = {meter}\neach = \"flow\"\ngreen = \"af11\"\nyellow = \"af12\"\nred = \"{red}\""
+            );
+            let report = report(&untraced(&scenario(r#"{ kind = "wred" }"#, false, &edge)), 0);
+            let _ = writeln!(
+                table,
+                "{red:4} {name:>14} {:9.1} {:7.1} {:8.0} {:8.0} {:8.0}",
+                goodput(&report, "gold", SECONDS) / 1e3,
+                goodput(&report, "best", SECONDS) / 1e3,
+                value(&report, "edge", "a.1", "green"),
+                value(&report, "edge", "a.1", "yellow"),
+                value(&report, "edge", "a.1", "red"),
+            );
+        }
+    }
+    check("meters.txt", &table);
+}

@@ -1,0 +1,202 @@
+//! CoDel, controlled delay (RFC 8289): drops at departure, at growing frequency, while every packet of an interval has waited longer
+//! than the target.
+//!
+//! The states and their names are those of the pseudo-code in section 5: a packet may be dropped (`ok_to_drop`) when the delay has been
+//! above `target` for `interval` at `first_above_time`; while `dropping`, the next drop is due at `drop_next`, `interval` /
+//! sqrt(`count`) after the one before. Packets of ECN-capable transports are marked instead of dropped.
+//!
+//! ```toml
+//! queue = { kind = "codel", packets = 1000, target = "5 ms", interval = "100 ms" }
+//! ```
+//!
+//! The target is for paths through the Internet; the RFC advises 5 to 10 % of the interval, which is to be a worst round-trip time:
+//! 600 ms over a geostationary satellite.
+
+use super::buffer::{Buffer, Effects, Head, Line};
+use super::drop_tail::FULL;
+use super::early::{mark, Packets};
+use super::{Discipline, Queue};
+use bentpipe_core::{DropReason, Held, Packet, Problems, Rate, Size, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Packets have waited longer than the target for an interval.
+pub const DELAY: DropReason = DropReason::new("delay above target");
+
+/// CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most packets that wait.
+    pub packets: Packets,
+    /// TARGET.
+    pub target: Span,
+    /// INTERVAL.
+    pub interval: Span,
+    /// The largest packet: nothing is dropped while no more than this waits.
+    pub largest: Size,
+    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            packets: Packets::new(1000),
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            largest: Size::from_bytes(1500),
+            ecn: true,
+        }
+    }
+}
+
+impl Discipline for Config {
+    fn build(&self, _rate: Rate) -> Queue {
+        let (line, control) = (Line::default(), Control::new(self));
+        Queue::Departure(Box::new(Codel { packets: self.packets.value(), line, control }))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        check_times(self.target, self.interval, problems);
+    }
+}
+
+/// Adds what is wrong with target and interval.
+pub(super) fn check_times(target: Span, interval: Span, problems: &mut Problems) {
+    if target == Span::ZERO || target >= interval {
+        let message =
+            format!("{target} is no target; allowed: more than 0 s and less than the interval, {interval}");
+        problems.add("target", message);
+    }
+}
+
+/// The control of one line of packets.
+#[derive(Clone, Debug)]
+pub struct Control {
+    target: Span,
+    interval: Span,
+    largest: u64,
+    ecn: bool,
+    first_above_time: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+}
+
+impl Control {
+    /// Nothing above the target.
+    pub fn new(config: &Config) -> Control {
+        Control {
+            target: config.target,
+            interval: config.interval,
+            largest: config.largest.bytes(),
+            ecn: config.ecn,
+            first_above_time: None,
+            dropping: false,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    fn control_law(&self, from: Time, count: u32) -> Time {
+        from + Span::from_secs_f64(self.interval.as_secs_f64() / f64::from(count).sqrt())
+    }
+
+    /// The first packet, and whether it may be dropped.
+    fn take(&mut self, now: Time, line: &mut Line) -> Option<(Packet, bool)> {
+        let Some((packet, arrived)) = line.pop() else {
+            self.first_above_time = None;
+            return None;
+        };
+        if now.since(arrived) < self.target || line.held().bytes <= self.largest {
+            self.first_above_time = None;
+            return Some((packet, false));
+        }
+        let Some(first_above_time) = self.first_above_time else {
+            self.first_above_time = Some(now + self.interval);
+            return Some((packet, false));
+        };
+        Some((packet, now >= first_above_time))
+    }
+
+    /// Marks a packet, or drops it: then the one behind it comes in its place.
+    fn drop(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        line: &mut Line,
+        effects: &mut Effects<'_>,
+    ) -> (Option<(Packet, bool)>, bool) {
+        if self.ecn && mark(&mut packet) {
+            return (Some((packet, true)), true);
+        }
+        effects.drop(packet, DELAY);
+        (self.take(now, line), false)
+    }
+
+    /// The packet that leaves.
+    pub fn dequeue(&mut self, now: Time, line: &mut Line, effects: &mut Effects<'_>) -> Option<Packet> {
+        let mut first = self.take(now, line);
+        if self.dropping {
+            self.dropping = first.as_ref().is_some_and(|(_, ok_to_drop)| *ok_to_drop);
+            while self.dropping && now >= self.drop_next {
+                let (packet, _) = first.take()?;
+                self.count += 1;
+                let (next, marked) = self.drop(now, packet, line, effects);
+                self.dropping = next.as_ref().is_some_and(|(_, ok_to_drop)| *ok_to_drop);
+                if self.dropping {
+                    self.drop_next = self.control_law(self.drop_next, self.count);
+                }
+                first = next;
+                if marked {
+                    break;
+                }
+            }
+        } else if let Some((packet, true)) = first {
+            (first, _) = self.drop(now, packet, line, effects);
+            self.dropping = true;
+            // A drop rate that controlled the queue a short time ago is a good one to begin with.
+            let delta = self.count.saturating_sub(self.last_count);
+            let recent = now.since(self.drop_next).as_nanos() < 16 * self.interval.as_nanos();
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.drop_next = self.control_law(now, self.count);
+            self.last_count = self.count;
+        }
+        first.map(|(packet, _)| packet)
+    }
+}
+
+struct Codel {
+    packets: u64,
+    line: Line,
+    control: Control,
+}
+
+impl Buffer for Codel {
+    fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>) {
+        if self.line.held().packets < self.packets {
+            self.line.push(now, packet);
+        } else {
+            effects.drop(packet, FULL);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+        self.control.dequeue(now, &mut self.line, effects)
+    }
+
+    fn head(&self, now: Time) -> Option<Head> {
+        self.line.head(now)
+    }
+
+    fn held(&self) -> Held {
+        self.line.held()
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.line.drain()
+    }
+}

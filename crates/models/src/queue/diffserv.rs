@@ -1,0 +1,81 @@
+//! The usual per-hop behaviours in one queue: expedited forwarding (RFC 3246), four classes of assured forwarding (RFC 2597), best effort.
+//!
+//! It stands for this tree: strict priority of `ef`, shaped to its share of the rate so that it starves nothing, over weighted fair
+//! queueing of `control` (CS6 and CS7), `af4` to `af1` with weights 8, 6, 4 and 2 and three drop precedences each (WRED), and `be`
+//! with weight 2 and RED. What else shall be different is written as that tree.
+//!
+//! ```toml
+//! queue = "diffserv"
+//! queue = { kind = "diffserv", packets = 200, ef = 0.25 }
+//! ```
+
+use super::classes::Class;
+use super::early::Packets;
+use super::{drop_tail, priority, red, shaper, wfq, wred, Config as Any, Discipline, Queue};
+use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// EF, AF and BE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most packets that wait in each assured class and in best effort.
+    pub packets: Packets,
+    /// Part of the link's rate that expedited forwarding gets at most.
+    pub ef: Fraction,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { packets: Packets::new(100), ef: Fraction::thousandths(300) }
+    }
+}
+
+/// Packets of expedited forwarding and of control protocols that wait at most: they are not to wait long.
+const SHORT: u64 = 20;
+
+impl Config {
+    /// The tree that it stands for, in front of a rate.
+    pub fn tree(&self, rate: Rate) -> priority::Config {
+        let short = || Any::DropTail(drop_tail::Config { packets: Some(Count::new(SHORT)), bytes: None });
+        let most = (rate.bits_per_second() as f64 * self.ef.value()).max(1.0) as u64;
+        let ef = Any::Shaper(shaper::Config {
+            rate: Rate::from_bits_per_second(most),
+            burst: Size::from_bytes(3000),
+            queue: Box::new(short()),
+        });
+        let code = |number| Dscp::new(number).expect("a constant");
+        let control = vec![code(48), code(56)];
+        let assured = |class: u8| {
+            let queue = Any::Wred(wred::Config { packets: self.packets, ..wred::Config::default() });
+            let dscp = (1..=3).map(|precedence| Dscp::af(class, precedence)).collect();
+            Class::new(&format!("af{class}"), dscp, Some(2 * u64::from(class)), queue)
+        };
+        let best = Any::Red(red::Config {
+            packets: self.packets,
+            min: Packets::new(20),
+            max: Packets::new(60),
+            ..red::Config::default()
+        });
+        let mut rest = vec![Class::new("control", control, Some(2), short())];
+        rest.extend((1..=4).rev().map(assured));
+        rest.push(Class::new("be", Vec::new(), Some(2), best));
+        let rest = Any::Wfq(wfq::Config { classes: rest });
+        let classes =
+            vec![Class::new("ef", vec![Dscp::EF], None, ef), Class::new("rest", Vec::new(), None, rest)];
+        priority::Config { classes }
+    }
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        self.tree(rate).build(rate)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.ef.value() == 0.0 {
+            problems.add("ef", "0 lets nothing through; allowed: more than 0");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Deficit round robin (Shreedhar and Varghese 1995): in its turn a class gets a quantum times its weight in bytes, sends what fits
+//! into what it has, and keeps the rest for its next turn; a class with nothing to send loses it.
+//!
+//! ```toml
+//! queue = { kind = "drr", quantum = "1500 B", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! ```
+
+use super::classes::{self, Class, Lanes, Policy, Scheduler};
+use super::{Discipline, Queue};
+use bentpipe_core::{Problems, Rate, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Deficit round robin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes for a weight of 1.
+    #[serde(default = "quantum")]
+    pub quantum: Size,
+    /// The classes, in the order of their turns.
+    pub classes: Vec<Class>,
+}
+
+fn quantum() -> Size {
+    Size::from_bytes(1500)
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        let quanta: Vec<u64> =
+            self.classes.iter().map(|class| class.weight() * self.quantum.bytes()).collect();
+        let drr = Drr { deficits: vec![0; quanta.len()], quanta, turn: 0, given: false };
+        Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, drr)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        classes::check_quantum(self.quantum, problems);
+        classes::check_scheduled(&self.classes, true, problems);
+    }
+}
+
+struct Drr {
+    quanta: Vec<u64>,
+    /// Deficit counters.
+    deficits: Vec<u64>,
+    turn: usize,
+    /// Whether the quantum of this turn has been given.
+    given: bool,
+}
+
+impl Drr {
+    fn pass(&mut self) {
+        self.turn = (self.turn + 1) % self.quanta.len();
+        self.given = false;
+    }
+}
+
+impl Policy for Drr {
+    fn next(&mut self, now: Time, lanes: &Lanes) -> Option<usize> {
+        let mut idle = 0;
+        while idle < self.quanta.len() {
+            match lanes.ready(self.turn, now) {
+                Some(size) => {
+                    idle = 0;
+                    if !self.given {
+                        self.given = true;
+                        self.deficits[self.turn] += self.quanta[self.turn];
+                    }
+                    if u64::from(size) <= self.deficits[self.turn] {
+                        return Some(self.turn);
+                    }
+                }
+                None => idle += 1,
+            }
+            self.pass();
+        }
+        None
+    }
+
+    fn sent(&mut self, _now: Time, class: usize, size: u32, lanes: &Lanes) {
+        self.deficits[class] = self.deficits[class].saturating_sub(u64::from(size));
+        if lanes.is_empty(class) {
+            self.deficits[class] = 0;
+            self.pass();
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! FQ-CoDel (RFC 8290): a line of packets with a CoDel of its own for each of many flows, served by deficit round robin, those first
+//! that have just begun.
+//!
+//! Packets are hashed to lines by flow, source and connection. A line that had nothing becomes the last of the new ones, with a credit of
+//! one quantum. The first new line, or the first old one when there are no new ones, is asked for a packet; with no credit left it gets a
+//! quantum and becomes the last of the old ones (section 4.2). A new line that is found empty becomes an old one, so that it
+//! does not come first again at once; an old one that is empty is forgotten. When there are too many packets, half of those
+//! of the longest line, at most 64, are dropped from its head.
+//!
+//! ```toml
+//! queue = { kind = "fq-codel", packets = 10240 }
+//! ```
+
+use super::buffer::{Buffer, Effects, Head, Line};
+use super::codel::{self, Control};
+use super::drop_tail::FULL;
+use super::early::Packets;
+use super::{Discipline, Queue};
+use bentpipe_core::{Count, Held, Packet, Problems, Rate, Size, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// FQ-CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most packets that wait in all.
+    pub packets: Packets,
+    /// Lines to which flows are hashed.
+    pub flows: Count<1, 65_536>,
+    /// Bytes that a line may send in its turn.
+    pub quantum: Size,
+    /// TARGET of each CoDel.
+    pub target: Span,
+    /// INTERVAL of each CoDel.
+    pub interval: Span,
+    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        let codel = codel::Config::default();
+        Config {
+            packets: Packets::new(10_240),
+            flows: Count::new(1024),
+            quantum: Size::from_bytes(1514),
+            target: codel.target,
+            interval: codel.interval,
+            ecn: codel.ecn,
+        }
+    }
+}
+
+impl Discipline for Config {
+    fn build(&self, _rate: Rate) -> Queue {
+        let codel = codel::Config {
+            target: self.target,
+            interval: self.interval,
+            ecn: self.ecn,
+            ..codel::Config::default()
+        };
+        let lane = || Lane { line: Line::default(), control: Control::new(&codel), credit: 0, listed: false };
+        Queue::Departure(Box::new(FqCodel {
+            packets: self.packets.value(),
+            quantum: self.quantum.bytes() as i64,
+            lanes: (0..self.flows.value()).map(|_| lane()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            held: Held::default(),
+        }))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        codel::check_times(self.target, self.interval, problems);
+        super::classes::check_quantum(self.quantum, problems);
+    }
+}
+
+/// The most packets that are dropped at once.
+const BATCH: u64 = 64;
+
+struct Lane {
+    line: Line,
+    control: Control,
+    credit: i64,
+    /// Whether it is among the new or old ones.
+    listed: bool,
+}
+
+struct FqCodel {
+    packets: u64,
+    quantum: i64,
+    lanes: Vec<Lane>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    held: Held,
+}
+
+/// Mixes what tells connections apart (the finaliser of SplitMix64).
+fn hash(packet: &Packet) -> u64 {
+    let words =
+        u64::from(packet.flow.0) << 32 | u64::from(packet.source.0) << 16 | u64::from(packet.connection);
+    let mixed = words.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl FqCodel {
+    fn count(&mut self) {
+        let sum = |held: Held, lane: &Lane| {
+            let Held { packets, bytes } = lane.line.held();
+            Held { packets: held.packets + packets, bytes: held.bytes + bytes }
+        };
+        self.held = self.lanes.iter().fold(Held::default(), sum);
+    }
+
+    fn make_room(&mut self, effects: &mut Effects<'_>) {
+        let longest = self.lanes.iter_mut().max_by_key(|lane| lane.line.held().bytes);
+        let Some(lane) = longest else { return };
+        for _ in 0..lane.line.held().packets.div_ceil(2).min(BATCH) {
+            let Some((packet, _)) = lane.line.pop() else { break };
+            effects.drop(packet, FULL);
+        }
+        self.count();
+    }
+}
+
+impl Buffer for FqCodel {
+    fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>) {
+        let index = (hash(&packet) % self.lanes.len() as u64) as u32;
+        let lane = &mut self.lanes[index as usize];
+        self.held.add(&packet);
+        lane.line.push(now, packet);
+        if !lane.listed {
+            lane.listed = true;
+            lane.credit = self.quantum;
+            self.new.push_back(index);
+        }
+        if self.held.packets > self.packets {
+            self.make_room(effects);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+        loop {
+            let (index, new) = match self.new.front() {
+                Some(index) => (*index, true),
+                None => (*self.old.front()?, false),
+            };
+            let list = if new { &mut self.new } else { &mut self.old };
+            let lane = &mut self.lanes[index as usize];
+            if lane.credit <= 0 {
+                lane.credit += self.quantum;
+                list.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            let before = lane.line.held();
+            let packet = lane.control.dequeue(now, &mut lane.line, effects);
+            let after = lane.line.held();
+            self.held.packets -= before.packets - after.packets;
+            self.held.bytes -= before.bytes - after.bytes;
+            let Some(packet) = packet else {
+                list.pop_front();
+                if new {
+                    self.old.push_back(index);
+                } else {
+                    lane.listed = false;
+                }
+                continue;
+            };
+            lane.credit -= i64::from(packet.size);
+            return Some(packet);
+        }
+    }
+
+    fn head(&self, now: Time) -> Option<Head> {
+        let lines = self.new.iter().chain(&self.old).map(|index| &self.lanes[*index as usize].line);
+        lines.filter_map(|line| line.head(now)).next()
+    }
+
+    fn held(&self) -> Held {
+        self.held
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.held = Held::default();
+        self.lanes.iter_mut().flat_map(|lane| lane.line.drain()).collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! Strict priority: the first class that can send is served.
+//!
+//! ```toml
+//! [link.queue]
+//! kind = "priority"
+//! classes = [
+//!     { name = "voice", dscp = ["ef"], queue = { kind = "drop-tail", packets = 20 } },
+//!     { name = "rest", queue = { kind = "red" } },
+//! ]
+//! ```
+
+use super::classes::{self, Class, Lanes, Policy, Scheduler};
+use super::{Discipline, Queue};
+use bentpipe_core::{Problems, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Strict priority.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The classes, first come first.
+    pub classes: Vec<Class>,
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, Priority)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        classes::check_scheduled(&self.classes, false, problems);
+    }
+}
+
+struct Priority;
+
+impl Policy for Priority {
+    fn next(&mut self, now: Time, lanes: &Lanes) -> Option<usize> {
+        (0..lanes.count()).find(|class| lanes.ready(*class, now).is_some())
+    }
+
+    fn sent(&mut self, _now: Time, _class: usize, _size: u32, _lanes: &Lanes) {}
+}

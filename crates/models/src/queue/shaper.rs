@@ -1,0 +1,109 @@
+//! A shaper: lets packets of the queue within it leave as a token bucket has tokens for them, and holds them back until then.
+//!
+//! In any time t no more than `burst` + `rate` t bytes leave. Schedulers pass a class over that is held back, so a hierarchy is
+//! made of them: classes within classes, each shaped where it shall have no more than its rate.
+//!
+//! ```toml
+//! [link.queue]
+//! kind = "priority"
+//! classes = [
+//!     { name = "voice", dscp = ["ef"], queue = { kind = "shaper", rate = "200 kbit/s", burst = "3 kB" } },
+//!     { name = "rest", queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "other" }] } },
+//! ]
+//! ```
+
+use super::bucket::Bucket;
+use super::buffer::{Buffer, Effects, Head};
+use super::{Config as Inner, Discipline, Queue};
+use bentpipe_core::{DropReason, Held, Packet, Problems, Rate, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The packet is longer than the burst of the shaper, which would hold it for ever.
+pub const TOO_LONG: DropReason = DropReason::new("longer than the shaper's burst");
+
+/// A shaper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate at which packets leave.
+    pub rate: Rate,
+    /// Bytes that may leave at once after a pause.
+    #[serde(default = "burst")]
+    pub burst: Size,
+    /// What waits within.
+    #[serde(default)]
+    pub queue: Box<Inner>,
+}
+
+fn burst() -> Size {
+    Size::from_bytes(3000)
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        let inner = self.queue.build(self.rate.min(rate)).buffer();
+        let bucket = Bucket::new(self.rate, self.burst);
+        Queue::Departure(Box::new(Shaper { bucket, burst: self.burst.bytes(), inner, next: None }))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.burst.bytes() < 1500 {
+            problems.add("burst", format!("{} is less than a packet; allowed: 1500 B or more", self.burst));
+        }
+        problems.within("queue", |problems| self.queue.check(problems));
+    }
+}
+
+struct Shaper {
+    bucket: Bucket,
+    burst: u64,
+    inner: Box<dyn Buffer>,
+    /// What the queue within has given, for which there were not enough tokens: it was longer than the one before it, which was
+    /// dropped.
+    next: Option<Packet>,
+}
+
+impl Buffer for Shaper {
+    fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>) {
+        if u64::from(packet.size) > self.burst {
+            return effects.drop(packet, TOO_LONG);
+        }
+        self.inner.enqueue(now, packet, effects);
+    }
+
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+        self.bucket.fill(now);
+        if self.next.is_none() {
+            let head = self.inner.head(now).filter(|head| head.at <= now)?;
+            if !self.bucket.has(head.size) {
+                return None;
+            }
+            self.next = self.inner.dequeue(now, effects);
+        }
+        let size = self.next.as_ref()?.size;
+        if self.bucket.try_take(size) {
+            self.next.take()
+        } else {
+            None
+        }
+    }
+
+    fn head(&self, now: Time) -> Option<Head> {
+        let head = match &self.next {
+            Some(packet) => Head { at: now, size: packet.size },
+            None => self.inner.head(now)?,
+        };
+        Some(Head { at: head.at.max(self.bucket.ready(head.size)), ..head })
+    }
+
+    fn held(&self) -> Held {
+        let mut held = self.inner.held();
+        self.next.iter().for_each(|packet| held.add(packet));
+        held
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.next.take().into_iter().chain(self.inner.drain()).collect()
+    }
+}

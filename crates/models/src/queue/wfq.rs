@@ -1,0 +1,68 @@
+//! Weighted fair queueing, self-clocked (Golestani 1994): packets leave in the order in which a fluid system would be through with
+//! them that serves all classes at once, by their weights.
+//!
+//! A packet's tag is max(tag of the one before it in its class, virtual time at its arrival) + size / weight; the virtual time
+//! is the tag of the packet in service, and the smallest tag is served first. So no rate has to be known, and the discipline may stand within
+//! others. Deviation: with the virtual time of the fluid system itself (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993) a packet
+//! may leave earlier, by one packet of each other class at most.
+//!
+//! ```toml
+//! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! ```
+
+use super::classes::{self, Class, Lanes, Policy, Scheduler};
+use super::{Discipline, Queue};
+use bentpipe_core::{Problems, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Weighted fair queueing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The classes.
+    pub classes: Vec<Class>,
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        let weights: Vec<f64> = self.classes.iter().map(|class| class.weight() as f64).collect();
+        let wfq = Wfq { starts: vec![0.0; weights.len()], weights, virtual_time: 0.0 };
+        Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, wfq)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        classes::check_scheduled(&self.classes, true, problems);
+    }
+}
+
+struct Wfq {
+    weights: Vec<f64>,
+    /// For each class, from where the tag of its first packet counts: the tag of the one before, or the virtual time at its arrival.
+    starts: Vec<f64>,
+    virtual_time: f64,
+}
+
+impl Policy for Wfq {
+    fn begins(&mut self, _now: Time, class: usize, _lanes: &Lanes) {
+        self.starts[class] = self.starts[class].max(self.virtual_time);
+    }
+
+    fn next(&mut self, now: Time, lanes: &Lanes) -> Option<usize> {
+        let tag = |class: usize| {
+            let size = lanes.ready(class, now)?;
+            Some((self.starts[class] + f64::from(size) / self.weights[class], class))
+        };
+        (0..lanes.count()).filter_map(tag).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, class)| class)
+    }
+
+    fn sent(&mut self, _now: Time, class: usize, size: u32, lanes: &Lanes) {
+        self.starts[class] += f64::from(size) / self.weights[class];
+        self.virtual_time = self.virtual_time.max(self.starts[class]);
+        if (0..lanes.count()).all(|class| lanes.is_empty(class)) {
+            // A new busy period begins at zero.
+            self.virtual_time = 0.0;
+            self.starts.fill(0.0);
+        }
+    }
+}

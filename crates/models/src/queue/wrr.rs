@@ -1,0 +1,57 @@
+//! Weighted round robin: in its turn a class sends as many packets as its weight says.
+//!
+//! Shares are of packets; classes with large packets get more bytes. A class that cannot send loses the rest of its turn.
+//!
+//! ```toml
+//! queue = { kind = "wrr", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! ```
+
+use super::classes::{self, Class, Lanes, Policy, Scheduler};
+use super::{Discipline, Queue};
+use bentpipe_core::{Problems, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Weighted round robin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The classes, in the order of their turns.
+    pub classes: Vec<Class>,
+}
+
+impl Discipline for Config {
+    fn build(&self, rate: Rate) -> Queue {
+        let weights: Vec<u64> = self.classes.iter().map(Class::weight).collect();
+        let wrr = Wrr { turn: 0, left: weights[0], weights };
+        Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, wrr)))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        classes::check_scheduled(&self.classes, true, problems);
+    }
+}
+
+struct Wrr {
+    weights: Vec<u64>,
+    turn: usize,
+    /// Packets that are left of the turn.
+    left: u64,
+}
+
+impl Policy for Wrr {
+    fn next(&mut self, now: Time, lanes: &Lanes) -> Option<usize> {
+        for _ in 0..=self.weights.len() {
+            if self.left > 0 && lanes.ready(self.turn, now).is_some() {
+                return Some(self.turn);
+            }
+            self.turn = (self.turn + 1) % self.weights.len();
+            self.left = self.weights[self.turn];
+        }
+        None
+    }
+
+    fn sent(&mut self, _now: Time, _class: usize, size: u32, _lanes: &Lanes) {
+        self.left -= u64::from(size > 0);
+    }
+}
