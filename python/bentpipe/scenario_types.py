@@ -81,6 +81,7 @@ __all__ = [
     "Sample",
     "Scenario",
     "ScenarioAccess",
+    "ScheduledClass",
     "Scheme",
     "Shell",
     "Site",
@@ -874,6 +875,19 @@ class Thresholds(TypedDict):
     """Probability just below `max` (max_p)."""
 
 
+class ScheduledClass(TypedDict):
+    """A class of a scheduler."""
+
+    dscp: NotRequired[list[Dscp]]
+    """Code points of its packets; the last class has all others, too."""
+    name: str
+    """Its name."""
+    queue: NotRequired[Queue]
+    """Its queue, which may have classes of its own."""
+    weight: NotRequired[int]
+    """Its share beside the other classes' weights, 1 when not given."""
+
+
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`."""
 
@@ -962,8 +976,114 @@ class WredQueue(TypedDict):
     """Packets of medium drop precedence."""
 
 
+class CodelQueue(TypedDict):
+    """Queue of the kind `codel`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    interval: NotRequired[Span]
+    """INTERVAL."""
+    kind: Literal["codel"]
+    largest: NotRequired[Size]
+    """The largest packet: nothing is dropped while no more than this waits."""
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    target: NotRequired[Span]
+    """TARGET."""
+
+
+class FqCodelQueue(TypedDict):
+    """Queue of the kind `fq-codel`."""
+
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    flows: NotRequired[int]
+    """Lines to which flows are hashed."""
+    interval: NotRequired[Span]
+    """INTERVAL of each CoDel."""
+    kind: Literal["fq-codel"]
+    packets: NotRequired[int]
+    """The most packets that wait in all."""
+    quantum: NotRequired[Size]
+    """Bytes that a line may send in its turn."""
+    target: NotRequired[Span]
+    """TARGET of each CoDel."""
+
+
+class PieQueue(TypedDict):
+    """Queue of the kind `pie`."""
+
+    burst: NotRequired[Span]
+    """MAX_BURST: how long nothing is dropped when delay begins."""
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    kind: Literal["pie"]
+    packets: NotRequired[int]
+    """The most packets that wait."""
+    target: NotRequired[Span]
+    """QDELAY_REF."""
+    update: NotRequired[Span]
+    """T_UPDATE."""
+
+
+class PriorityQueue(TypedDict):
+    """Queue of the kind `priority`."""
+
+    classes: list[ScheduledClass]
+    """The classes, first come first."""
+    kind: Literal["priority"]
+
+
+class WrrQueue(TypedDict):
+    """Queue of the kind `wrr`."""
+
+    classes: list[ScheduledClass]
+    """The classes, in the order of their turns."""
+    kind: Literal["wrr"]
+
+
+class DrrQueue(TypedDict):
+    """Queue of the kind `drr`."""
+
+    classes: list[ScheduledClass]
+    """The classes, in the order of their turns."""
+    kind: Literal["drr"]
+    quantum: NotRequired[Size]
+    """Bytes for a weight of 1."""
+
+
+class WfqQueue(TypedDict):
+    """Queue of the kind `wfq`."""
+
+    classes: list[ScheduledClass]
+    """The classes."""
+    kind: Literal["wfq"]
+
+
+class ShaperQueue(TypedDict):
+    """Queue of the kind `shaper`."""
+
+    burst: NotRequired[Size]
+    """Bytes that may leave at once after a pause."""
+    kind: Literal["shaper"]
+    queue: NotRequired[Queue]
+    """What waits within."""
+    rate: Rate
+    """Rate at which packets leave."""
+
+
+class DiffservQueue(TypedDict):
+    """Queue of the kind `diffserv`."""
+
+    ef: NotRequired[float]
+    """Part of the link's rate that expedited forwarding gets at most."""
+    kind: Literal["diffserv"]
+    packets: NotRequired[int]
+    """The most packets that wait in each assured class and in best effort."""
+
+
 #: A queue discipline.
-Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred"]'
+Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv"]'
 
 
 class Trace(TypedDict):
@@ -1684,6 +1804,9 @@ class Record(TypedDict):
     """Nodes at which packets are captured into `packets.pcapng`."""
     capture_bytes: NotRequired[int]
     """Bytes of each captured packet that are kept."""
+    details: NotRequired[bool]
+    """Whether destinations measure delay variation and reordering, and all by class: tables `flow_details`
+    and `class`."""
     traces: NotRequired[
         list[
             Literal[

@@ -100,8 +100,12 @@ def _rename(schema: Any, names: dict[str, str]) -> Any:
     return renamed
 
 
-def _visit(name: str, definitions: dict[str, Schema], ordered: dict[str, Schema]) -> None:
+def _visit(
+    name: str, definitions: dict[str, Schema], ordered: dict[str, Schema], open_: frozenset[str] = frozenset()
+) -> None:
+    """``open_``: what refers to it, directly or not. Definitions may refer to each other; one then comes later."""
+    open_ |= {name}
     for used in references(definitions[name]):
-        if used not in ordered and used != name:
-            _visit(used, definitions, ordered)
+        if used not in ordered and used not in open_:
+            _visit(used, definitions, ordered, open_)
     ordered.setdefault(name, definitions[name])

@@ -10,7 +10,7 @@ from typing import Final
 from bentpipe.predict.response import padhye_approximate_segments_s, padhye_triple_duplicate_segments_s
 from bentpipe.studies import Table
 
-from .points import Points, mean_over
+from .points import Place, Points, mean_over
 
 #: The paper's segment: 536 bytes and 40 of header, of which the window is at most 30.
 SEGMENT_BITS: Final = 576 * 8
@@ -72,6 +72,15 @@ def measure(points: Points) -> dict[str, float | None]:
         of["throughput_bit_s"].value / approximate(points, "LEO", of["loss"].value) for of in short
     )
     return ours
+
+
+def measure_one_link(points: Points) -> dict[str, float | None]:
+    """The extremes of loss with bit errors on one link only."""
+    return {
+        f"one-link-loss-{end}-{constellation.lower()}": points[Place(constellation, *rest)]["loss"].value
+        for constellation in ("LEO", "GEO")
+        for end, rest in (("low", (500.0, 1.0, 1e-7)), ("high", (2000.0, 10.0, 1e-5)))
+    }
 
 
 def _of(points: Points, constellation: str) -> Points:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 #: Presets by the paper's names.
 CONSTELLATIONS: Final = {"big-leo": "LEO", "geo-five": "GEO"}
 
+#: The keys of the bit error rate: of the links to and from the ground, and of a link before them.
+BER: Final = "network.sky.gsl.error.rate"
+ONE_LINK: Final = "link.backhaul.error.rate"
+
 #: What is measured of an hour: the column, and its factor to the paper's unit.
 _COLUMNS: Final = {
     "delay_s": "delay_mean",
@@ -53,16 +57,14 @@ def points_of(
     vary: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Points:
-    """Run the campaign of the scenario, or what is missing of it, and collect its points. ``vary`` replaces some of the
-    values that it varies."""
-    base = bp.campaign.plan(scenario, overrides).settings["vary"]
+    """Run the campaign of the scenario, or what is missing of it, and collect its points.
+
+    ``vary`` replaces some of the values that it varies."""
+    base = bp.campaign.plan(scenario).settings["vary"]
     plan = bp.campaign.plan(scenario, overrides, vary={**base, **(vary or {})}, replications=replications)
     with _bar(quiet=quiet) as progress:
         campaign = bp.campaign.run(plan, out, progress=progress)
-    details = campaign.table("flow_details").select(
-        "run", "flow", "jitter_signed", "jitter_absolute", "jitter_rfc3550"
-    )
-    rows = campaign.flows.filter(flow="files").join(details, on=["run", "flow"], how="left")
+    rows = campaign.flows.filter(flow="files")
     points: dict[Place, list[dict[str, float]]] = {}
     for row in rows.iter_rows(named=True):
         points.setdefault(_place(row), []).append(_measures(row))
@@ -81,7 +83,7 @@ def _place(row: Mapping[str, Any]) -> Place:
         CONSTELLATIONS[row["preset"]],
         float(size) * {"kB": 1, "MB": 1000}[unit],
         round(60 / every_s, 3),
-        float(row["network.sky.gsl.error.rate"]),
+        float(row.get(ONE_LINK, row[BER])),
     )
 
 
