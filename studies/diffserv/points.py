@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import bentpipe as bp
 from bentpipe.statistics import Mean, mean_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from bentpipe.studies import bar
 
 #: Presets by the paper's names.
 CONSTELLATIONS: Final = {"big-leo": "LEO", "geo-five": "GEO"}
@@ -62,8 +58,8 @@ def points_of(
     ``vary`` replaces some of the values that it varies."""
     base = bp.campaign.plan(scenario).settings["vary"]
     plan = bp.campaign.plan(scenario, overrides, vary={**base, **(vary or {})}, replications=replications)
-    with _bar(quiet=quiet) as progress:
-        campaign = bp.campaign.run(plan, out, progress=progress)
+    with bar(out.name, shown=not quiet) as progress:
+        campaign = bp.campaign.run(plan, out, progress=lambda standing: progress(standing.fraction))
     rows = campaign.flows.filter(flow="files")
     points: dict[Place, list[dict[str, float]]] = {}
     for row in rows.iter_rows(named=True):
@@ -105,15 +101,3 @@ def mean_over(points: Points, measure: str, **where: object) -> float:
     ]
     chosen = [value for value in chosen if value == value]
     return fmean(chosen) if chosen else float("nan")
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Any]:
-    """A progress bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("simulating", total=1.0)
-        yield lambda standing: bar.update(task, completed=standing.fraction)
