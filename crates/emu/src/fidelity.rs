@@ -305,13 +305,14 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
 
 fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
     let mut links = Vec::new();
-    let mut add = |name: String, rate: Rate, delay: Span, error: &channel::Config| {
+    // What a trace drives has no one rate and no one loss to compare with.
+    let mut add = |name: String, rate: Rate, delay: Span, error: &channel::Config, traced: bool| {
         let value = |column| report.value("link", &name, column).unwrap_or(0.0);
         let (packets, bytes) = (value("packets"), value("bytes"));
         let busy = value("utilisation") * end.as_secs_f64();
         links.push(Link {
             rate: rate.bits_per_second() as f64,
-            achieved_rate: (busy > 0.0 && packets > 0.0).then(|| bytes * 8.0 / busy),
+            achieved_rate: (busy > 0.0 && packets > 0.0 && !traced).then(|| bytes * 8.0 / busy),
             delay_s: delay.as_secs_f64(),
             achieved_delay_s: (delay + lateness).as_secs_f64(),
             loss: match error {
@@ -323,21 +324,24 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
                     1.0 - (1.0 - error.rate.value()).powf(bits)
                 }
             },
-            achieved_loss: (packets > 0.0).then(|| value("error_drops") / packets),
+            achieved_loss: (packets > 0.0 && !traced).then(|| value("error_drops") / packets),
             name,
         });
     };
     for link in &scenario.link {
         let (forward, back) = (link.forward(), link.back());
-        add(link.name.clone(), forward.rate, forward.delay, &forward.error);
-        add(format!("{}.return", link.name), back.rate, back.delay, &back.error);
+        for (name, config) in
+            [(link.name.clone(), forward), (scenario::LinkPair::back_name(&link.name), back)]
+        {
+            add(name, config.rate, config.delay, &config.error, config.trace.is_some());
+        }
     }
     for (name, network) in &scenario.network {
         // The links of a constellation have no one delay to compare with.
         let Some(network) = network.star() else { continue };
         // All terminals of a star have nearly the same delay; the first stands for them.
         let delay = network.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
-        add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error);
+        add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error, false);
     }
     links
 }

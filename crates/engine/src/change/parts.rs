@@ -148,6 +148,10 @@ fn change_link(
         before.back = Some(link.back());
     }
     let Some(after) = altered(&before, set, keys, problems) else { return };
+    refuse_traced(set, &after.trace, problems);
+    if let (Some(set), Some(back)) = (set.get("return").and_then(Value::as_object), &after.back) {
+        problems.within("return", |problems| refuse_traced(set, &back.trace, problems));
+    }
     for (stage, before, after) in [
         (name.to_owned(), before.forward(), after.forward()),
         (LinkPair::back_name(name), before.back(), after.back()),
@@ -157,6 +161,16 @@ fn change_link(
         }
     }
     *link = after;
+}
+
+/// Adds the keys that the link's trace sets again and again.
+fn refuse_traced(set: &Set, trace: &Option<link::series::Config>, problems: &mut Problems) {
+    let Some(trace) = trace else { return };
+    for key in
+        ["rate", "delay", "error"].into_iter().filter(|key| set.contains_key(*key) && trace.drives(key))
+    {
+        problems.add(key, "the link's trace sets it; allowed: what the trace has no column for");
+    }
 }
 
 fn change_star(

@@ -286,6 +286,7 @@ const BAD: &[(&str, &str)] = &[
     ("time that goes back", "T\"time,rate\\n1,2\\n1,3\""),
     ("a loss above one", "T\"time,loss\\n1,1.5\""),
     ("a rate below zero", "T\"time,rate\\n1,-5\""),
+    ("a change of what the trace sets", "T\"time,rate\\n1,2\" }\n[[change]]\nat = \"1 s\"\nset.link.other = { rate = \"1 Mbit/s\""),
     ("a period that is too short", "T\"time,rate\\n1,2\\n2,3\", repeat = \"2 s\""),
 ];
 

@@ -14,9 +14,8 @@
 
 use crate::channel;
 use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
-use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What a link follows.
 ///
@@ -58,6 +57,11 @@ impl Config {
         if self.repeat.is_some_and(|repeat| repeat <= end) {
             problems.add("repeat", format!("the last sample is at {end}; allowed: more than that"));
         }
+    }
+
+    /// Whether it sets a key of the link, `rate`, `delay` or `error`.
+    pub fn drives(&self, key: &str) -> bool {
+        self.samples.column(if key == "error" { "loss" } else { key }).is_some()
     }
 
     /// What plays it, for a link that has this rate and this delay before the first sample.
@@ -230,40 +234,4 @@ impl Table {
     }
 }
 
-impl Serialize for Table {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for Table {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Table, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        Table::parse(&text).map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for Table {
-    fn schema_name() -> Cow<'static, str> {
-        "samples".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "comma-separated samples; the text itself or its file",
-            "anyOf": [
-                {"type": "string"},
-                {
-                    "type": "object",
-                    "properties": {"file": {"type": "string"}},
-                    "required": ["file"],
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
+bentpipe_core::document!(Table, "samples", "comma-separated samples");
