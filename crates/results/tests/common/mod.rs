@@ -90,7 +90,8 @@ pub fn totals() -> (Totals, Held) {
     let held = |packets, bytes| Held { packets, bytes };
     let full = DropReason::new("queue full");
     let dropped = BTreeMap::from([((1, full), held(2, 3000)), ((0, full), held(1, 40))]);
-    (Totals { created: held(10, 9000), consumed: held(6, 5000), dropped }, held(1, 960))
+    let lost = BTreeMap::new();
+    (Totals { created: held(10, 9000), consumed: held(6, 5000), dropped, lost }, held(1, 960))
 }
 
 pub fn flow_columns() -> FlowColumns {
