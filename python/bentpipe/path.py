@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from .quantities import base_value
@@ -35,6 +35,9 @@ class Hop:
     packet_error: float = 0.0
     bit_error: float = 0.0
     dama: Dama | None = None
+    #: The node that it leads to, and the name of its link or network.
+    to: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,12 @@ def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:
     """Every hop of the scenario's links and networks as (from, to, hop)."""
     for link in scenario.get("link", []):
         there, back = _link(link), _link(link.get("return", link))
-        yield link["from"], link["to"], there
-        yield link["to"], link["from"], back
-    for network in scenario.get("network", {}).values():
+        yield link["from"], link["to"], replace(there, to=link["to"], name=link["name"])
+        yield link["to"], link["from"], replace(back, to=link["from"], name=link["name"])
+    for name, network in scenario.get("network", {}).items():
         if network["kind"] == "dvb-rcs":
-            yield from _dvb_rcs(network)
+            for one, other, hop in _dvb_rcs(network):
+                yield one, other, replace(hop, to=other, name=name)
 
 
 def _dvb_rcs(network: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:

@@ -6,9 +6,10 @@ category of a return link, independent errors. What they cannot say is a reason 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from .path import NoPath, Path, kind_of, path_of
@@ -68,6 +69,43 @@ def predict_resolved(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
 
 
 def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPrediction:
+    """Of a flow that proxies split, the prediction of the leg that brings least: its legs are in series."""
+    legs = [_predict_leg(scenario, leg) for leg in _legs(scenario, flow)]
+    known = [leg for leg in legs if leg.prediction is not None]
+    if len(legs) == 1 or len(known) < len(legs):
+        return next((leg for leg in legs if leg.prediction is None), legs[0])
+    slowest = min(known, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
+    note = f"split in {len(legs)} legs: this is what leg {legs.index(slowest) + 1} would bring alone"
+    return replace(slowest, note="; ".join(filter(None, (note, slowest.note))))
+
+
+def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The connections that carry a flow, one after the other, as flows: several where proxies split it."""
+    legs = [dict(flow)]
+    if kind_of(flow["transport"]) != "tcp":
+        return legs
+    try:
+        hops = path_of(scenario, flow["from"], flow["to"]).hops
+    except NoPath:
+        return legs
+    for before, after in itertools.pairwise(hops):
+        for proxy in scenario.get("proxy", []):
+            mechanism = proxy["mechanism"]
+            served = flow["name"] in proxy.get("flows", [flow["name"]])
+            if kind_of(mechanism) != "split" or proxy["node"] != before.to or not served:
+                continue
+            transport = mechanism.get("sides", {}).get(after.name, mechanism["transport"])
+            legs[-1]["to"] = proxy["node"]
+            legs.append({**flow, "from": proxy["node"], "transport": {"kind": "tcp", **transport}})
+            # What is under way on either side is also in the proxy's buffer.
+            for leg in legs[-2:]:
+                windows = (leg["transport"].get("receive_window"), mechanism["buffer"])
+                least = min((window for window in windows if window is not None), key=base_value)
+                leg["transport"] = {**leg["transport"], "receive_window": least}
+    return legs
+
+
+def _predict_leg(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPrediction:
     from .predict import predict_flow
 
     name = str(flow["name"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
+    "Accept",
     "Access",
     "Acm",
     "Action",
@@ -56,6 +57,7 @@ __all__ = [
     "Isl",
     "LinkPair",
     "LinkPairReturn",
+    "Mechanism",
     "Meter",
     "Method",
     "Metric",
@@ -67,6 +69,7 @@ __all__ = [
     "Profile",
     "Propagation",
     "Protocol",
+    "Proxy",
     "Queue",
     "Rate",
     "RateOrZero",
@@ -84,6 +87,7 @@ __all__ = [
     "ScheduledClass",
     "Scheme",
     "Shell",
+    "Sides",
     "Site",
     "Size",
     "Sizes",
@@ -1796,6 +1800,246 @@ class ConstellationNetworkKind(TypedDict):
 #: An access network.
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
 
+#: When the handshake with a connection's source is completed.
+Accept: TypeAlias = 'Literal["late", "early"]'
+
+
+class Sides(TypedDict):
+    """A TCP flow."""
+
+    ack_compression: NotRequired[Span]
+    """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
+    ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
+    ack_every: NotRequired[int]
+    """Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces
+    the frequency of acknowledgments and leaves the number open."""
+    adapt: NotRequired[list[Adapt]]
+    """Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }`
+    for each."""
+    congestion: NotRequired[
+        Literal[
+            "bbr",
+            "bbr3",
+            "bic",
+            "compound",
+            "cubic",
+            "fixed_rate",
+            "highspeed",
+            "htcp",
+            "hybla",
+            "illinois",
+            "ledbat",
+            "lp",
+            "reno",
+            "scalable",
+            "vegas",
+            "vegas95",
+            "veno",
+            "westwood",
+            "yeah",
+        ]
+    ]
+    """Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
+    kernel's own of that name."""
+    delayed_ack: NotRequired[bool]
+    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
+    profiles); otherwise every segment at once."""
+    delayed_ack_min: NotRequired[Span]
+    """Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux
+    (linux). The delay is always `delayed_ack_timeout` when both are the same (classic)."""
+    delayed_ack_timeout: NotRequired[Span]
+    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
+    dsack: NotRequired[bool]
+    """Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic)."""
+    ecn: NotRequired[bool]
+    """Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only
+    answers those who ask for it."""
+    freeze: NotRequired[list[Freeze]]
+    """Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until
+    }` for each."""
+    frto: NotRequired[bool]
+    """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
+    use: on (linux), off (classic)."""
+    initial_sequence: NotRequired[int]
+    """Initial sequence number of both ends; random when not given."""
+    initial_ssthresh: NotRequired[int]
+    """Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1)."""
+    initial_window: NotRequired[int]
+    """Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1
+    by RFC 2001 (freebsd)."""
+    nagle: NotRequired[bool]
+    """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
+    3.7.4): off in all profiles."""
+    pacing: NotRequired[bool]
+    """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
+    only those of a congestion control that asks for it, such as bbr."""
+    pacing_ca_ratio: NotRequired[int]
+    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120."""
+    pacing_ss_ratio: NotRequired[int]
+    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200."""
+    parameters: NotRequired[dict[str, int]]
+    """Parameters of the congestion control, by the names that it declares."""
+    profile: NotRequired[Profile]
+    """The named set of values that the other keys change."""
+    proportional_reduction: NotRequired[bool]
+    """Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once
+    (classic)."""
+    quick_acks: NotRequired[int]
+    """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
+    retransmissions: 16 in Linux (linux), 0 for none (classic)."""
+    quick_start: NotRequired[Rate]
+    """Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given. Links and networks that
+    know of it have the key `quick_start` too."""
+    quick_window: NotRequired[Size]
+    """Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is
+    then acknowledged at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole
+    window from the start (classic)."""
+    receive_window: NotRequired[Size]
+    """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
+    receive_window_start: NotRequired[Size]
+    """The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as
+    Linux' auto-tuning does it); as large as `receive_window` from the start when not given."""
+    recovery: NotRequired[Recovery]
+    """How losses are found and repaired: rack (linux), sack (classic)."""
+    restart_after_idle: NotRequired[bool]
+    """Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out
+    that has passed as in Linux (linux); otherwise the window stays (classic)."""
+    retries: NotRequired[int]
+    """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
+    retries_as_time: NotRequired[bool]
+    """Give data up not after so many retransmissions but at the first one after the time that they would take
+    if the time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off
+    (classic)."""
+    rto_estimator: NotRequired[RtoEstimator]
+    """How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic)."""
+    rto_initial: NotRequired[Span]
+    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s."""
+    rto_max: NotRequired[Span]
+    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux
+    and in all profiles."""
+    rto_min: NotRequired[Span]
+    """Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux)."""
+    rto_variance_min: NotRequired[Span]
+    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
+    profiles."""
+    sack: NotRequired[bool]
+    """Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them."""
+    segment_size: NotRequired[int]
+    """Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP
+    headers), 52 with timestamps."""
+    segmentation_offload: NotRequired[bool]
+    """Segments that leave together travel as one packet, as TSO and GSO make of them where no interface
+    divides it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
+    queued, lost and acknowledged as one. Off in all profiles; real hosts' packets are divided before the
+    models see them."""
+    send_buffer: NotRequired[Size]
+    """The sender's buffer: most bytes that may be unacknowledged; never limiting when not given."""
+    syn_linear_timeouts: NotRequired[int]
+    """Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic)."""
+    syn_retries: NotRequired[int]
+    """Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails:
+    6."""
+    tail_loss_probe: NotRequired[bool]
+    """Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses
+    are found by rack: on (linux), off (classic)."""
+    timer_tick: NotRequired[Span]
+    """Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of
+    the nineties (RFC 6298, section 4); 0 s for an exact one (all profiles)."""
+    timestamps: NotRequired[bool]
+    """Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic)."""
+    undo: NotRequired[bool]
+    """Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
+    spurious: on (linux), off (classic)."""
+    window_scaling: NotRequired[bool]
+    """Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535
+    bytes."""
+    window_validation: NotRequired[bool]
+    """Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off
+    (classic)."""
+
+
+class AckDecimationMechanism(TypedDict):
+    """Mechanism of the kind `ack-decimation`."""
+
+    keep: NotRequired[int]
+    """Acknowledgments of a connection that may wait."""
+    kind: Literal["ack-decimation"]
+    over: str
+    """The slow link or network, in the direction away from the node."""
+    queue: NotRequired[int]
+    """Packets that may wait in all."""
+    rate: Rate
+    """Its rate at the network layer."""
+
+
+class AckFilterMechanism(TypedDict):
+    """Mechanism of the kind `ack-filter`."""
+
+    kind: Literal["ack-filter"]
+    over: str
+    """The slow link or network, in the direction away from the node."""
+    queue: NotRequired[int]
+    """Packets that may wait."""
+    rate: Rate
+    """Its rate at the network layer."""
+
+
+class AckReconstructionMechanism(TypedDict):
+    """Mechanism of the kind `ack-reconstruction`."""
+
+    every: NotRequired[Size]
+    """Bytes that one acknowledgment stands for, two full segments by default."""
+    kind: Literal["ack-reconstruction"]
+    longest: NotRequired[Span]
+    """Longest time for which one is held."""
+    over: str
+    """The slow link or network from which the acknowledgments come."""
+
+
+class SnoopMechanism(TypedDict):
+    """Mechanism of the kind `snoop`."""
+
+    cache: NotRequired[int]
+    """Packets of a connection that are kept."""
+    kind: Literal["snoop"]
+    over: str
+    """The link or network that loses packets."""
+    shortest: NotRequired[Span]
+    """Least time without an acknowledgment after which a packet is sent again."""
+
+
+class SplitMechanism(TypedDict):
+    """Mechanism of the kind `split`."""
+
+    accept: NotRequired[Accept]
+    """When the handshake with the source is completed."""
+    buffer: NotRequired[Size]
+    """Most bytes of each direction of a connection that are in the proxy: received from one side and not yet
+    acknowledged by the other."""
+    kind: Literal["split"]
+    sides: NotRequired[dict[str, Sides]]
+    """TCP on each side, by the name of the link or network there."""
+    transport: NotRequired[Sides]
+    """TCP on sides that `sides` does not name."""
+
+
+#: What a proxy does.
+Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "snoop", "split"]'
+
+
+class Proxy(TypedDict):
+    """A performance-enhancing proxy at a node (RFC 3135)."""
+
+    flows: NotRequired[list[str]]
+    """The flows that it serves: over TCP, and passing the node in both directions. All such when not
+    given."""
+    mechanism: Mechanism
+    """What it does."""
+    name: str
+    """Its name, in results."""
+    node: str
+    """The node where it stands."""
+
 
 class Record(TypedDict):
     """What to record."""
@@ -1858,6 +2102,8 @@ class Scenario(TypedDict):
     """Access networks, by name."""
     preset: NotRequired[str | list[str]]
     """Fragments to begin from, the later over the earlier; see `bentpipe new --list`."""
+    proxy: NotRequired[list[Proxy]]
+    """Performance-enhancing proxies at nodes."""
     record: NotRequired[Record]
     """What to record."""
     seed: NotRequired[int]

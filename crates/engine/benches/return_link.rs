@@ -5,7 +5,8 @@ use bentpipe_core::{
     Body, Ecn, FlowId, NodeId, Outbox, Packet, Port, Probe, Span, Stage, Stream, Streams, Table, Time,
 };
 use bentpipe_engine::{Graph, Network};
-use bentpipe_models::mac::dama::{build, Config, Star, Supply};
+use bentpipe_models::mac::dama::{build, Config, Star};
+use bentpipe_models::Supply;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 
 /// Sends a packet each `interval`.

@@ -21,8 +21,10 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Out ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// Whether packets must pass its router, though there is one way out: they are captured or conditioned there.
+    /// Whether packets must pass its router, though there is one way out: they are captured, conditioned or handed to proxies there.
     looks: bool,
+    /// The proxies here and the flows that each serves.
+    proxies: Vec<(StageId, Vec<FlowId>)>,
 }
 
 /// A network whose ways change while it runs, under construction.
@@ -53,6 +55,8 @@ pub struct Builder<'a> {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
+    /// Names of the links and networks.
+    ways: Vec<&'a str>,
     hubs: Vec<Hub<'a>>,
     /// Names and ends of the flows, by number.
     flows: Vec<(&'a str, NodeId, NodeId)>,
@@ -70,6 +74,7 @@ impl<'a> Builder<'a> {
             nodes: Vec::new(),
             ids: BTreeMap::new(),
             edges: Vec::new(),
+            ways: Vec::new(),
             hubs: Vec::new(),
             flows: Vec::new(),
             destinations: BTreeSet::new(),
@@ -93,6 +98,7 @@ impl<'a> Builder<'a> {
             departures: Vec::new(),
             endpoints: Vec::new(),
             looks: interface.is_some(),
+            proxies: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);
         id
@@ -101,6 +107,11 @@ impl<'a> Builder<'a> {
     /// Adds a stage under a name that no other has.
     pub fn stage(&mut self, name: &str, stage: impl Stage + 'static) -> StageId {
         self.graph.add(name, Box::new(stage))
+    }
+
+    /// What is added next belongs to the link or network `name`.
+    pub fn begin(&mut self, name: &'a str) {
+        self.ways.push(name);
     }
 
     /// Leads an out port to an in port.
@@ -116,7 +127,12 @@ impl<'a> Builder<'a> {
     /// A way from `from` to `to` that begins at the in port `entry`, with the propagation delay that routing counts.
     pub fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
         let port = self.out_of_node(from, entry);
-        self.edges.push(Edge { from, to, port, delay });
+        self.add_edge(from, to, port, delay);
+    }
+
+    fn add_edge(&mut self, from: NodeId, to: NodeId, port: Port, delay: Span) {
+        let way = self.ways.len().checked_sub(1).expect("every edge belongs to a link or network") as u32;
+        self.edges.push(Edge { from, to, port, delay, way });
     }
 
     /// Adds constellation `name`, which decides on the ways between its sites itself. Routing from elsewhere counts the delay that
@@ -128,7 +144,7 @@ impl<'a> Builder<'a> {
             let port = self.out_of_node(from, (stage, Port(index as u16)));
             self.into_node((stage, Port(index as u16)), from);
             for (&to, other) in sites.iter().zip(config.sites.values()).filter(|(to, _)| **to != from) {
-                self.edges.push(Edge { from, to, port, delay: config.expected_delay(at, other) });
+                self.add_edge(from, to, port, config.expected_delay(at, other));
             }
         }
         self.hubs.push(Hub { stage, name, config, sites });
@@ -175,6 +191,33 @@ impl<'a> Builder<'a> {
             (1, Some(port), [(arrival, _)]) => vec![at.exits[port.0 as usize].0, *arrival],
             _ => Vec::new(),
         }
+    }
+
+    /// The way from one node to another, or nothing when there is none: every node on it but the last, with the link or
+    /// network by which it is left.
+    pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
+        let count = self.nodes.len();
+        let ways = towards(to, count, &self.edges, &incoming(count, &self.edges));
+        let (mut at, mut path) = (from, Vec::new());
+        while at != to {
+            let edge = &self.edges[ways[at.0 as usize]? as usize];
+            path.push((at, self.ways[edge.way as usize]));
+            at = edge.to;
+        }
+        Some(path)
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.ids.iter().find(|(_, id)| **id == node).map_or("", |(name, _)| name)
+    }
+
+    /// Puts a proxy between a node and the packets of `flows` that pass it.
+    pub fn proxy(&mut self, node: NodeId, name: &str, flows: Vec<FlowId>, stage: Box<dyn Stage>) {
+        let stage = self.graph.add(name, stage);
+        let at = &mut self.nodes[node.0 as usize];
+        at.proxies.push((stage, flows));
+        at.looks = true;
     }
 
     fn out_of_node(&mut self, node: NodeId, to: (StageId, Port)) -> Port {
@@ -230,6 +273,7 @@ impl<'a> Builder<'a> {
             let stage = self.build_constellation(&hub, exits);
             self.graph.fill(hub.stage, Box::new(stage));
         }
+        self.place_proxies();
         for (index, node) in self.nodes.into_iter().enumerate() {
             // A node with one way out has nothing to decide: what it sends goes there, and what arrives is for its
             // endpoint if it has only one. Its router is then passed by, which saves half of the calls per packet.
@@ -253,6 +297,28 @@ impl<'a> Builder<'a> {
             self.graph.fill_router(node.stage, node.router);
         }
         self.graph.finish(Outbox::new(self.recorder))
+    }
+
+    /// Leads the packets that proxies are to see to them. What these send is routed by a second router, which is as the first
+    /// was without them.
+    fn place_proxies(&mut self) {
+        for (name, id) in &self.ids {
+            let node = &mut self.nodes[id.0 as usize];
+            if node.proxies.is_empty() {
+                continue;
+            }
+            let beyond = self.graph.reserve(format!("{name}.beyond"));
+            for (port, &to) in node.exits.iter().enumerate() {
+                self.graph.wire((beyond, Port(port as u16)), to);
+            }
+            self.graph.fill_router(beyond, node.router.beyond());
+            for (stage, flows) in &node.proxies {
+                node.exits.push((*stage, Port(0)));
+                let port = Port(node.exits.len() as u16 - 1);
+                flows.iter().for_each(|flow| node.router.set_proxy(*flow, port));
+                self.graph.wire((*stage, Port(0)), (beyond, Port(0)));
+            }
+        }
     }
 
     /// The sites by which packets can leave `hub` for `destination`, and do not come back to it.

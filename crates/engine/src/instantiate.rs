@@ -3,6 +3,7 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::network::{Network, StageId};
+use crate::passing::passing;
 use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
@@ -12,8 +13,11 @@ use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
 use bentpipe_models::net::edge::Edge;
 use bentpipe_models::net::gate::{self, Gate};
+use bentpipe_models::net::proxy;
 use bentpipe_models::transport::hosting::{self, Site};
+use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
 use bentpipe_models::transport::{self, tcp, tfrc, udp};
+use bentpipe_models::Supply;
 use std::collections::BTreeMap;
 
 /// The network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -84,14 +88,9 @@ pub fn instantiate_ends(
     (builder.finish(), stages)
 }
 
-fn build(
-    scenario: &Scenario,
-    seed: u64,
-    run: u64,
-    recorder: Recorder,
-    hosts: Option<&[String]>,
-) -> (Network, Vec<Host>) {
-    let mut builder = Builder::new(Streams::new(seed, run), recorder, &scenario.record);
+/// The nodes of `scenario` with the links and networks between them, and where its flows begin and end.
+pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> Builder<'_> {
+    let mut builder = Builder::new(streams, recorder, &scenario.record);
     for link in scenario.link.iter().filter(|link| scenario.access_of(&link.name).is_none()) {
         add_link(&mut builder, link);
     }
@@ -105,6 +104,7 @@ fn build(
     for (name, network) in &scenario.network {
         let star = match network {
             NetworkKind::Constellation(config) => {
+                builder.begin(name);
                 builder.constellation(name, config);
                 continue;
             }
@@ -115,16 +115,31 @@ fn build(
             1 => terminal.to_owned(),
             _ => format!("{name}.{terminal}"),
         };
+        builder.begin(name);
         add_star(&mut builder, name, &star, &label);
     }
-    for (index, flow) in scenario.flow.iter().enumerate() {
+    for flow in &scenario.flow {
         let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
         builder.flow(&flow.name, from, to);
+    }
+    builder
+}
+
+fn build(
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+    recorder: Recorder,
+    hosts: Option<&[String]>,
+) -> (Network, Vec<Host>) {
+    let mut builder = lay(scenario, Streams::new(seed, run), recorder);
+    for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.is_modelled() {
             add_flow(&mut builder, FlowId(index as u32), flow);
         }
     }
     add_edges(&mut builder, scenario);
+    add_proxies(&mut builder, scenario);
     let hosts = hosts.unwrap_or_default().iter().enumerate();
     let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
     let mut hosts: Vec<Host> = hosts.collect();
@@ -174,7 +189,8 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
     Host { name: name.to_owned(), node, gate, ways: Vec::new() }
 }
 
-fn add_link(builder: &mut Builder<'_>, pair: &LinkPair) {
+fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
+    builder.begin(&pair.name);
     let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
     let ends = [(a, b), (b, a)];
     for (Direction { name, config, link }, (from, to)) in directions(builder, pair).into_iter().zip(ends) {
@@ -201,7 +217,8 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
 }
 
 /// The links of an access as one stage; routing counts the delay of those that carry at the start.
-fn add_access(builder: &mut Builder<'_>, scenario: &Scenario, config: &access::Config) {
+fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a access::Config) {
+    builder.begin(&config.name);
     let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));
     let members: Vec<&LinkPair> = members.collect();
     let (a, b) = (builder.node(&members[0].from), builder.node(&members[0].to));
@@ -225,7 +242,7 @@ fn add_access(builder: &mut Builder<'_>, scenario: &Scenario, config: &access::C
     }
 }
 
-impl dama::Supply for Builder<'_> {
+impl Supply for Builder<'_> {
     fn stream(&mut self, name: &str) -> Stream {
         Builder::stream(self, name)
     }
@@ -259,12 +276,34 @@ fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config, label:
     }
 }
 
+impl proxy::Supply for Builder<'_> {
+    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
+        congestion(config)
+    }
+}
+
+fn add_proxies(builder: &mut Builder<'_>, scenario: &Scenario) {
+    for proxy in &scenario.proxy {
+        let passing: Vec<_> = passing(builder, scenario, proxy).into_iter().flatten().collect();
+        let flows = passing.iter().map(|passing| passing.flow).collect();
+        let stage = proxy.mechanism.build(&proxy.name, passing, builder);
+        let node = builder.node(&proxy.node);
+        builder.proxy(node, &proxy.name, flows, stage);
+    }
+}
+
 fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
     for (end, node, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
         let stage = add_end(builder, id, flow, end, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
+}
+
+/// Makes congestion controls as `config` wants them.
+fn congestion(config: &tcp::Config) -> MakeCongestion {
+    let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
+    Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
 /// One end of a flow, at the first of two nodes; its in port and its out port have the number 0.
@@ -298,10 +337,7 @@ fn add_end(
     let stream = builder.stream(&stage_name);
     match &flow.transport {
         transport::Config::Tcp(config) => {
-            let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
-            let congestion = Box::new(move || {
-                bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked")
-            });
+            let congestion = congestion(config);
             let connections = (0..flow.app.connections().traced()).map(|number| {
                 let (sender, receiver) = flow.traced_as(end, number);
                 tcp::endpoint::Probes {

@@ -4,6 +4,7 @@ mod builder;
 mod change;
 mod instantiate;
 mod network;
+mod passing;
 pub mod presets;
 mod routes;
 pub mod scenario;

@@ -15,6 +15,8 @@ pub struct Edge {
     pub port: Port,
     /// Propagation delay.
     pub delay: Span,
+    /// Index of the link or network that it is part of.
+    pub way: u32,
 }
 
 /// The edge by which packets to `destination` leave every node (Dijkstra from the destination over reversed edges).
@@ -62,6 +64,7 @@ mod tests {
             to: NodeId(to),
             port: Port(port),
             delay: Span::from_millis(delay),
+            way: 0,
         };
         // 0 -> 2 directly takes 50 ms, over 1 only 30 ms; 3 has no edges.
         let edges = [edge(0, 2, 0, 50), edge(0, 1, 1, 10), edge(1, 2, 0, 20), edge(2, 0, 0, 50)];

@@ -2,7 +2,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
-use bentpipe_models::net::{access, constellation, edge};
+use bentpipe_models::net::{access, constellation, edge, proxy};
 use bentpipe_models::transport::{details, flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
@@ -37,4 +37,7 @@ pub static REPORTS: &[&Table] = &[
     &ncc::REPORT,
     &constellation::SITE,
     &edge::REPORT,
+    &proxy::split::REPORT,
+    &proxy::acknowledgments::REPORT,
+    &proxy::snoop::REPORT,
 ];

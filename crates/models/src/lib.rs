@@ -7,4 +7,7 @@ pub mod mac;
 pub mod net;
 pub mod orbit;
 pub mod queue;
+mod supply;
 pub mod transport;
+
+pub use supply::Supply;

@@ -1,4 +1,5 @@
-//! TCP as a whole: transcripts, bulk transfers over simple paths, and paths that lose, reorder and duplicate.
+//! TCP as a whole: transcripts, bulk transfers over simple paths, and paths that lose, reorder and duplicate,
+//! with and without proxies that split.
 
 #[path = "tcp/bulk.rs"]
 mod bulk;
@@ -8,5 +9,7 @@ mod hostile;
 mod path;
 #[path = "tcp/reno.rs"]
 mod reno;
+#[path = "tcp/split.rs"]
+mod split;
 #[path = "tcp/transcript.rs"]
 mod transcript;

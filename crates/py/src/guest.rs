@@ -40,6 +40,7 @@ pub fn emulate_in_guest(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
+    loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
     let options = options(options_json, None, run)?;
     let guest: Guest =
         serde_json::from_str(guest_json).map_err(|error| PyValueError::new_err(format!("guest: {error}")))?;

@@ -168,6 +168,7 @@ fn emulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
+    loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
     let options = options(options_json, None, run)?;
     let in_memory = serde_json::from_str(options_json).is_ok_and(|given: Value| given["in_memory"] == true);
     if in_memory {

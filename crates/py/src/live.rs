@@ -48,6 +48,8 @@ impl Network {
         options_json: &str,
     ) -> PyResult<Network> {
         let loaded = read(py, source, text, &overrides)?;
+        let proxies = loaded.refuse(loaded.value.check_emulated(true));
+        proxies.map_err(|refused| error::refused(py, &refused))?;
         let options: Value = serde_json::from_str(options_json)
             .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
         let scenario = &loaded.value;

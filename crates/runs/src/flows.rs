@@ -2,27 +2,51 @@
 
 use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
+use bentpipe_models::net::proxy;
 use bentpipe_models::transport;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
-/// A flow in one of its directions.
+/// A flow in one of its directions, or what a proxy sends of it.
 struct Direction<'a> {
     /// The name in results.
     name: String,
     flow: &'a Flow,
     from: &'a str,
     to: &'a str,
+    /// The proxy that sends.
+    proxy: Option<&'a proxy::Config>,
 }
 
-/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too.
+/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then, as NAME@PROXY and
+/// NAME.reverse@PROXY, what proxies received of them and sent on.
 fn directions<'a>(scenario: &'a Scenario, report: &Report) -> Vec<Direction<'a>> {
-    let there = |flow: &'a Flow| Direction { name: flow.name.clone(), flow, from: &flow.from, to: &flow.to };
-    let back = |flow: &'a Flow| {
-        let name = format!("{}.reverse", flow.name);
-        let reported = report.value("flow_source", &name, "start").is_some();
-        reported.then_some(Direction { name, flow, from: &flow.to, to: &flow.from })
+    let there = |flow: &'a Flow| Direction {
+        name: flow.name.clone(),
+        flow,
+        from: &flow.from,
+        to: &flow.to,
+        proxy: None,
     };
-    scenario.flow.iter().map(there).chain(scenario.flow.iter().filter_map(back)).collect()
+    let back = |flow: &'a Flow| Direction {
+        name: format!("{}.reverse", flow.name),
+        from: &flow.to,
+        to: &flow.from,
+        ..there(flow)
+    };
+    let flows = || scenario.flow.iter();
+    let at = |proxy: &'a proxy::Config| {
+        let sends = move |direction: Direction<'a>| Direction {
+            name: format!("{}@{}", direction.name, proxy.name),
+            from: &proxy.node,
+            proxy: Some(proxy),
+            ..direction
+        };
+        flows().map(there).chain(flows().map(back)).map(sends)
+    };
+    let reported =
+        |direction: &Direction<'_>| report.value("flow_source", &direction.name, "start").is_some();
+    let others = flows().map(back).chain(scenario.proxy.iter().flat_map(at));
+    flows().map(there).chain(others.filter(reported)).collect()
 }
 
 /// The columns that come first in `flows.parquet`.
@@ -44,9 +68,11 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
             text("transport", "transport protocol", &|direction| {
                 Some(direction.flow.transport.kind().to_owned())
             }),
-            text("congestion", "congestion control", &|direction| match &direction.flow.transport {
-                transport::Config::Tcp(config) => Some(config.congestion.clone()),
-                transport::Config::Tfrc(_) | transport::Config::Udp(_) => None,
+            text("congestion", "congestion control; none for a proxy", &|direction| {
+                match &direction.flow.transport {
+                    transport::Config::Tcp(config) if direction.proxy.is_none() => Some(config.congestion.clone()),
+                    _ => None,
+                }
             }),
             FlowColumn {
                 name: "goodput".to_owned(),

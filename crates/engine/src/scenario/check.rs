@@ -3,7 +3,7 @@
 use super::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
-use bentpipe_models::transport;
+use bentpipe_models::transport::{self, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,7 @@ impl bentpipe_scenario::Check for Scenario {
             }
         });
         unique("link", self.link.iter().map(|link| &link.name), problems);
+        unique("proxy", self.proxy.iter().map(|proxy| &proxy.name), problems);
         unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
         unique("access", self.access.iter().map(|access| &access.name), problems);
         self.check_parts(problems);
@@ -57,6 +58,7 @@ impl bentpipe_scenario::Check for Scenario {
         if self.link.is_empty() && self.network.is_empty() {
             problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
+        problems.within("proxy", |problems| self.check_proxies(&islands, problems));
         if problems.count() == 0 && !self.change.is_empty() {
             problems.within("change", |problems| self.check_changes(problems));
         }
@@ -104,6 +106,7 @@ impl Scenario {
                 problems.within(&flow.name, |problems| check_flow_simulated(flow, problems));
             }
         });
+        problems.within("proxy", |problems| self.check_proxies_simulated(problems));
         problems
     }
 
@@ -145,7 +148,22 @@ impl Scenario {
                 part(("network", name), format!("its terminal \"{terminal}\""), part_name, problems);
             }
         }
+        for proxy in &self.proxy {
+            part(("proxy", &proxy.name), format!("proxy \"{}\"", proxy.name), proxy.name.clone(), problems);
+        }
         for Flow { name, .. } in &self.flow {
+            for proxy in &self.proxy {
+                let part_name = format!("{name}@{}", proxy.name);
+                part(
+                    ("flow", name),
+                    format!("proxy \"{}\" for flow \"{name}\"", proxy.name),
+                    part_name,
+                    problems,
+                );
+            }
+            if name.contains('@') {
+                part(("flow", name), format!("flow \"{name}\""), name.clone(), problems);
+            }
             for suffix in ["source", "destination", "plan"] {
                 part(("flow", name), format!("flow \"{name}\""), format!("{name}.{suffix}"), problems);
             }
@@ -218,7 +236,9 @@ impl Scenario {
                 }
                 problems.within("transport", |problems| {
                     flow.transport.check(problems);
-                    check_congestion(flow, problems);
+                    if let transport::Config::Tcp(config) = &flow.transport {
+                        check_congestion(config, flow.endpoints == Endpoints::Kernel, problems);
+                    }
                 });
                 problems.within("app", |problems| flow.app.check(problems));
                 if flow.is_command() && flow.endpoints == Endpoints::Model {
@@ -234,16 +254,15 @@ impl Scenario {
     }
 }
 
-/// The congestion controls are C files that the models do not know, and for real sockets those of the kernel.
-fn check_congestion(flow: &Flow, problems: &mut Problems) {
-    let transport::Config::Tcp(config) = &flow.transport else { return };
+/// The congestion controls are C files that the models do not know, and for real sockets those of the `kernel`.
+pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
     };
     match bentpipe_congestion::create(&config.congestion, &config.parameters) {
         Ok(_) => {}
         Err(CongestionError::UnknownVariant { name, known, .. }) if of_linux(&name).is_some() => {
-            if flow.endpoints == Endpoints::Model {
+            if !kernel {
                 problems.add("congestion", not_simulated(&name, &known));
             }
             for parameter_name in config.parameters.keys() {
@@ -252,7 +271,7 @@ fn check_congestion(flow: &Flow, problems: &mut Problems) {
             }
         }
         Err(CongestionError::UnknownVariant { name, mut known, .. }) => {
-            if flow.endpoints == Endpoints::Kernel {
+            if kernel {
                 known.extend(LINUX);
             }
             let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
@@ -274,11 +293,15 @@ fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
         let message = "a command needs real hosts; allowed: `bentpipe emulate`, or another app";
         problems.add("app", message);
     }
-    let transport::Config::Tcp(config) = &flow.transport else { return };
+    if let transport::Config::Tcp(config) = &flow.transport {
+        problems.within("transport", |problems| check_congestion_simulated(config, problems));
+    }
+}
+
+pub(super) fn check_congestion_simulated(config: &tcp::Config, problems: &mut Problems) {
     if of_linux(&config.congestion).is_some() {
         let known: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
-        let message = not_simulated(&config.congestion, &known);
-        problems.within("transport", |problems| problems.add("congestion", message));
+        problems.add("congestion", not_simulated(&config.congestion, &known));
     }
 }
 
@@ -324,7 +347,7 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
 /// Which nodes there are, and which of them are joined: every link and network works both ways, so what is joined
 /// is reachable.
 pub(super) struct Islands<'a> {
-    names: BTreeMap<Cow<'a, str>, usize>,
+    pub(super) names: BTreeMap<Cow<'a, str>, usize>,
     parent: Vec<usize>,
 }
 
@@ -381,7 +404,7 @@ impl<'a> Islands<'a> {
         }
     }
 
-    fn unknown(&self, name: &str) -> String {
+    pub(super) fn unknown(&self, name: &str) -> String {
         let names: Vec<_> = self.names.keys().map(|name| name.as_ref()).collect();
         let shown = if names.len() > 12 {
             format!("{}, ... ({} nodes)", names[..12].join(", "), names.len())

@@ -6,6 +6,7 @@ mod check;
 mod fidelity;
 mod handover;
 mod link;
+mod proxy;
 mod record;
 
 pub use campaign::Campaign;
@@ -19,7 +20,7 @@ use bentpipe_core::{Count, Dscp, Span};
 use bentpipe_models::app::{self, End};
 use bentpipe_models::mac::{dama, skyplex};
 use bentpipe_models::net::edge::Rule;
-use bentpipe_models::net::{access, constellation};
+use bentpipe_models::net::{access, constellation, proxy as proxies};
 use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,9 @@ pub struct Scenario {
     /// What flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
+    /// Performance-enhancing proxies at nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxy: Vec<proxies::Config>,
     /// What changes while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
@@ -93,6 +97,16 @@ bentpipe_core::kinds! {
 }
 
 impl NetworkKind {
+    /// Whether a node is part of it.
+    pub fn has(&self, node: &str) -> bool {
+        match self {
+            NetworkKind::Constellation(config) => config.sites.contains_key(node),
+            other => other.star().is_some_and(|star| {
+                star.gateway == node || star.terminal_names().iter().any(|terminal| terminal == node)
+            }),
+        }
+    }
+
     /// The star of terminals around a gateway that it is, if it is one.
     pub fn star(&self) -> Option<Cow<'_, dama::Config>> {
         match self {
@@ -132,6 +146,11 @@ impl Flow {
     /// Whether a program of the machine's talks, which cannot be simulated.
     pub fn is_command(&self) -> bool {
         matches!(self.app, app::Config::Command(_))
+    }
+
+    /// Whether TCP carries it.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self.transport, transport::Config::Tcp(_))
     }
 
     /// Whether models stand at its ends also where the scenario is emulated: if it says so, and over TFRC, which kernels do not

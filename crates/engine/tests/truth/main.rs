@@ -11,6 +11,7 @@ mod constellation;
 mod determinism;
 mod golden;
 mod handover;
+mod proxy;
 mod queues;
 mod run;
 mod spoiled;

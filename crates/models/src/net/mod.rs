@@ -1,9 +1,10 @@
-//! The network layer: routers, their edges, what they grant, the choice between links, and constellations.
+//! The network layer: routers, their edges, what they grant, proxies at them, the choice between links, and constellations.
 
 pub mod access;
 pub mod constellation;
 pub mod edge;
 pub mod fate;
 pub mod gate;
+pub mod proxy;
 pub mod quick_start;
 pub mod router;

@@ -2,8 +2,9 @@
 //! It takes no time; queues and rates are the links'. It is no stage, since it never holds a packet: the event loop
 //! asks it for the way and moves nothing.
 //!
-//! An edge ([`super::edge`]) conditions what leaves for other nodes. A real host at the node takes what is for none of the endpoints. Out ports: links first, in the order in which they
-//! were attached, then the endpoints and the host.
+//! An edge ([`super::edge`]) conditions what leaves for other nodes. A real host at the node takes what is for none of the
+//! endpoints. Out ports: links first, in the order in which they were attached, then the endpoints and the host, and the
+//! proxies ([`super::proxy`]), which are given what only passes, after the edge has seen it.
 
 use super::edge::Edge;
 use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Report, Time};
@@ -22,6 +23,8 @@ pub struct Router {
     /// Endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
     host: Option<Port>,
+    /// Proxies of flows that pass, sorted by flow.
+    proxies: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
 }
@@ -35,6 +38,7 @@ impl Router {
             default: None,
             endpoints: Vec::new(),
             host: None,
+            proxies: Vec::new(),
             interface,
             edge: None,
         }
@@ -77,11 +81,24 @@ impl Router {
         }
     }
 
-    fn endpoint(&self, flow: FlowId) -> Option<Port> {
-        match &self.endpoints[..] {
-            [(only, port)] => (*only == flow).then_some(*port),
-            all => all.binary_search_by_key(&flow, |(flow, _)| *flow).ok().map(|at| all[at].1),
+    /// The router for what the node's proxies send: the same, without them and without the edge.
+    pub fn beyond(&self) -> Router {
+        Router {
+            node: self.node,
+            routes: self.routes.clone(),
+            default: self.default,
+            endpoints: self.endpoints.clone(),
+            host: self.host,
+            proxies: Vec::new(),
+            interface: self.interface,
+            edge: None,
         }
+    }
+
+    /// Hands the packets of `flow` that pass out of `port`.
+    pub fn set_proxy(&mut self, flow: FlowId, port: Port) {
+        let at = self.proxies.partition_point(|(other, _)| *other < flow);
+        self.proxies.insert(at, (flow, port));
     }
 
     /// Captures a packet that has come in, by whatever port, and says where it goes out.
@@ -91,12 +108,25 @@ impl Router {
             out.capture(interface, now, packet);
         }
         if packet.destination == self.node {
-            return self.endpoint(packet.flow).or(self.host).ok_or(NO_ENDPOINT);
+            return port_of(&self.endpoints, packet.flow).or(self.host).ok_or(NO_ENDPOINT);
         }
         if let Some(edge) = &mut self.edge {
             edge.condition(now, packet)?;
         }
+        if !self.proxies.is_empty() {
+            if let Some(port) = port_of(&self.proxies, packet.flow) {
+                return Ok(port);
+            }
+        }
         let route = self.routes.get(packet.destination.0 as usize).copied().flatten();
         route.or(self.default).ok_or(NO_ROUTE)
+    }
+}
+
+#[inline]
+fn port_of(sorted: &[(FlowId, Port)], flow: FlowId) -> Option<Port> {
+    match sorted {
+        [(only, port)] => (*only == flow).then_some(*port),
+        all => all.binary_search_by_key(&flow, |(flow, _)| *flow).ok().map(|at| all[at].1),
     }
 }

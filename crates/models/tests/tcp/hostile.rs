@@ -15,10 +15,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// Sends its bytes and closes; the destination at once or when the source has closed.
-struct Talker {
-    bytes: u64,
-    opens: bool,
-    waits: bool,
+pub struct Talker {
+    pub bytes: u64,
+    pub opens: bool,
+    pub waits: bool,
 }
 
 impl App for Talker {
@@ -37,14 +37,14 @@ impl App for Talker {
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+pub enum Fate {
     Arrives,
     Lost,
     Late(u16),
     Twice(u16),
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+pub fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         4 => Just(Fate::Arrives),
         2 => Just(Fate::Lost),
@@ -53,7 +53,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-fn config() -> impl Strategy<Value = Config> {
+pub fn config() -> impl Strategy<Value = Config> {
     let initial = prop_oneof![Just(0u64), Just(u64::from(u32::MAX) - 3000), Just(1 << 31)];
     let profile = prop_oneof![2 => Just(Profile::Linux), 1 => Just(Profile::Classic)];
     let recovery = prop_oneof![
@@ -137,25 +137,36 @@ struct World {
     initial: u32,
 }
 
-const DELAY: Span = Span::from_millis(100);
+pub const DELAY: Span = Span::from_millis(100);
+
+/// End 0 is the source, at node 0.
+pub fn site(end: usize) -> Site {
+    Site {
+        flow: FlowId(0),
+        name: "flow".to_owned(),
+        node: NodeId(end as u16),
+        peer: NodeId(1 - end as u16),
+        end: [End::Source, End::Destination][end],
+        start: Time::ZERO,
+        dscp: 0,
+        details: false,
+        capture: None,
+    }
+}
 
 impl World {
     fn new(config: &Config, bytes: [u64; 2], waits: bool, fates: [Vec<Fate>; 2]) -> World {
         let build = |end: usize| {
-            let site = Site {
-                flow: FlowId(0),
-                name: "flow".to_owned(),
-                node: NodeId(end as u16),
-                peer: NodeId(1 - end as u16),
-                end: [End::Source, End::Destination][end],
-                start: Time::ZERO,
-                dscp: 0,
-                details: false,
-                capture: None,
-            };
             let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });
             let stream = Streams::new(1, end as u64).stream("test");
-            Endpoint::new(site, config, app, Box::new(|| Box::<Reno>::default()), stream, Traces::default())
+            Endpoint::new(
+                site(end),
+                config,
+                app,
+                Box::new(|| Box::<Reno>::default()),
+                stream,
+                Traces::default(),
+            )
         };
         World {
             now: Time::ZERO,

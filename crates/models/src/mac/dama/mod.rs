@@ -37,4 +37,4 @@ pub mod waveform;
 mod tests;
 
 pub use config::Config;
-pub use network::{build, Star, Supply};
+pub use network::{build, Star};

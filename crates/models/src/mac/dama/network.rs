@@ -11,7 +11,8 @@ use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
 use crate::net::quick_start::Grants;
 use crate::queue::classes;
-use bentpipe_core::{NodeId, Probe, Stream, Table, Time};
+use crate::Supply;
+use bentpipe_core::{NodeId, Time};
 
 /// The stages of a star network. The terminals stand in the order in which the configuration lists them.
 ///
@@ -33,14 +34,6 @@ pub struct Star {
     pub ncc: Ncc,
     /// The forward link.
     pub forward: Forward,
-}
-
-/// What the network asks of the engine while it is built.
-pub trait Supply {
-    /// The random stream of the stage of this name.
-    fn stream(&mut self, name: &str) -> Stream;
-    /// A probe on a table for an entity, when that trace is wanted.
-    fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe>;
 }
 
 /// Builds network `name` for the addresses of its nodes; `label` says what results call the terminal at a node.

@@ -23,6 +23,7 @@ use super::handover::Signal;
 use super::handshake::{Agreement, Handshake};
 use super::header::{self, Numbering};
 use super::receiver::Receiver;
+use super::reset::Reset;
 use super::sender::{Ack, Chunk, News, Sender};
 use super::{config, snack, Config};
 use crate::transport::flow::SourceCounters;
@@ -58,7 +59,7 @@ pub enum Phase {
 }
 
 /// How long TIME-WAIT lasts (Linux' TCP_TIMEWAIT_LEN).
-pub(super) const TIME_WAIT: Span = Span::from_secs(60);
+pub const TIME_WAIT: Span = Span::from_secs(60);
 
 /// The next segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,10 +67,7 @@ enum Pending {
     #[default]
     Nothing,
     Syn,
-    Reset {
-        sequence: u32,
-        acknowledgment: Option<u32>,
-    },
+    Reset(Reset),
 }
 
 /// Explicit congestion notification of a connection.
@@ -175,6 +173,24 @@ impl Connection {
             self.sender.forget_unsent();
             self.close();
         }
+    }
+
+    /// Ends the connection at once; the other end is told by a reset (RFC 9293, section 3.10.5), if it knows of us.
+    pub fn abort(&mut self) {
+        let phase = self.phase;
+        self.end();
+        if !matches!(phase, Phase::Closed | Phase::Listen | Phase::SynSent | Phase::TimeWait) {
+            self.pending = Pending::Reset(Reset {
+                sequence: self.ours.number(self.sender.nxt()),
+                acknowledgment: Some(self.theirs.number(self.receiver.next())),
+            });
+        }
+    }
+
+    /// Whoever reads what arrives has room for so many bytes of the stream in all, which never become fewer. Without
+    /// this, what arrives is taken at once.
+    pub fn allow(&mut self, bytes: u64) {
+        self.receiver.allow(bytes);
     }
 
     /// Where the connection stands.
@@ -508,41 +524,29 @@ impl Connection {
     }
 
     fn fail(&mut self, failure: Failure) {
+        self.end();
+        self.events.add(Event::Failed(failure));
+    }
+
+    fn end(&mut self) {
         self.phase = Phase::Closed;
         self.pending = Pending::Nothing;
         self.handshake.stop();
         self.sender.stop();
-        self.events.add(Event::Failed(failure));
     }
 
-    /// RFC 9293, section 3.10.7.1: a segment for a connection that does not exist.
+    /// A segment for a connection that does not exist.
     fn reset_in_answer(&mut self, segment: &Segment) {
-        if segment.flags.contains(SegmentFlags::RST) {
-            return;
+        if let Some(reset) = Reset::answering(segment) {
+            self.pending = Pending::Reset(reset);
         }
-        self.pending = if segment.flags.contains(SegmentFlags::ACK) {
-            Pending::Reset { sequence: segment.acknowledgment, acknowledgment: None }
-        } else {
-            let length = u32::from(segment.payload)
-                + u32::from(segment.flags.contains(SegmentFlags::SYN))
-                + u32::from(segment.flags.contains(SegmentFlags::FIN));
-            Pending::Reset { sequence: 0, acknowledgment: Some(segment.sequence.wrapping_add(length)) }
-        };
     }
 
     fn next_handshake_segment(&mut self, now: Time) -> Option<Segment> {
         match std::mem::take(&mut self.pending) {
             Pending::Nothing => None,
             Pending::Syn => Some(self.syn(now)),
-            Pending::Reset { sequence, acknowledgment } => Some(Segment {
-                sequence,
-                acknowledgment: acknowledgment.unwrap_or(0),
-                flags: match acknowledgment {
-                    Some(_) => SegmentFlags::RST.with(SegmentFlags::ACK),
-                    None => SegmentFlags::RST,
-                },
-                ..Segment::default()
-            }),
+            Pending::Reset(reset) => Some(reset.segment()),
         }
     }
 
@@ -633,8 +637,9 @@ fn taken_apart(segment: Segment) -> Segment {
     Segment { sequence, acknowledgment, window, payload, flags, timestamps, options }
 }
 
+/// Whether a segment opens a connection, with or without asking for explicit congestion notification.
 #[inline]
-fn is_syn(segment: &Segment) -> bool {
+pub fn is_syn(segment: &Segment) -> bool {
     segment.flags.contains(SegmentFlags::SYN)
         && segment.flags.0 & (SegmentFlags::ACK.0 | SegmentFlags::RST.0) == 0
 }

@@ -7,7 +7,7 @@
 //! have ended are forgotten, after TIME-WAIT where that is their state, but for the last.
 
 use super::congestion::{Congestion, INFINITE_SSTHRESH};
-use super::connection::{Connection, Event, Failure, Phase, TIME_WAIT};
+use super::connection::{is_syn, Connection, Event, Failure, Phase, TIME_WAIT};
 use super::handover::{self, Signal};
 use super::{header, Config};
 use crate::app::{self, Actions, App, End};
@@ -15,8 +15,8 @@ use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use bentpipe_core::{
-    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Segment, SegmentFlags, Stage, Stream,
-    Streams, Table, Time,
+    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Segment, Stage, Stream, Streams,
+    Table, Time,
 };
 use std::collections::VecDeque;
 
@@ -423,7 +423,8 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
     }
 }
 
-fn trace(connection: &Connection, probe: Probe, now: Time, out: &mut Outbox) {
+/// Writes the row of [`TRACE`].
+pub fn trace(connection: &Connection, probe: Probe, now: Time, out: &mut Outbox) {
     let sender = connection.sender();
     let (state, estimator, counters) = (&sender.state, sender.estimator(), &sender.counters);
     let row = [
@@ -454,7 +455,7 @@ impl Stage for Endpoint {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
         }
-        let opens = self.site.end == End::Destination && segment.flags == SegmentFlags::SYN;
+        let opens = self.site.end == End::Destination && is_syn(segment);
         let at = match self.find(packet.connection) {
             Some(at) => at,
             None if opens => self.add_line(packet.connection),

@@ -28,6 +28,7 @@ mod ranges;
 pub mod rate;
 pub mod receiver;
 pub mod recovery;
+pub mod reset;
 mod right_sizing;
 pub mod rtt;
 pub mod scoreboard;

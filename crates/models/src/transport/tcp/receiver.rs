@@ -20,6 +20,10 @@
 //! acknowledged at once; here up to `quick_window`, whereupon it is the whole buffer (seen in Linux 6.1: acknowledgments of
 //! every segment until the window is half the buffer's memory, then of every second one). Or it follows what arrives in a
 //! round trip ([`super::right_sizing`]).
+//!
+//! A reader that has room for so much only ([`Receiver::allow`]) limits the window further. The right edge then does not move
+//! forward in small steps (RFC 9293, section 3.8.6.2.2), and of a window that has opened again the sender hears at once when
+//! it was at most half of the whole and has at least doubled, as in Linux.
 
 use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
@@ -86,6 +90,8 @@ pub struct Receiver {
     /// Bytes by which it still grows before it is as large as `quick_window`, and its size then.
     closed: u64,
     whole: u64,
+    /// First position for which the reader has no room.
+    limit: u64,
     sizing: Option<RightSizing>,
     /// Bytes that a unit of the window field stands for, as a shift.
     shift: u8,
@@ -135,6 +141,7 @@ impl Receiver {
                 Some(_) => 0,
             },
             whole: config.window(),
+            limit: u64::MAX,
             sizing: config.receive_window_start.map(|_| RightSizing::new(config.window())),
             shift: 0,
             echoed: None,
@@ -338,6 +345,9 @@ impl Receiver {
         if self.frozen || self.copies > 0 {
             return (self.next, self.exceptional_window());
         }
+        if self.limit != u64::MAX {
+            return (self.next, self.limited_window());
+        }
         let window = self.window >> self.shift << self.shift;
         self.edge = self.edge.max(self.next + window);
         (self.next, window as u32)
@@ -357,6 +367,37 @@ impl Receiver {
     /// The negative acknowledgment to send, if something is missing.
     pub fn snack(&self, unit: u64) -> Option<Snack> {
         snack::say(self.next, &self.held, unit)
+    }
+
+    /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
+    pub fn allow(&mut self, bytes: u64) {
+        let limit = bytes.saturating_add(1);
+        debug_assert!(self.limit == u64::MAX || limit >= self.limit, "room that was promised is gone");
+        self.limit = limit;
+        let (now, then) = (self.edge.saturating_sub(self.next), self.reachable().saturating_sub(self.next));
+        let ended = self.fin.is_some_and(|fin| fin < self.next);
+        if self.next > 0 && !ended && 2 * now <= self.window && then >= 2 * now && self.opens() {
+            self.due = self.due.max(Due::Now);
+        }
+    }
+
+    /// The right edge that buffer and reader allow.
+    fn reachable(&self) -> u64 {
+        (self.next + self.window).min(self.limit)
+    }
+
+    /// Whether the right edge may move by as much as is worth a segment.
+    fn opens(&self) -> bool {
+        self.reachable().saturating_sub(self.edge) >= self.largest.min(self.window / 2).max(1)
+    }
+
+    /// The window of a reader whose room has a limit, a multiple of the unit that the field has.
+    #[cold]
+    fn limited_window(&mut self) -> u32 {
+        if self.opens() {
+            self.edge = self.reachable();
+        }
+        (self.edge.saturating_sub(self.next) >> self.shift << self.shift) as u32
     }
 
     /// The SACK blocks to send, if there are any, in sequence numbers.

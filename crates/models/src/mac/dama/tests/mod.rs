@@ -7,7 +7,8 @@ mod slots;
 mod terminals;
 
 use super::message::Tbtp;
-use super::{build, message, ncc, terminal, Config, Star, Supply};
+use super::{build, message, ncc, terminal, Config, Star};
+use crate::Supply;
 use bentpipe_core::{
     Body, Ecn, FlowId, NodeId, Outbox, Packet, Port, Probe, Problems, Recorder, Report, Row, Sink, Span,
     Stage, Stream, Streams, Table, Time,

@@ -1,0 +1,205 @@
+//! ACK reconstruction (RFC 3449, section 5.3.1): behind a slow link, acknowledgments are made again that were taken out before it, and sent at
+//! even intervals, so that the sender's bursts are short and its window grows as if nothing had been taken out.
+//!
+//! When an acknowledgment says by more than `every` bytes more than the one before, others are made at steps of `every`
+//! (the section's ack_thresh) that go before it. Their spacing is `every` divided by the rate at which acknowledged bytes arrive, smoothed with a
+//! gain of 1/8 (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997,
+//! section 4.3), but none is held for longer than `longest`, which is what a pause would otherwise lead to.
+//!
+//! Duplicates, selective acknowledgments and data are not held: what waits goes before them at once.
+
+use super::acknowledgments::{ahead, pure, Counters};
+use super::{Enhancement, Passing, Supply};
+use bentpipe_core::{Body, FlowId, Held, Outbox, Packet, Port, Problems, Report, Size, Span, Stage, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Restores acknowledgments behind a slow link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The slow link or network from which the acknowledgments come.
+    pub over: String,
+    /// Bytes that one acknowledgment stands for, two full segments by default.
+    #[serde(default = "two_segments")]
+    pub every: Size,
+    /// Longest time for which one is held.
+    #[serde(default = "fifth")]
+    pub longest: Span,
+}
+
+fn two_segments() -> Size {
+    Size::from_bytes(2 * 1460)
+}
+
+fn fifth() -> Span {
+    Span::from_millis(200)
+}
+
+/// Most acknowledgments that are made for one, whatever it says.
+const MOST: u32 = 1000;
+
+/// Weight of the newest rate.
+const GAIN: f64 = 1.0 / 8.0;
+
+/// A connection in one direction: flow, number, and whether it comes from the flow's destination.
+type Key = (FlowId, u16, usize);
+
+/// What is known of one.
+#[derive(Default)]
+struct State {
+    /// The acknowledgment that came last, and when.
+    last: Option<(u32, Time)>,
+    /// Acknowledged bytes per second.
+    rate: Option<f64>,
+    waiting: VecDeque<Packet>,
+    interval: Span,
+    /// When the first that waits goes.
+    next: Time,
+}
+
+/// The stage. In port 0, out port 0.
+pub struct Reconstruction {
+    name: String,
+    every: u32,
+    longest: Span,
+    /// Flows, and which end is beyond the slow link.
+    flows: BTreeMap<FlowId, (Passing, [bool; 2], Counters)>,
+    states: BTreeMap<Key, State>,
+    due: BTreeSet<(Time, Key)>,
+}
+
+impl Reconstruction {
+    fn new(name: &str, config: &Config, flows: Vec<Passing>) -> Reconstruction {
+        let flow = |passing: Passing| {
+            let slow = passing.ways.each_ref().map(|way| *way == config.over);
+            (passing.flow, (passing, slow, Counters::default()))
+        };
+        Reconstruction {
+            name: name.to_owned(),
+            every: config.every.bytes().min(u64::from(u32::MAX / 2)) as u32,
+            longest: config.longest,
+            flows: flows.into_iter().map(flow).collect(),
+            states: BTreeMap::new(),
+            due: BTreeSet::new(),
+        }
+    }
+
+    /// Sends what waits of a connection.
+    fn flush(&mut self, key: Key, out: &mut Outbox) {
+        let Some(state) = self.states.get_mut(&key) else { return };
+        if !state.waiting.is_empty() {
+            self.due.remove(&(state.next, key));
+            state.waiting.drain(..).for_each(|packet| out.send(Port(0), packet));
+        }
+    }
+}
+
+impl State {
+    /// An acknowledgment of `number` has come: by how much it advances, if it does.
+    fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
+        let Some((last, at)) = self.last else {
+            self.last = Some((number, now));
+            return None;
+        };
+        let advance = u32::try_from(ahead(number, last)).ok().filter(|advance| *advance > 0)?;
+        self.last = Some((number, now));
+        let seconds = now.since(at).as_secs_f64();
+        if seconds > 0.0 {
+            let rate = f64::from(advance) / seconds;
+            self.rate = Some(self.rate.map_or(rate, |before| before + GAIN * (rate - before)));
+        }
+        Some(advance)
+    }
+}
+
+impl Stage for Reconstruction {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let Some((passing, slow, counters)) = self.flows.get_mut(&packet.flow) else {
+            return out.send(Port(0), packet);
+        };
+        let side = passing.side(packet.source);
+        if !slow[side] {
+            return out.send(Port(0), packet);
+        }
+        let key = (packet.flow, packet.connection, side);
+        let state = self.states.entry(key).or_default();
+        let number = pure(&packet).map(|segment| segment.acknowledgment);
+        let Some((number, advance)) = number.and_then(|number| Some((number, state.arrived(now, number)?)))
+        else {
+            self.flush(key, out);
+            return out.send(Port(0), packet);
+        };
+        counters.arrived += 1;
+        let made = ((advance - 1) / self.every).min(MOST);
+        if made == 0 && state.waiting.is_empty() {
+            return out.send(Port(0), packet);
+        }
+        let starts = state.waiting.is_empty();
+        for step in 1..=made {
+            let mut copy = packet.clone();
+            if let Body::Segment(segment) = &mut copy.body {
+                segment.acknowledgment = number.wrapping_sub(advance).wrapping_add(step * self.every);
+            }
+            out.create_held(&copy);
+            state.waiting.push_back(copy);
+        }
+        counters.made += u64::from(made);
+        state.waiting.push_back(packet);
+        let spacing = state.rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(f64::from(self.every) / rate));
+        state.interval = spacing.min(self.longest / state.waiting.len() as u64);
+        if !starts {
+            self.due.remove(&(state.next, key));
+        }
+        let next = if starts { now } else { state.next.min(now + state.interval) };
+        state.next = next;
+        self.due.insert((next, key));
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(&(time, key)) = self.due.first().filter(|(time, _)| *time <= now) {
+            self.due.remove(&(time, key));
+            let Some(state) = self.states.get_mut(&key) else { continue };
+            if let Some(packet) = state.waiting.pop_front() {
+                out.send(Port(0), packet);
+            }
+            if !state.waiting.is_empty() {
+                state.next = now + state.interval;
+                self.due.insert((state.next, key));
+            }
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.due.first().map(|(time, _)| *time)
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.states.values().flat_map(|state| &state.waiting).for_each(|packet| held.add(packet));
+        held
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for (passing, _, counters) in self.flows.values() {
+            counters.report(&passing.name, &self.name, report);
+        }
+    }
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Reconstruction::new(name, self, flows))
+    }
+
+    fn over(&self) -> Option<&str> {
+        Some(&self.over)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.every.bytes() == 0 {
+            problems.add("every", format!("{} is out of range; allowed: at least 1 B", self.every));
+        }
+    }
+}

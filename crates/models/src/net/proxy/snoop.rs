@@ -1,0 +1,323 @@
+//! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless Networks", MobiCom 1995): before a link that
+//! loses packets, a node keeps what the receiver has not acknowledged and repairs losses itself, so that the sender does not take
+//! them for congestion. The connection stays one, end to end.
+//!
+//! Data on its way to the link (the paper's `snoop_data`, figure 2):
+//! - the next of the sequence: kept and passed on;
+//! - sent again by the source, and not acknowledged yet: passed on, and marked as the source's own to repair; below what was
+//!   acknowledged: answered by the last acknowledgment, which was lost;
+//! - beyond a hole: it was lost before the node or overtaken, so the source repairs it: passed on with a mark.
+//!
+//! Acknowledgments from the link (`snoop_ack`, figure 3):
+//! - a new one: what it acknowledges is forgotten, the round-trip time to the receiver is measured, it goes on;
+//! - an old one is dropped;
+//! - a duplicate, of a packet that is kept and has no mark: the first brings the packet again from here, that one and those that
+//!   must follow for packets already on their way are dropped; of any other packet they go on to the source.
+//!
+//! Besides, the first packet kept is sent again when no acknowledgment has come for twice the smoothed round-trip time of the link,
+//! and at least `shortest`; the time doubles while that does not help, and after [`PATIENCE`] times it is left to the source.
+//!
+//! Deviations: what is repaired waits in the link's queue like everything else, where the paper gives it priority; the round-trip time
+//! is measured with every packet sent once, not once per window. When `cache` is full packets pass without being kept.
+//! With selective acknowledgments the source does not see those that are dropped here.
+
+use super::acknowledgments::{acknowledges, ahead};
+use super::{Enhancement, Passing, Supply};
+use bentpipe_core::{
+    Body, Column, Count, DropReason, FlowId, Outbox, Packet, Port, Report, Segment, SegmentFlags, Span,
+    Stage, Table, Time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Repairs the losses of a link from before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The link or network that loses packets.
+    pub over: String,
+    /// Packets of a connection that are kept.
+    #[serde(default = "thousand")]
+    pub cache: Count<1, 1_000_000>,
+    /// Least time without an acknowledgment after which a packet is sent again.
+    #[serde(default = "shortest")]
+    pub shortest: Span,
+}
+
+fn thousand() -> Count<1, 1_000_000> {
+    Count::new(1000)
+}
+
+fn shortest() -> Span {
+    Span::from_millis(20)
+}
+
+/// What Snoop did.
+pub static REPORT: Table = Table {
+    name: "snoop",
+    entity: "flow at a proxy",
+    about: "at the end of the run, by each node with Snoop, as FLOW@PROXY",
+    columns: &[
+        Column::whole("repaired", "packets", "packets sent again from here after duplicate acknowledgments"),
+        Column::whole(
+            "repaired_late",
+            "packets",
+            "packets sent again from here because no acknowledgment came",
+        ),
+        Column::whole("suppressed", "packets", "acknowledgments that the source did not see"),
+        Column::whole("most_kept", "packets", "the most that were kept of one connection"),
+    ],
+};
+
+/// How often a packet is sent again without any acknowledgment.
+pub const PATIENCE: u32 = 6;
+
+/// The source need not see it: a loss is repaired from here, or it is older than one that has passed.
+pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
+
+/// A packet that the receiver has not acknowledged.
+struct Kept {
+    packet: Packet,
+    /// When it was last passed on.
+    sent: Time,
+    /// Sent once, so that its acknowledgment tells the round-trip time.
+    once: bool,
+    /// The source knows or must find out that it was lost.
+    marked: bool,
+    /// It was sent again from here.
+    repaired: bool,
+}
+
+/// A connection's data over the link.
+#[derive(Default)]
+struct State {
+    kept: VecDeque<Kept>,
+    /// The next byte expected from the source.
+    next: u32,
+    /// The last acknowledgment, as it was.
+    last: Option<Box<Packet>>,
+    /// Duplicates that are still to be dropped.
+    expected: u32,
+    rtt: Option<Span>,
+    backed_off: u32,
+    due: Option<Time>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    repaired: u64,
+    repaired_late: u64,
+    suppressed: u64,
+    most_kept: u64,
+}
+
+struct Flow {
+    passing: Passing,
+    /// Which end is beyond the link.
+    beyond: [bool; 2],
+    counters: Counters,
+}
+
+/// A connection, by flow, number and the end that receives.
+type Key = (FlowId, u16, usize);
+
+/// The stage. In port 0, out port 0.
+pub struct Snoop {
+    name: String,
+    cache: usize,
+    shortest: Span,
+    flows: BTreeMap<FlowId, Flow>,
+    states: BTreeMap<Key, State>,
+}
+
+impl Snoop {
+    fn new(name: &str, config: &Config, flows: Vec<Passing>) -> Snoop {
+        let flow = |passing: Passing| {
+            let beyond = passing.ways.each_ref().map(|way| *way == config.over);
+            (passing.flow, Flow { passing, beyond, counters: Counters::default() })
+        };
+        Snoop {
+            name: name.to_owned(),
+            cache: config.cache.value() as usize,
+            shortest: config.shortest,
+            flows: flows.into_iter().map(flow).collect(),
+            states: BTreeMap::new(),
+        }
+    }
+}
+
+fn segment(packet: &Packet) -> Option<&Segment> {
+    match &packet.body {
+        Body::Segment(segment) => Some(segment),
+        _ => None,
+    }
+}
+
+/// The byte after the last of a packet's.
+fn end(segment: &Segment) -> u32 {
+    segment.sequence.wrapping_add(segment.payload.into())
+}
+
+impl State {
+    /// How long to wait for an acknowledgment.
+    fn patience(&self, shortest: Span) -> Span {
+        self.rtt.map_or(shortest * 10, |rtt| (rtt * 2).max(shortest)) * (1 << self.backed_off)
+    }
+
+    fn arm(&mut self, now: Time, shortest: Span) {
+        let waits = self.kept.front().is_some_and(|first| !first.marked);
+        self.due = waits.then(|| now + self.patience(shortest));
+    }
+
+    /// Data from the source. Returns the acknowledgment that is to answer it instead of its being passed on.
+    fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
+        let data = segment(packet)?;
+        let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
+        if self.last.is_none() && self.kept.is_empty() {
+            self.next = data.sequence;
+        }
+        let place = ahead(data.sequence, self.next);
+        if place < 0 {
+            if acknowledged.is_some_and(|acknowledged| ahead(end(data), acknowledged) <= 0) {
+                return self.last.as_deref().cloned();
+            }
+            // The source has given up waiting.
+            let same =
+                |kept: &&mut Kept| segment(&kept.packet).is_some_and(|own| own.sequence == data.sequence);
+            if let Some(kept) = self.kept.iter_mut().find(same) {
+                (kept.marked, kept.once, kept.sent) = (true, false, now);
+            }
+            return None;
+        }
+        if self.kept.len() < cache {
+            let kept =
+                Kept { packet: packet.clone(), sent: now, once: true, marked: place > 0, repaired: false };
+            self.kept.push_back(kept);
+            if self.kept.len() == 1 {
+                self.arm(now, shortest);
+            }
+        }
+        self.next = end(data);
+        None
+    }
+
+    /// An acknowledgment from the receiver. Returns whether it goes on, and what is to be sent again.
+    fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
+        let Some(ack) = segment(packet) else { return (true, None) };
+        let last = self.last.as_deref().and_then(segment);
+        let advance = last.map_or(1, |last| ahead(ack.acknowledgment, last.acknowledgment));
+        if advance < 0 {
+            return (false, None);
+        }
+        if advance > 0 || last.is_some_and(|last| last.window != ack.window) || !acknowledges(packet) {
+            while let Some(first) = self.kept.front() {
+                if segment(&first.packet).is_some_and(|data| ahead(end(data), ack.acknowledgment) > 0) {
+                    break;
+                }
+                if first.once {
+                    let sample = now.since(first.sent);
+                    self.rtt = Some(self.rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8));
+                }
+                self.kept.pop_front();
+            }
+            if advance > 0 {
+                self.expected = 0;
+                self.backed_off = 0;
+                self.arm(now, shortest);
+            }
+            self.last = Some(Box::new(packet.clone()));
+            return (true, None);
+        }
+        let behind = self.kept.len().saturating_sub(1) as u32;
+        let Some(first) = self.kept.front_mut() else { return (true, None) };
+        let missing = segment(&first.packet).is_some_and(|data| data.sequence == ack.acknowledgment);
+        if !missing || first.marked {
+            return (true, None);
+        }
+        if !first.repaired {
+            (first.repaired, first.once, first.sent) = (true, false, now);
+            self.expected = behind;
+            let again = first.packet.clone();
+            self.arm(now, shortest);
+            return (false, Some(again));
+        }
+        // Beyond those that must come there is another loss, of which the source may hear.
+        let drops = self.expected > 0;
+        self.expected = self.expected.saturating_sub(1);
+        (!drops, None)
+    }
+}
+
+impl Stage for Snoop {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return out.send(Port(0), packet) };
+        let from = flow.passing.side(packet.source);
+        let Some(tcp) = segment(&packet) else { return out.send(Port(0), packet) };
+        if tcp.flags.0 & (SegmentFlags::SYN.0 | SegmentFlags::RST.0) != 0 {
+            return out.send(Port(0), packet);
+        }
+        let counters = &mut flow.counters;
+        if flow.beyond[from] && tcp.flags.contains(SegmentFlags::ACK) {
+            let state = self.states.entry((packet.flow, packet.connection, from)).or_default();
+            let (goes_on, again) = state.acknowledgment(now, &packet, self.shortest);
+            if let Some(again) = again {
+                counters.repaired += 1;
+                out.create(Port(0), again);
+            }
+            if !goes_on && tcp.payload == 0 {
+                counters.suppressed += 1;
+                return out.drop(packet, SUPPRESSED);
+            }
+        }
+        if flow.beyond[1 - from] && tcp.payload > 0 {
+            let state = self.states.entry((packet.flow, packet.connection, 1 - from)).or_default();
+            if let Some(answer) = state.data(now, &packet, (self.cache, self.shortest)) {
+                out.consume(packet);
+                return out.create(Port(0), answer);
+            }
+            counters.most_kept = counters.most_kept.max(state.kept.len() as u64);
+        }
+        out.send(Port(0), packet);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        for ((flow, ..), state) in &mut self.states {
+            if state.due.is_none_or(|due| due > now) {
+                continue;
+            }
+            if let Some(first) = state.kept.front_mut() {
+                (first.once, first.repaired, first.sent) = (false, true, now);
+                first.marked = state.backed_off == PATIENCE;
+                out.create(Port(0), first.packet.clone());
+                if let Some(flow) = self.flows.get_mut(flow) {
+                    flow.counters.repaired_late += 1;
+                }
+            }
+            state.backed_off = (state.backed_off + 1).min(PATIENCE);
+            state.arm(now, self.shortest);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.states.values().filter_map(|state| state.due).min()
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for flow in self.flows.values() {
+            let Counters { repaired, repaired_late, suppressed, most_kept } = flow.counters;
+            let values = [repaired, repaired_late, suppressed, most_kept].map(|count| count as f64);
+            report.row(&REPORT, &flow.passing.entities(&self.name)[0], &values);
+        }
+    }
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Snoop::new(name, self, flows))
+    }
+
+    fn over(&self) -> Option<&str> {
+        Some(&self.over)
+    }
+}

@@ -1,0 +1,85 @@
+//! What a scenario says of a splitting proxy.
+
+use super::Split;
+use crate::net::proxy::{Enhancement, Passing, Supply};
+use crate::transport::tcp;
+use bentpipe_core::{Problems, Size, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Splits TCP connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// When the handshake with the source is completed.
+    pub accept: Accept,
+    /// Most bytes of each direction of a connection that are in the proxy: received from one side and not yet
+    /// acknowledged by the other.
+    pub buffer: Size,
+    /// TCP on each side, by the name of the link or network there.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sides: BTreeMap<String, tcp::Config>,
+    /// TCP on sides that `sides` does not name.
+    pub transport: tcp::Config,
+}
+
+/// When the handshake with a connection's source is completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accept {
+    /// When the destination has accepted: the source sees a refusal as its own.
+    #[default]
+    Late,
+    /// At once: a round trip is saved, and a refusal is seen as a reset.
+    Early,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            accept: Accept::default(),
+            // What Linux lets a socket's send buffer grow to (ip-sysctl.rst, tcp_wmem).
+            buffer: Size::from_bytes(4 << 20),
+            sides: BTreeMap::new(),
+            transport: tcp::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// TCP towards a link or network. Its receive window is no larger than the buffer.
+    pub(super) fn side(&self, way: &str) -> tcp::Config {
+        let config = self.sides.get(way).unwrap_or(&self.transport);
+        let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));
+        tcp::Config {
+            receive_window: Some(least(config.receive_window)),
+            receive_window_start: config.receive_window_start.map(|start| least(Some(start))),
+            ..config.clone()
+        }
+    }
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Passing>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Split::new(name, self, flows, supply))
+    }
+
+    fn sides(&self) -> Vec<(&str, &tcp::Config)> {
+        self.sides.iter().map(|(way, config)| (way.as_str(), config)).collect()
+    }
+
+    fn elsewhere(&self) -> Option<(&'static str, &tcp::Config)> {
+        Some(("transport", &self.transport))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        let segment = |config: &tcp::Config| config.segment_size.value();
+        let least = self.sides.values().map(segment).fold(segment(&self.transport), u64::max);
+        if self.buffer.bytes() < least {
+            let message =
+                format!("{} is out of range; allowed: at least one segment ({least} B)", self.buffer);
+            problems.add("buffer", message);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One of the two connections of a split one, with what is recorded of it.
+
+use crate::transport::flow::DestinationCounters;
+use crate::transport::tcp::connection::{Connection, Event};
+use crate::transport::tcp::endpoint::{self, Probes};
+use crate::transport::tcp::header;
+use bentpipe_core::{Body, Ecn, Outbox, Packet, Port, Segment, Time};
+
+/// See the module.
+pub struct Leg {
+    connection: Connection,
+    probes: Probes,
+    /// Payload received in order.
+    received: u64,
+    /// The sender has something to trace.
+    traced: bool,
+    /// Class of service of what came from the other leg's end, which goes on here.
+    pub dscp: u8,
+}
+
+impl Leg {
+    /// A closed connection.
+    pub fn new(connection: Connection, probes: Probes, dscp: u8) -> Leg {
+        Leg { connection, probes, received: 0, traced: false, dscp }
+    }
+
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Payload received in order.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Payload sent that the end has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.connection.sender().acknowledged_bytes()
+    }
+
+    /// A segment comes in a packet of this age.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        segment: &Segment,
+        counters: &mut DestinationCounters,
+    ) {
+        if segment.payload > 0 {
+            let size = self.connection.sender().segment_size();
+            counters.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
+            counters.delay.add(packet.age(now));
+        }
+        self.traced |= self.connection.sender().is_waiting();
+        self.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
+    }
+
+    /// A timer may have expired.
+    pub fn wake(&mut self, now: Time) {
+        if self.connection.next_wake() <= now {
+            self.traced |= self.connection.wake(now);
+        }
+    }
+
+    /// What happened, one at a time. Received bytes are counted here.
+    pub fn next_event(
+        &mut self,
+        now: Time,
+        arrived: Option<Time>,
+        counters: &mut DestinationCounters,
+        out: &mut Outbox,
+    ) -> Option<Event> {
+        let event = self.connection.next_event()?;
+        match event {
+            Event::Received(bytes) => {
+                self.received += bytes;
+                counters.delivered_bytes += bytes;
+                counters.last_delivery = Some(now);
+                if let Some(probe) = self.probes.delivery {
+                    let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
+                    out.record(probe, now, &[self.received as f64, delay]);
+                }
+            }
+            Event::Closed => self.connection.counters_mut().completed = Some(now),
+            _ => {}
+        }
+        Some(event)
+    }
+
+    /// More to send to this leg's end.
+    pub fn send(&mut self, now: Time, bytes: u64) {
+        self.connection.counters_mut().start.get_or_insert(now);
+        self.connection.send(bytes);
+    }
+
+    /// Sends what may be sent, in packets like `envelope`, whose numbers count on.
+    pub fn flush(&mut self, now: Time, envelope: &Packet, number: &mut u32, out: &mut Outbox) {
+        while let Some(segment) = self.connection.next_segment(now) {
+            let ecn = if self.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+            let size = header::size(&segment, self.connection.sender().segment_size());
+            let (birth, dscp, body) = (now, self.dscp, Body::Segment(segment));
+            let packet = Packet { birth, number: *number, size, dscp, ecn, body, ..envelope.clone() };
+            *number = number.wrapping_add(1);
+            out.create(Port(0), packet);
+        }
+        if std::mem::take(&mut self.traced) {
+            if let Some(probe) = self.probes.sender {
+                endpoint::trace(&self.connection, probe, now, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What ACK filtering and ACK decimation share (RFC 3449, section 5.2): a queue of their own before a slow link, whose packets leave
+//! at the rate of that link, so that acknowledgments wait here, where they can be thinned out, and not there.
+
+use super::acknowledgments::{acknowledges, Counters};
+use super::Passing;
+use crate::queue::drop_tail::FULL;
+use bentpipe_core::{DropReason, FlowId, Held, Outbox, Packet, Port, Rate, Report, Stage, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Which of the acknowledgments that wait are not needed any more.
+pub trait Thinning: Send {
+    /// Why they go.
+    const REASON: DropReason;
+
+    /// An acknowledgment arrives: names the places in `queue` of those that need not go before it, in rising order.
+    fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>);
+}
+
+struct Flow {
+    passing: Passing,
+    /// Which end is reached over the slow link.
+    slow: [bool; 2],
+    counters: Counters,
+}
+
+/// The stage. In port 0, out port 0.
+pub struct Thinned<T: Thinning> {
+    thinning: T,
+    name: String,
+    rate: Rate,
+    limit: usize,
+    flows: BTreeMap<FlowId, Flow>,
+    queue: VecDeque<Packet>,
+    /// When what has left will have been sent.
+    free_at: Time,
+    places: Vec<usize>,
+}
+
+impl<T: Thinning> Thinned<T> {
+    /// For the packets that leave over the link or network `over`, which has this rate.
+    pub fn new(
+        thinning: T,
+        name: &str,
+        flows: Vec<Passing>,
+        over: &str,
+        rate: Rate,
+        limit: usize,
+    ) -> Thinned<T> {
+        let flow = |passing: Passing| {
+            let slow = passing.ways.each_ref().map(|way| way == over);
+            (passing.flow, Flow { passing, slow, counters: Counters::default() })
+        };
+        Thinned {
+            thinning,
+            name: name.to_owned(),
+            rate,
+            limit,
+            flows: flows.into_iter().map(flow).collect(),
+            queue: VecDeque::new(),
+            free_at: Time::ZERO,
+            places: Vec::new(),
+        }
+    }
+
+    fn depart(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
+        self.free_at = now + self.rate.span_of(packet.size.into());
+        out.send(Port(0), packet);
+    }
+}
+
+impl<T: Thinning> Stage for Thinned<T> {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        // The end that it goes to is the other one than it comes from.
+        let slow = |flow: &&mut Flow| flow.slow[1 - flow.passing.side(packet.source)];
+        let Some(flow) = self.flows.get_mut(&packet.flow).filter(slow) else {
+            return out.send(Port(0), packet);
+        };
+        if acknowledges(&packet) {
+            self.thinning.superseded(&self.queue, &packet, &mut self.places);
+            flow.counters.arrived += 1;
+            flow.counters.removed += self.places.len() as u64;
+            for place in self.places.drain(..).rev() {
+                if let Some(old) = self.queue.remove(place) {
+                    out.drop(old, T::REASON);
+                }
+            }
+        }
+        if self.queue.is_empty() && self.free_at <= now {
+            self.depart(now, packet, out);
+        } else if self.queue.len() >= self.limit {
+            out.drop(packet, FULL);
+        } else {
+            self.queue.push_back(packet);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while self.free_at <= now {
+            let Some(packet) = self.queue.pop_front() else { return };
+            self.depart(now, packet, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        (!self.queue.is_empty()).then_some(self.free_at)
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.queue.iter().for_each(|packet| held.add(packet));
+        held
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for flow in self.flows.values() {
+            flow.counters.report(&flow.passing.name, &self.name, report);
+        }
+    }
+}

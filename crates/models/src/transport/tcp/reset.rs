@@ -1,0 +1,42 @@
+//! Resets (RFC 9293, section 3.5.2).
+
+use bentpipe_core::{Segment, SegmentFlags};
+
+/// A reset to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reset {
+    /// Its sequence number.
+    pub sequence: u32,
+    /// What it acknowledges, if it does.
+    pub acknowledgment: Option<u32>,
+}
+
+impl Reset {
+    /// The answer to a segment for a connection that does not exist (RFC 9293, section 3.10.7.1); resets have none.
+    pub fn answering(segment: &Segment) -> Option<Reset> {
+        let flags = segment.flags;
+        if flags.contains(SegmentFlags::RST) {
+            return None;
+        }
+        if flags.contains(SegmentFlags::ACK) {
+            return Some(Reset { sequence: segment.acknowledgment, acknowledgment: None });
+        }
+        let length = u32::from(segment.payload)
+            + u32::from(flags.contains(SegmentFlags::SYN))
+            + u32::from(flags.contains(SegmentFlags::FIN));
+        Some(Reset { sequence: 0, acknowledgment: Some(segment.sequence.wrapping_add(length)) })
+    }
+
+    /// The segment.
+    pub fn segment(self) -> Segment {
+        Segment {
+            sequence: self.sequence,
+            acknowledgment: self.acknowledgment.unwrap_or(0),
+            flags: match self.acknowledgment {
+                Some(_) => SegmentFlags::RST.with(SegmentFlags::ACK),
+                None => SegmentFlags::RST,
+            },
+            ..Segment::default()
+        }
+    }
+}

@@ -1,0 +1,42 @@
+"""Simulated proxies from outside: predictions of split flows, results per leg, and emulations that have none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import bentpipe
+import pytest
+from bentpipe.prediction import predict_scenario
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "geo-split.toml"
+
+
+def test_a_split_flow_is_predicted_to_bring_what_its_slower_leg_brings_alone() -> None:
+    split = predict_scenario(EXAMPLE)["download"]
+    assert split.prediction is not None
+    assert "leg 2" in split.note
+    # The satellite's leg: its delay and loss, and the buffer for a window.
+    assert split.arguments["rtt0_s"] == 0.5
+    assert split.arguments["loss_probability"] == pytest.approx(0.01)
+    assert split.arguments["window_bytes"] == 2e6
+
+
+def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:
+    run = bentpipe.simulate(EXAMPLE, overrides=["duration=10 s"], out=tmp_path / "run")
+    rows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
+    assert set(rows) == {"download", "download@pep"}
+    assert (rows["download@pep"]["from"], rows["download@pep"]["to"]) == ("gateway", "user")
+    assert rows["download@pep"]["delivered_bytes"] >= rows["download@pep"]["sent_bytes"]
+    assert rows["download"]["rtt_min"] < 0.03 < 0.5 < rows["download@pep"]["rtt_min"]
+    assert set(run.trace("cwnd")["flow"]) == {"download", "download@pep"}
+
+
+@pytest.mark.parametrize("command", ["emulate", "up"])
+def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str, tmp_path: Path) -> None:
+    words = [str(Path(sys.executable).parent / "bentpipe"), command, str(EXAMPLE)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "proxy.pep.mechanism" in done.stderr
+    assert "bentpipe pep" in done.stderr
