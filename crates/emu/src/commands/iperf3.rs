@@ -100,7 +100,7 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
 
 impl Measured {
     /// The row of the flow's source, started and completed then.
-    pub fn source(&self, start: f64, completed: f64) -> [f64; 11] {
+    pub fn source(&self, start: f64, completed: f64) -> [f64; 14] {
         let none = f64::NAN;
         let [min, mean, max] = self.rtt;
         [
@@ -114,6 +114,9 @@ impl Measured {
             none,
             none,
             max,
+            none,
+            none,
+            none,
             completed,
         ]
     }
