@@ -149,7 +149,7 @@ mod tests {
         });
         let [measured, back] = &read(&document.to_string())[..] else { panic!("two directions") };
         let source = measured.source(1.0, 4.0);
-        assert_eq!((source[0], source[1], source[3], source[10]), (1.0, 1500.0, 3.0, 4.0));
+        assert_eq!((source[0], source[1], source[3], source[13]), (1.0, 1500.0, 3.0, 4.0));
         assert_eq!([source[6], source[5], source[9]], [0.01, 0.04, 0.06]);
         assert!(source[2].is_nan() && source[4].is_nan());
         assert_eq!(measured.destination(1.0)[..1], [1000.0]);
