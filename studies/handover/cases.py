@@ -62,6 +62,11 @@ class Experiment:
         """When links change."""
         return HANDOVERS_S if self.scenario == "path.toml" else ()
 
+    @property
+    def side(self) -> str:
+        """What leads from the gateway to the client."""
+        return "path" if self.scenario == "path.toml" else "first"
+
 
 _FAST, _SLOW = 2e6, 512e3
 
@@ -109,4 +114,16 @@ def job(experiment: Experiment, version: str, clock: Clock) -> Job:
         HERE / experiment.scenario,
         (*experiment.overrides, f'flow.transfer.transport={{ kind = "tcp", {VERSIONS[version]} }}'),
         clock=clock,
+    )
+
+
+def split_job(experiment: Experiment, version: str) -> Job:
+    """A version towards the client from a simulated proxy at the gateway; the server has Linux' default."""
+    mechanism = f'{{ kind = "split", sides.{experiment.side} = {{ {VERSIONS[version]} }} }}'
+    proxy = f'proxy=[{{ name = "pep", node = "gateway", mechanism = {mechanism} }}]'
+    server = 'flow.transfer.transport={ kind = "tcp", congestion = "cubic" }'
+    return Job(
+        f"{experiment.name}-pep-{version}-virtual",
+        HERE / experiment.scenario,
+        (*experiment.overrides, server, proxy),
     )

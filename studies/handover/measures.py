@@ -65,11 +65,11 @@ class Outcome:
 
 
 def course_of(run: Run) -> Course:
-    """A run's transfer."""
-    flow = run.flows.row(0, named=True)
+    """A run's transfer: what the client has, and what the sender before the client's links does, server or proxy."""
+    sender = run.flows.row(-1, named=True)
     time, delivered = trace_of(run, "delivery.delivered")["transfer"]
-    window_time, window = trace_of(run, "tcp.cwnd")["transfer"]
-    return Course(time, delivered, window_time, window, float(flow["retransmissions"] or 0))
+    window_time, window = trace_of(run, "tcp.cwnd")[sender["flow"]]
+    return Course(time, delivered, window_time, window, float(sender["retransmissions"] or 0))
 
 
 def outcome_of(course: Course, experiment: Experiment) -> Outcome:

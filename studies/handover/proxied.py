@@ -1,8 +1,8 @@
-"""The experiments through a proxy at the gateway that splits connections, as PEPsal does: its TCP towards the client is
-the version, its TCP towards the server the server's own.
+"""The experiments through a real proxy at the gateway that splits connections, as PEPsal does: its TCP towards the
+client is the version, its TCP towards the server the server's own.
 
-In real time it is ``bentpipe pep`` in the gateway's namespace. The server stands behind the gateway: it has the
-gateway's address in the emulated network, and the gateway forwards.
+It is ``bentpipe pep`` in the gateway's namespace. The server stands behind the gateway: it has the gateway's address in
+the emulated network, and the gateway forwards. In virtual time it is a ``[[proxy]]`` (:func:`~.cases.split_job`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from bentpipe import _native
 
-from .cases import DURATION_S, HERE, VERSIONS, Clock, Experiment
+from .cases import DURATION_S, HERE, VERSIONS, Experiment
 from .measures import Course
 
 #: From the network's start to the transfer's: the proxy needs its time.
@@ -61,15 +61,8 @@ end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
 """
 
 
-def run(
-    experiments: Sequence[Experiment], clock: Clock, out: Path, notes: list[str]
-) -> dict[tuple[str, str], Course]:
+def run(experiments: Sequence[Experiment], out: Path, notes: list[str]) -> dict[tuple[str, str], Course]:
     """The courses of all versions, of experiments with the names of theirs and "-pep"."""
-    if clock == "virtual":
-        notes.append(
-            "on the virtual clock there is no proxy yet: `bentpipe reproduce handover --clock real` has one"
-        )
-        return {}
     if why := missing():
         notes.append(f"not run through the proxy: {why}")
         return {}

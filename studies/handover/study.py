@@ -12,7 +12,7 @@ from bentpipe.jobs import Progress, run_all
 from bentpipe.studies import Clock, Reproduction, Statement, Table, bar, judge, read_published
 
 from . import proxied
-from .cases import EXPERIMENTS, VERSIONS, Experiment, job
+from .cases import EXPERIMENTS, VERSIONS, Experiment, job, split_job
 from .figures import draw
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of
@@ -88,26 +88,30 @@ def run(
     names: list[str], clock: Clock, out: Path, progress: Progress, notes: list[str]
 ) -> dict[tuple[str, str], Course]:
     """The courses of all versions in the experiments."""
-    direct = {
+    through = {name: EXPERIMENTS[name.removesuffix("-pep")] for name in names if name.endswith("-pep")}
+    jobs = {
         (name, version): job(EXPERIMENTS[name], version, clock)
         for name in names
-        if not name.endswith("-pep")
+        if name not in through
         for version in VERSIONS
     }
-    runs = run_all(list(direct.values()), out / "runs", progress, AT_A_TIME[clock])
-    courses = {key: course_of(runs[one]) for key, one in direct.items()}
+    if clock == "virtual":
+        jobs |= {
+            (name, version): split_job(experiment, version)
+            for name, experiment in through.items()
+            for version in VERSIONS
+        }
+    runs = run_all(list(jobs.values()), out / "runs", progress, AT_A_TIME[clock])
+    courses = {key: course_of(runs[one]) for key, one in jobs.items()}
     doubtful = sorted(
-        {one.name for one in direct.values() if runs[one].fidelity.get("verdict", "valid") != "valid"}
+        {one.name for one in jobs.values() if runs[one].fidelity.get("verdict", "valid") != "valid"}
     )
     if doubtful:
         notes.append(
-            f"{len(doubtful)} of {len(direct)} runs are not exact by their fidelity.json: the machine was busy"
+            f"{len(doubtful)} of {len(jobs)} runs are not exact by their fidelity.json: the machine was busy"
         )
-    through = [name for name in names if name.endswith("-pep")]
-    if through:
-        courses |= proxied.run(
-            [EXPERIMENTS[name.removesuffix("-pep")] for name in through], clock, out / "runs", notes
-        )
+    if clock == "real" and through:
+        courses |= proxied.run(list(through.values()), out / "runs", notes)
     return courses
 
 
