@@ -403,13 +403,17 @@ impl Scoreboard {
         self.scanned = self.first + self.sent.len() as u64;
     }
 
-    /// What was taken for lost was not.
+    /// What was taken for lost was not: its transmissions count again, since it may be lost yet.
     pub fn unmark_lost(&mut self, state: &mut State) {
         for segment in &mut self.sent {
             segment.marks &= !LOST;
         }
         self.waiting.clear();
         state.lost_out = 0;
+        if let Some(transmissions) = &mut self.transmissions {
+            let resent = self.sent.iter().zip(self.first..).filter(|(one, _)| one.is(EVER_RESENT));
+            transmissions.start_over(self.first, resent.map(|(one, number)| (one.at, number)).collect());
+        }
     }
 
     /// The first segment that is lost and has not been sent again since.
@@ -566,6 +570,25 @@ mod tests {
         assert_eq!(tally.sacked_before, 2);
         assert!(tally.resent);
         assert_eq!(board.next_lost().unwrap().number, 4);
+    }
+
+    #[test]
+    fn what_was_not_lost_may_be_lost_yet() {
+        let (mut board, mut state) = filled(5);
+        let mut tally = Tally::default();
+        let border =
+            |nanos| Border { sent: Time::from_nanos(nanos), end: at(9), patience: Span::from_nanos(10) };
+        board.mark_overdue(Time::from_nanos(50), &border(4), &mut state);
+        assert_eq!(board.next_lost().unwrap().number, 0);
+        board.resent(Time::from_nanos(60), 0, &mut state);
+        let lost = state.lost_out;
+        assert!(lost >= 4);
+        board.unmark_lost(&mut state);
+        assert_eq!((state.lost_out, board.next_lost()), (0, None));
+        // The one that was sent again arrives, and the others still do not.
+        board.sack(at(0), at(1), &mut state, &mut tally);
+        board.mark_overdue(Time::from_nanos(100), &border(60), &mut state);
+        assert_eq!((board.next_lost().unwrap().number, state.lost_out), (1, 4));
     }
 
     #[test]
