@@ -35,42 +35,16 @@
 #define BBR_DRAIN_GAIN 89 /* 1 / 2.89 */
 #define BBR_ROUNDS 10     /* BtlBwFilterLen */
 #define BBR_CYCLE 8
-#define BBR_MIN_PIPE_CWND 4
-#define BBR_AGGREGATION_ROUNDS 5
-#define BBR_FULL_ROUNDS 3
-
-enum bbr_state { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT };
 
 struct bbr {
+	struct bbr_common common;
 	u32 rates[BBR_ROUNDS]; /* largest rate of this round trip, of the one before, ... */
 	u32 older;             /* largest of all but the first */
-	u32 rtprop;            /* microseconds */
-	u32 rtprop_stamp;      /* milliseconds, as all moments but where said */
-	u32 done_stamp;        /* of ProbeRTT; 0: not known yet */
-	u32 prior_cwnd;
-	u32 next_round;        /* `delivered` at which the round trip is over */
-	u32 full_bw;
 	u32 cycle_stamp;       /* microseconds */
-	u32 extra_start;       /* microseconds */
-	u32 extra_delivered;
-	u16 extra[2];          /* largest excess of this and of the last window of rounds */
-	u8 extra_rounds;
-	u8 state;
-	u8 full_count;
 	u8 cycle_index;
-	u8 ca_state;           /* at the acknowledgment before */
-	u8 round_start : 1;
-	u8 filled_pipe : 1;
-	u8 packet_conservation : 1;
-	u8 idle_restart : 1;
-	u8 probe_rtt_round_done : 1;
+	u8 packet_conservation;
 };
 BP_PRIVATE(struct bbr)
-
-static inline u32 bbr_now(const struct bp_tcp *tp)
-{
-	return (u32)(tp->tcp_mstamp / 1000);
-}
 
 static inline u32 bbr_btlbw(const struct bbr *bbr)
 {
@@ -79,11 +53,11 @@ static inline u32 bbr_btlbw(const struct bbr *bbr)
 
 static inline u32 bbr_pacing_gain(const struct bbr *bbr)
 {
-	if (bbr->state == BBR_STARTUP)
+	if (bbr->common.state == BBR_STARTUP)
 		return BBR_HIGH_GAIN;
-	if (bbr->state == BBR_DRAIN)
+	if (bbr->common.state == BBR_DRAIN)
 		return BBR_DRAIN_GAIN;
-	if (bbr->state == BBR_PROBE_BW && bbr->cycle_index < 2)
+	if (bbr->common.state == BBR_PROBE_BW && bbr->cycle_index < 2)
 		return bbr->cycle_index ? BBR_ONE * 3 / 4 : BBR_ONE * 5 / 4;
 	return BBR_ONE;
 }
@@ -91,25 +65,24 @@ static inline u32 bbr_pacing_gain(const struct bbr *bbr)
 /* BBRInflight */
 static inline u32 bbr_inflight(struct bp_tcp *tp, const struct bbr *bbr, u32 gain)
 {
-	if (bbr->rtprop == BBR_NO_RTT || !bbr_btlbw(bbr))
+	if (bbr->common.min_rtt == BBR_NO_RTT || !bbr_btlbw(bbr))
 		return tp->snd_cwnd;
-	return bbr_segments(bbr_btlbw(bbr), bbr->rtprop, gain) + 3 * bbr_send_quantum(tp) +
-	       (bbr->state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
+	return bbr_segments(bbr_btlbw(bbr), bbr->common.min_rtt, gain) + 3 * bbr_send_quantum(tp) +
+	       (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
 }
 
-/* BBRUpdateRound and BBRUpdateBtlBw */
-static inline void bbr_update_rate(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
+/* BBRUpdateBtlBw */
+static inline void bbr_update_btlbw(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
 	u32 rate;
 
-	bbr->round_start = 0;
-	if (sample->delivered < 0 || sample->interval_us <= 0)
+	bbr->common.round_start = 0;
+	if (!bbr_has_rate(sample))
 		return;
-	if (!bp_after(bbr->next_round, sample->prior_delivered)) {
+	bbr_update_round(tp, &bbr->common, sample);
+	if (bbr->common.round_start) {
 		u32 older = 0;
 
-		bbr->next_round = tp->delivered;
-		bbr->round_start = 1;
 		bbr->packet_conservation = 0;
 		for (u32 round = BBR_ROUNDS - 1; round; round--) {
 			bbr->rates[round] = bbr->rates[round - 1];
@@ -118,39 +91,25 @@ static inline void bbr_update_rate(struct bp_tcp *tp, struct bbr *bbr, const str
 		bbr->rates[0] = 0;
 		bbr->older = older;
 	}
-	rate = bp_rate((u64)sample->delivered, (u64)sample->interval_us);
+	rate = bbr_sample_rate(sample);
 	if (!sample->is_app_limited || rate >= bbr_btlbw(bbr))
 		bbr->rates[0] = bp_max(bbr->rates[0], rate);
 }
 
 /* BBRUpdateACKAggregation of the draft's version 02. */
-static inline void bbr_update_aggregation(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
+static inline void bbr_update_excess(struct bp_tcp *tp, struct bbr_common *common, u32 bw,
+				     const struct rate_sample *sample)
 {
-	u32 now = (u32)tp->tcp_mstamp;
-	u32 expected = bbr_segments(bbr_btlbw(bbr), now - bbr->extra_start, BBR_ONE);
-	u32 extra;
-
-	if (!aggregation(tp) || sample->delivered < 0 || sample->interval_us <= 0 || !sample->acked_sacked)
+	if (!aggregation(tp) || !bbr_has_rate(sample) || !sample->acked_sacked)
 		return;
-	if (bbr->round_start && ++bbr->extra_rounds >= BBR_AGGREGATION_ROUNDS) {
-		bbr->extra_rounds = 0;
-		bbr->extra[1] = bbr->extra[0];
-		bbr->extra[0] = 0;
-	}
-	if (bbr->extra_delivered <= expected) {
-		bbr->extra_delivered = 0;
-		bbr->extra_start = now;
-		expected = 0;
-	}
-	bbr->extra_delivered = bp_min(bbr->extra_delivered + bp_min(sample->acked_sacked, 1 << 20), 1 << 20);
-	extra = bbr->extra_delivered > expected ? bbr->extra_delivered - expected : 0;
-	extra = bp_min(bp_min(extra, tp->snd_cwnd), 0xffff);
-	bbr->extra[0] = (u16)bp_max(bbr->extra[0], extra);
+	if (common->round_start && ++common->extra_rounds >= BBR_AGGREGATION_ROUNDS)
+		bbr_start_aggregation(common, common->extra[0]);
+	bbr_update_aggregation(tp, common, bw, sample->acked_sacked);
 }
 
 static inline void bbr_enter_probe_bw(struct bp_tcp *tp, struct bbr *bbr)
 {
-	bbr->state = BBR_PROBE_BW;
+	bbr->common.state = BBR_PROBE_BW;
 	/* Any phase but that of 3/4. */
 	bbr->cycle_index = (u8)((BBR_CYCLE - bp_random(tp) % (BBR_CYCLE - 1)) % BBR_CYCLE);
 	bbr->cycle_stamp = (u32)tp->tcp_mstamp;
@@ -160,10 +119,10 @@ static inline void bbr_enter_probe_bw(struct bp_tcp *tp, struct bbr *bbr)
 static inline void bbr_check_cycle(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
 	u32 gain = bbr_pacing_gain(bbr);
-	bool is_full_length = (u32)tp->tcp_mstamp - bbr->cycle_stamp > bbr->rtprop;
+	bool is_full_length = (u32)tp->tcp_mstamp - bbr->cycle_stamp > bbr->common.min_rtt;
 	bool is_next = is_full_length;
 
-	if (bbr->state != BBR_PROBE_BW)
+	if (bbr->common.state != BBR_PROBE_BW)
 		return;
 	if (gain > BBR_ONE)
 		is_next = is_full_length &&
@@ -179,85 +138,41 @@ static inline void bbr_check_cycle(struct bp_tcp *tp, struct bbr *bbr, const str
 /* BBRCheckFullPipe and BBRCheckDrain */
 static inline void bbr_check_full_pipe(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
-	if (!bbr->filled_pipe && bbr->round_start && !sample->is_app_limited) {
-		if (bbr_btlbw(bbr) >= bbr->full_bw + bbr->full_bw / 4) {
-			bbr->full_bw = bbr_btlbw(bbr);
-			bbr->full_count = 0;
-		} else if (++bbr->full_count >= BBR_FULL_ROUNDS) {
-			bbr->filled_pipe = 1;
-		}
-	}
-	if (bbr->state == BBR_STARTUP && bbr->filled_pipe) {
-		bbr->state = BBR_DRAIN;
+	struct bbr_common *common = &bbr->common;
+
+	if (!common->filled_pipe && common->round_start && !sample->is_app_limited)
+		common->filled_pipe = bbr_is_full(common, bbr_btlbw(bbr));
+	if (common->state == BBR_STARTUP && common->filled_pipe) {
+		common->state = BBR_DRAIN;
 		tp->snd_ssthresh = bbr_inflight(tp, bbr, BBR_ONE);
 	}
-	if (bbr->state == BBR_DRAIN && bp_packets_in_flight(tp) <= bbr_inflight(tp, bbr, BBR_ONE))
+	if (common->state == BBR_DRAIN && bp_packets_in_flight(tp) <= bbr_inflight(tp, bbr, BBR_ONE))
 		bbr_enter_probe_bw(tp, bbr);
-}
-
-/* BBRSaveCwnd */
-static inline void bbr_save_cwnd(struct bp_tcp *tp, struct bbr *bbr)
-{
-	if (bbr->ca_state < TCP_CA_Recovery && bbr->state != BBR_PROBE_RTT)
-		bbr->prior_cwnd = tp->snd_cwnd;
-	else
-		bbr->prior_cwnd = bp_max(bbr->prior_cwnd, tp->snd_cwnd);
 }
 
 /* BBRUpdateRTprop and BBRCheckProbeRTT */
 static inline void bbr_update_rtprop(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
-	u32 now = bbr_now(tp);
-	bool expired = (s32)(now - (bbr->rtprop_stamp + rtprop_length(tp))) > 0;
+	struct bbr_common *common = &bbr->common;
+	bool is_old = bbr_is_rtt_old(tp, common, rtprop_length(tp));
 
-	if (sample->rtt_us >= 0 &&
-	    ((u64)sample->rtt_us <= bbr->rtprop || (expired && !sample->is_ack_delayed))) {
-		bbr->rtprop = (u32)sample->rtt_us;
-		bbr->rtprop_stamp = now;
-	}
-	if (expired && !bbr->idle_restart && bbr->state != BBR_PROBE_RTT) {
-		bbr_save_cwnd(tp, bbr);
-		bbr->state = BBR_PROBE_RTT;
-		bbr->done_stamp = 0;
-	}
-	if (bbr->state == BBR_PROBE_RTT) {
-		u32 flight = bp_packets_in_flight(tp);
-
-		/* What is measured now is not the path's rate. */
-		tp->app_limited = bp_max(tp->delivered + flight, 1);
-		if (!bbr->done_stamp && flight <= BBR_MIN_PIPE_CWND) {
-			bbr->done_stamp = bp_max(now + probe_rtt(tp), 1);
-			bbr->probe_rtt_round_done = 0;
-			bbr->next_round = tp->delivered;
-		} else if (bbr->done_stamp) {
-			if (bbr->round_start)
-				bbr->probe_rtt_round_done = 1;
-			if (bbr->probe_rtt_round_done && (s32)(now - bbr->done_stamp) > 0) {
-				bbr->rtprop_stamp = now;
-				bp_set_cwnd(tp, bp_max(tp->snd_cwnd, bbr->prior_cwnd), 1);
-				if (bbr->filled_pipe)
-					bbr_enter_probe_bw(tp, bbr);
-				else
-					bbr->state = BBR_STARTUP;
-			}
-		}
+	bbr_update_min_rtt(tp, common, sample, (u64)common->min_rtt + 1, is_old);
+	bbr_enter_probe_rtt(tp, common, is_old);
+	if (common->state == BBR_PROBE_RTT && bbr_handle_probe_rtt(tp, common, BBR_MIN_PIPE_CWND) &&
+	    bbr_leave_probe_rtt(tp, common)) {
+		if (common->filled_pipe)
+			bbr_enter_probe_bw(tp, bbr);
+		else
+			common->state = BBR_STARTUP;
 	}
 	if (sample->delivered > 0)
-		bbr->idle_restart = 0;
-}
-
-/* BBRSetPacingRate */
-static inline void bbr_set_pacing_rate(struct bp_tcp *tp, const struct bbr *bbr, u32 gain)
-{
-	u64 rate = bbr_bytes(tp, bbr_btlbw(bbr), gain, margin(tp));
-
-	if (bbr_btlbw(bbr) && (bbr->filled_pipe || rate > bp_pacing_rate(tp)))
-		bp_set_pacing_rate(tp, rate);
+		common->idle_restart = 0;
 }
 
 /* BBRSetCwnd, with BBRModulateCwndForRecovery and BBRModulateCwndForProbeRTT. */
 static inline void bbr_set_cwnd(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
+	struct bbr_common *common = &bbr->common;
 	u8 state = bp_ca_state(tp);
 	u32 acked = bp_min(sample->acked_sacked, 1 << 20);
 	u32 flight = bp_packets_in_flight(tp);
@@ -266,30 +181,26 @@ static inline void bbr_set_cwnd(struct bp_tcp *tp, struct bbr *bbr, const struct
 
 	if (sample->losses > 0)
 		cwnd = cwnd > (u32)sample->losses ? cwnd - (u32)sample->losses : 1;
-	if (state == TCP_CA_Recovery && bbr->ca_state != TCP_CA_Recovery) {
+	if (state == TCP_CA_Recovery && common->ca_state != TCP_CA_Recovery) {
 		bbr->packet_conservation = 1;
-		bbr->next_round = tp->delivered;
+		common->next_round = tp->delivered;
 		cwnd = flight + bp_max(acked, 1);
-	} else if (state < TCP_CA_Recovery && bbr->ca_state >= TCP_CA_Recovery) {
+	} else if (state < TCP_CA_Recovery && common->ca_state >= TCP_CA_Recovery) {
 		bbr->packet_conservation = 0;
-		cwnd = bp_max(cwnd, bbr->prior_cwnd);
+		cwnd = bp_max(cwnd, common->prior_cwnd);
 	}
-	bbr->ca_state = state;
+	common->ca_state = state;
 	if (bbr->packet_conservation) {
 		cwnd = bp_max(cwnd, flight + acked);
 	} else if (acked) {
 		target = bbr_inflight(tp, bbr,
-				      bbr->state == BBR_PROBE_BW ? cwnd_gain(tp) * BBR_ONE / 100
-				      : bbr->state == BBR_PROBE_RTT ? BBR_ONE : BBR_HIGH_GAIN);
-		if (bbr->filled_pipe)
-			target += bp_max(bbr->extra[0], bbr->extra[1]);
-		if (bbr->filled_pipe)
-			cwnd = bp_min(cwnd + acked, target);
-		else if (cwnd < target || tp->delivered < 10)
-			cwnd += acked;
-		cwnd = bp_max(cwnd, BBR_MIN_PIPE_CWND);
+				      common->state == BBR_PROBE_BW ? cwnd_gain(tp) * BBR_ONE / 100
+				      : common->state == BBR_PROBE_RTT ? BBR_ONE : BBR_HIGH_GAIN);
+		if (common->filled_pipe)
+			target += bbr_extra(common);
+		cwnd = bbr_grow(tp, common, cwnd, acked, target);
 	}
-	if (bbr->state == BBR_PROBE_RTT)
+	if (common->state == BBR_PROBE_RTT)
 		cwnd = bp_min(cwnd, BBR_MIN_PIPE_CWND);
 	bp_set_cwnd(tp, cwnd, 1);
 }
@@ -297,34 +208,29 @@ static inline void bbr_set_cwnd(struct bp_tcp *tp, struct bbr *bbr, const struct
 BP_OP(void, init, struct bp_tcp *tp)
 {
 	struct bbr *bbr = bp_private(tp);
-	u32 rtt = bp_max(tp->srtt_us ? tp->srtt_us >> 3 : 1000, 1);
 
-	bbr->rtprop = tp->srtt_us ? rtt : BBR_NO_RTT;
-	bbr->rtprop_stamp = bbr_now(tp);
-	bbr->next_round = tp->delivered;
-	bbr->extra_start = (u32)tp->tcp_mstamp;
-	bp_need_pacing(tp);
-	/* BBRInitPacingRate */
-	bp_set_pacing_rate(tp, bbr_bytes(tp, bp_rate(tp->snd_cwnd, rtt), BBR_HIGH_GAIN, margin(tp)));
+	bbr_init(tp, &bbr->common, BBR_HIGH_GAIN);
 }
 
 BP_OP(void, cong_control, struct bp_tcp *tp, const struct rate_sample *sample)
 {
 	struct bbr *bbr = bp_private(tp);
 
-	bbr_update_rate(tp, bbr, sample);
-	bbr_update_aggregation(tp, bbr, sample);
+	bbr_update_btlbw(tp, bbr, sample);
+	bbr_update_excess(tp, &bbr->common, bbr_btlbw(bbr), sample);
 	bbr_check_cycle(tp, bbr, sample);
 	bbr_check_full_pipe(tp, bbr, sample);
 	bbr_update_rtprop(tp, bbr, sample);
-	bbr_set_pacing_rate(tp, bbr, bbr_pacing_gain(bbr));
+	bbr_set_pacing_rate(tp, &bbr->common, bbr_btlbw(bbr), bbr_pacing_gain(bbr));
 	bbr_set_cwnd(tp, bbr, sample);
 }
 
 /* The window before is kept for the end of recovery; loss sets no threshold. */
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
-	bbr_save_cwnd(tp, bp_private(tp));
+	struct bbr *bbr = bp_private(tp);
+
+	bbr_save_cwnd(tp, &bbr->common);
 	return bp_max(tp->snd_ssthresh, 2);
 }
 
@@ -332,8 +238,8 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 {
 	struct bbr *bbr = bp_private(tp);
 
-	bbr->full_bw = 0;
-	bbr->full_count = 0;
+	bbr->common.full_bw = 0;
+	bbr->common.full_count = 0;
 	return tp->snd_cwnd;
 }
 
@@ -342,9 +248,9 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 	struct bbr *bbr = bp_private(tp);
 
 	if (new_state == TCP_CA_Loss) {
-		bbr->ca_state = TCP_CA_Loss;
-		bbr->full_bw = 0;
-		bbr->round_start = 1;
+		bbr->common.ca_state = TCP_CA_Loss;
+		bbr->common.full_bw = 0;
+		bbr->common.round_start = 1;
 		bbr->packet_conservation = 0;
 	}
 }
@@ -354,13 +260,11 @@ BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
 {
 	struct bbr *bbr = bp_private(tp);
 
-	if (event == CA_EVENT_TX_START && tp->app_limited) {
-		bbr->idle_restart = 1;
-		bbr->extra_start = (u32)tp->tcp_mstamp;
-		bbr->extra_delivered = 0;
-		if (bbr->state == BBR_PROBE_BW)
-			bbr_set_pacing_rate(tp, bbr, BBR_ONE);
-	}
+	if (!bbr_restart(tp, &bbr->common, event))
+		return;
+	bbr->common.extra_delivered = 0;
+	if (bbr->common.state == BBR_PROBE_BW)
+		bbr_set_pacing_rate(tp, &bbr->common, bbr_btlbw(bbr), BBR_ONE);
 }
 
 BP_VARIANT(bbr, "Paces at the bottleneck's measured rate, with two bandwidth-delay products in flight (version 1)",
