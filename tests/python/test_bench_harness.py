@@ -32,11 +32,11 @@ def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.syspath_prepend(str(HARNESS.parent))
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(module, "BENTPIPE", tmp_path / "bench_run")
-    monkeypatch.setattr(module, "PLANE", tmp_path / "bench_plane")
-    monkeypatch.setattr(module, "NS3", tmp_path / "compare")
-    monkeypatch.setattr(module, "build_ns3", lambda: "ns-3 is not installed")
+    monkeypatch.setattr(module.programs, "ROOT", tmp_path)
+    monkeypatch.setattr(module.programs, "BENTPIPE", tmp_path / "bench_run")
+    monkeypatch.setattr(module.programs, "PLANE", tmp_path / "bench_plane")
+    monkeypatch.setattr(module.programs, "NS3", tmp_path / "compare")
+    monkeypatch.setattr(module.programs, "build_ns3", lambda: "ns-3 is not installed")
     return module
 
 

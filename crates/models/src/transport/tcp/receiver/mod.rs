@@ -25,24 +25,20 @@
 //! forward in small steps (RFC 9293, section 3.8.6.2.2), and of a window that has opened again the sender hears at once when
 //! it was at most half of the whole and has at least doubled, as in Linux.
 
+mod holes;
+#[cfg(test)]
+mod tests;
+mod window;
+
 use super::delayed_ack::DelayedAck;
 use super::ranges::Ranges;
 use super::right_sizing::RightSizing;
 use super::rtt::Estimator;
-use super::{config::UNSCALED_WINDOW, header, snack, Config};
-use bentpipe_core::{SackBlocks, Snack, Span, Time};
+use super::{config::UNSCALED_WINDOW, header, Config};
+use bentpipe_core::{Span, Time};
 
 /// Payload from which on a segment lets the window grow, as in Linux.
 const GROWS: u64 = 128;
-
-/// Acknowledgments of one hole that each go at once: what fast retransmit needs.
-const ALIKE: u32 = 3;
-
-/// Acknowledgments that tell of a link that is there again (Freeze-TCP, section 3).
-const RECONNECTED: u32 = 3;
-
-/// Most segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
-const MOST_COMPRESSED: u32 = 44;
 
 /// What acknowledgment is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -265,34 +261,6 @@ impl Receiver {
         Arrival { delivered: self.next - before - u64::from(finished), finished }
     }
 
-    /// A segment lets the window grow.
-    #[inline]
-    fn widen(&mut self, payload: u64) {
-        self.closed = self.closed.saturating_sub(2 * payload);
-        self.window += 2 * payload;
-        if self.closed == 0 {
-            self.window = self.whole >> self.shift << self.shift;
-        }
-    }
-
-    /// A data segment echoes a timestamp of ours that was sent at `sent`.
-    pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
-        self.echoed = sent.map(|sent| now.since(sent));
-    }
-
-    /// Whether the window grows by what arrives.
-    #[inline]
-    pub fn right_sizes(&self) -> bool {
-        self.sizing.is_some()
-    }
-
-    fn grow(&mut self, now: Time, path: &Estimator) {
-        let rtt = self.echoed.take().or(path.srtt());
-        if let Some(sizing) = &mut self.sizing {
-            self.window = sizing.arrived(now, self.next, rtt, self.window) >> self.shift << self.shift;
-        }
-    }
-
     /// The next acknowledgments go at once.
     pub fn hurry(&mut self) {
         self.delayed.hurry(self.window / self.largest);
@@ -310,16 +278,6 @@ impl Receiver {
     /// Acknowledge at once, whatever is due.
     pub fn acknowledge_now(&mut self) {
         self.due = Due::Alone;
-    }
-
-    /// Closes the window, or opens it again, and says so at once if there is a sender to hear it.
-    pub fn freeze(&mut self, frozen: bool) {
-        if self.frozen == frozen || self.next <= 1 {
-            return;
-        }
-        self.frozen = frozen;
-        self.copies = if frozen { 0 } else { RECONNECTED - 1 };
-        self.acknowledge_now();
     }
 
     /// Whether an acknowledgment is due that data must not carry.
@@ -351,68 +309,6 @@ impl Receiver {
         let window = self.window >> self.shift << self.shift;
         self.edge = self.edge.max(self.next + window);
         (self.next, window as u32)
-    }
-
-    /// The window of an acknowledgment around a disconnection.
-    #[cold]
-    fn exceptional_window(&mut self) -> u32 {
-        if self.frozen {
-            return 0;
-        }
-        self.copies -= 1;
-        self.due = Due::Alone;
-        (self.window >> self.shift << self.shift) as u32
-    }
-
-    /// The negative acknowledgment to send, if something is missing.
-    pub fn snack(&self, unit: u64) -> Option<Snack> {
-        snack::say(self.next, &self.held, unit)
-    }
-
-    /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
-    pub fn allow(&mut self, bytes: u64) {
-        let limit = bytes.saturating_add(1);
-        debug_assert!(self.limit == u64::MAX || limit >= self.limit, "room that was promised is gone");
-        self.limit = limit;
-        let (now, then) = (self.edge.saturating_sub(self.next), self.reachable().saturating_sub(self.next));
-        let ended = self.fin.is_some_and(|fin| fin < self.next);
-        if self.next > 0 && !ended && 2 * now <= self.window && then >= 2 * now && self.opens() {
-            self.due = self.due.max(Due::Now);
-        }
-    }
-
-    /// The right edge that buffer and reader allow.
-    fn reachable(&self) -> u64 {
-        (self.next + self.window).min(self.limit)
-    }
-
-    /// Whether the right edge may move by as much as is worth a segment.
-    fn opens(&self) -> bool {
-        self.reachable().saturating_sub(self.edge) >= self.largest.min(self.window / 2).max(1)
-    }
-
-    /// The window of a reader whose room has a limit, a multiple of the unit that the field has.
-    #[cold]
-    fn limited_window(&mut self) -> u32 {
-        if self.opens() {
-            self.edge = self.reachable();
-        }
-        (self.edge.saturating_sub(self.next) >> self.shift << self.shift) as u32
-    }
-
-    /// The SACK blocks to send, if there are any, in sequence numbers.
-    #[inline]
-    pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
-        let twice = self.twice.take().filter(|_| self.dsack);
-        if (self.recent_count == 0 && twice.is_none()) || !self.sack {
-            return None;
-        }
-        let mut blocks = SackBlocks::default();
-        let recent = self.recent[..self.recent_count].iter().copied();
-        for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
-            blocks.push(numbering.number(left), numbering.number(right));
-        }
-        Some(blocks)
     }
 
     /// The timestamp to echo.
@@ -451,63 +347,6 @@ impl Receiver {
             self.delayed.start(now, path);
         }
     }
-
-    fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
-        self.acknowledge_hole(now, path);
-        if start >= end {
-            return;
-        }
-        let mut fresh = false;
-        let whole = self.held.insert(start, end, |_, _, _| fresh = true);
-        if !fresh {
-            self.twice = Some((start, end));
-        }
-        // The block moves to the front; those that it swallowed go.
-        let mut kept = 0;
-        let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
-        for &block in &self.recent[..self.recent_count] {
-            let swallowed = block.0 >= whole.0 && block.1 <= whole.1;
-            if !swallowed && kept + 1 < recent.len() {
-                kept += 1;
-                recent[kept] = block;
-            }
-        }
-        // One more block than an acknowledgment has room for would never be told of.
-        self.untold += usize::from(kept + 1 > self.recent_count || kept + 1 == recent.len());
-        if self.due == Due::Compressed && self.untold >= self.most_blocks {
-            self.due = Due::Alone;
-        }
-        self.recent = recent;
-        self.recent_count = kept + 1;
-    }
-
-    /// A segment came out of order.
-    fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
-        let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
-        let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
-            self.alike += 1;
-            self.due = Due::Alone;
-            return;
-        };
-        self.compressed += 1;
-        if self.compressed > MOST_COMPRESSED || self.due > Due::Compressed {
-            self.due = Due::Alone;
-        } else if self.due < Due::Compressed {
-            self.due = Due::Compressed;
-            self.delayed.start_exactly(now + self.compression.min(srtt / 20));
-        }
-    }
-
-    fn forget_blocks(&mut self) {
-        let mut kept = 0;
-        for index in 0..self.recent_count {
-            if self.recent[index].0 > self.next {
-                self.recent[kept] = self.recent[index];
-                kept += 1;
-            }
-        }
-        self.recent_count = kept;
-    }
 }
 
 impl PartialOrd for Due {
@@ -519,121 +358,5 @@ impl PartialOrd for Due {
 impl Ord for Due {
     fn cmp(&self, other: &Due) -> std::cmp::Ordering {
         (*self as u8).cmp(&(*other as u8))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::config::Profile;
-    use super::*;
-
-    fn receiver(config: Config) -> Receiver {
-        let mut receiver = Receiver::new(&config);
-        receiver.begin(true, Some(config.window_scale()), None);
-        receiver.acknowledgment(Time::ZERO, false);
-        receiver
-    }
-
-    fn path() -> Estimator {
-        Estimator::new(&Config::default())
-    }
-
-    fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
-        receiver
-            .sack_blocks(header::Numbering::default())
-            .map_or(Vec::new(), |blocks| blocks.as_slice().to_vec())
-    }
-
-    #[test]
-    fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
-        let mut receiver = receiver(Profile::Classic.config());
-        let mut start = 1;
-        let mut seen = Vec::new();
-        for number in 0..4 {
-            assert_eq!(receiver.take(Time::ZERO, &path(), start, 1000, false).delivered, 1000);
-            start += 1000;
-            seen.push(receiver.must_acknowledge());
-            if number % 2 == 1 {
-                receiver.acknowledgment(Time::ZERO, false);
-            }
-        }
-        assert_eq!(seen, [false, true, false, true]);
-        receiver.take(Time::ZERO, &path(), start, 1000, false);
-        let later = Time::ZERO + Span::from_millis(200);
-        assert_eq!(receiver.next_wake(), later);
-        receiver.wake(later, &path());
-        assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
-    }
-
-    /// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are
-    /// sent.
-    #[test]
-    fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
-        let arrive = |numbers: &[u64]| {
-            let mut receiver = receiver(Config::default());
-            receiver.next = 5000;
-            receiver.acknowledged = 5000;
-            numbers
-                .iter()
-                .map(|number| {
-                    receiver.take(Time::ZERO, &path(), 5000 + (number - 1) * 500, 500, false);
-                    let blocks = blocks(&mut receiver);
-                    (receiver.acknowledgment(Time::ZERO, false).0, blocks)
-                })
-                .collect::<Vec<_>>()
-        };
-        // Case 2: the first segment is dropped.
-        let case = arrive(&[2, 3, 4]);
-        assert_eq!(
-            case,
-            [(5000, vec![(5500, 6000)]), (5000, vec![(5500, 6500)]), (5000, vec![(5500, 7000)])]
-        );
-        // Case 3: the 2nd, 4th, 6th and 8th are dropped; then the 4th and the 2nd come.
-        let case = arrive(&[1, 3, 5, 7, 4, 2]);
-        assert_eq!(
-            case,
-            [
-                (5500, vec![]),
-                (5500, vec![(6000, 6500)]),
-                (5500, vec![(7000, 7500), (6000, 6500)]),
-                (5500, vec![(8000, 8500), (7000, 7500), (6000, 6500)]),
-                (5500, vec![(6000, 7500), (8000, 8500)]),
-                (7500, vec![(8000, 8500)]),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
-        let mut receiver = receiver(Config::default());
-        assert_eq!(receiver.take(Time::ZERO, &path(), 101, 50, true), Arrival::default());
-        assert_eq!(
-            receiver.take(Time::ZERO, &path(), 1, 100, false),
-            Arrival { delivered: 150, finished: true }
-        );
-        assert_eq!(receiver.next(), 152);
-    }
-
-    #[test]
-    fn nothing_beyond_the_window_is_taken() {
-        let config =
-            Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
-        let mut receiver = receiver(config);
-        assert!(!receiver.is_acceptable(3002, 100));
-        receiver.take(Time::ZERO, &path(), 2001, 1500, false);
-        assert_eq!(blocks(&mut receiver), [(2001, 3001)]);
-    }
-
-    #[test]
-    fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
-        let mut receiver = receiver(Config::default());
-        assert!(!receiver.is_old(10, 1, true));
-        assert_eq!(receiver.echo(), 10);
-        assert!(receiver.is_old(9, 1, true));
-        assert!(!receiver.is_old(9, 1, false));
-        assert_eq!(receiver.echo(), 10);
-        // Not the earliest unacknowledged segment.
-        assert!(!receiver.is_old(12, 500, true));
-        assert_eq!(receiver.echo(), 10);
     }
 }

@@ -1,0 +1,43 @@
+"""What rows are judged by, computed from their runs and their baseline's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from measure import Summary, ratio
+
+
+def said(key: str) -> Callable[[Summary, Summary | None], float]:
+    """A number that the runs print."""
+    return lambda own, _: own.median(key)
+
+
+def times_less_cpu(own: Summary, base: Summary | None) -> float:
+    """How many times the own CPU time the baseline needs."""
+    return ratio(base.cpu_s, own.cpu_s) if base else math.nan
+
+
+def times_the_cpu(own: Summary, base: Summary | None) -> float:
+    """CPU time in that of the baseline."""
+    return ratio(own.cpu_s, base.cpu_s) if base else math.nan
+
+
+def cpu_seconds(own: Summary, _: Summary | None) -> float:
+    """CPU time in seconds."""
+    return own.cpu_s
+
+
+def times_the_memory(own: Summary, base: Summary | None) -> float:
+    """Peak memory in that of the baseline."""
+    return ratio(own.rss_bytes, base.rss_bytes) if base else math.nan
+
+
+def hops_per_second(own: Summary, _: Summary | None) -> float:
+    """Packet-hops per second of the event loop's CPU time."""
+    return ratio(own.median("hops"), own.median("cpu_s"))
+
+
+def simulated_per_second(own: Summary, _: Summary | None) -> float:
+    """Simulated seconds per second of CPU time."""
+    return ratio(own.row.simulated_s, own.cpu_s)

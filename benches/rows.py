@@ -1,0 +1,190 @@
+"""What is measured, in one table: a name, a command, the name of its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import programs
+from figures import (
+    cpu_seconds,
+    hops_per_second,
+    said,
+    simulated_per_second,
+    times_less_cpu,
+    times_the_cpu,
+    times_the_memory,
+)
+from measure import Figure, Row
+from scenarios import beam, bulk_tcp, chain, dvb_rcs, starlink
+
+
+@dataclass
+class Plan:
+    """Where scenarios go and how much shorter than stated they are."""
+
+    folder: Path
+    scale: float = 1.0
+
+    def seconds(self, stated: float) -> float:
+        """Simulated seconds for a row that states so many."""
+        return stated * self.scale
+
+    def bentpipe(self, name: str, scenario: str, *options: str) -> list[str]:
+        """The command for a scenario, which is written to the folder."""
+        path = self.folder / f"{name}.toml"
+        path.write_text(scenario)
+        return [str(programs.BENTPIPE), str(path), *options]
+
+
+def rows(plan: Plan) -> Iterator[Row]:
+    """Everything that is measured."""
+    # ns-3 is given its cheapest equal: two nodes, and no timestamp option.
+    s = plan.seconds(400)
+    yield Row(
+        "ns3 geo",
+        [str(programs.NS3), "--flows=1", "--rate=10000000", "--delay=250", f"--duration={s:g}"],
+        simulated_s=s,
+    )
+    yield Row(
+        "geo",
+        plan.bentpipe("geo", bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)),
+        "ns3 geo",
+        Figure(times_less_cpu, "x less cpu", at_least=40),
+        s,
+    )
+
+    s = plan.seconds(60)
+    yield Row(
+        "ns3 100 flows",
+        [str(programs.NS3), "--flows=100", "--rate=100000000", "--delay=250", f"--duration={s:g}"],
+        simulated_s=s,
+    )
+    yield Row(
+        "100 flows",
+        plan.bentpipe("flows", bulk_tcp(s, flows=100, rate_mbps=100, delay_ms=250)),
+        "ns3 100 flows",
+        Figure(times_less_cpu, "x less cpu", at_least=40),
+        s,
+    )
+
+    # 40 000 packets in flight, and as many lost when slow start overshoots.
+    s, longer = plan.seconds(20), plan.seconds(60)
+    yield Row(
+        "large windows",
+        plan.bentpipe("large", bulk_tcp(s, flows=10, rate_mbps=1000, delay_ms=250)),
+        figure=Figure(cpu_seconds, "cpu s", at_most=3),
+        simulated_s=s,
+    )
+    yield Row(
+        "large windows, longer",
+        plan.bentpipe("larger", bulk_tcp(longer, flows=10, rate_mbps=1000, delay_ms=250)),
+        "large windows",
+        Figure(times_the_cpu, "x the cpu", at_most=4.5),
+        longer,
+    )
+
+    s = plan.seconds(60)
+    yield Row(
+        "chain of 10",
+        plan.bentpipe("chain", chain(s, links=10, rate_mbps=1000)),
+        figure=Figure(hops_per_second, "hops/s", at_least=15e6),
+        simulated_s=s,
+    )
+
+    s = plan.seconds(400)
+    scenario = bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)
+    yield Row("traces off", plan.bentpipe("off", scenario), simulated_s=s)
+    yield Row(
+        "traces on",
+        plan.bentpipe("on", scenario, "--traces", str(plan.folder / "traces")),
+        "traces off",
+        Figure(times_the_cpu, "x the cpu", at_most=2),
+        s,
+    )
+
+    # A tenth more allows for the page granularity of a small resident set.
+    base = None
+    for stated in (100, 400, 1600):
+        s = plan.seconds(stated)
+        name = f"memory {stated} s"
+        yield Row(
+            name,
+            plan.bentpipe(f"memory{stated}", bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)),
+            base,
+            Figure(times_the_memory, "x memory", at_most=1.1) if base else None,
+            s,
+        )
+        base = base or name
+
+    for terminals, stated in ((1, 1000), (10, 1000), (30, 1000), (100, 400), (1000, 100)):
+        s = plan.seconds(stated)
+        yield Row(
+            f"terminals {terminals}",
+            plan.bentpipe(f"terminals{terminals}", dvb_rcs(s, terminals)),
+            figure=Figure(simulated_per_second, "sim s/s", at_least=1000 if terminals == 30 else None),
+            simulated_s=s,
+        )
+
+    s = plan.seconds(600)
+    yield Row(
+        "starlink 100",
+        plan.bentpipe("starlink", starlink(s, sites=100)),
+        figure=Figure(simulated_per_second, "sim s/s", at_least=10),
+        simulated_s=s,
+    )
+
+    # A simulated hour; and the same with nine thousand terminals more that do nothing.
+    s = plan.seconds(3600)
+    name = "1000 terminals, 32 carriers"
+    yield Row(
+        name,
+        plan.bentpipe("beam", beam(s, 1000, 32)),
+        figure=Figure(simulated_per_second, "sim s/s"),
+        simulated_s=s,
+    )
+    yield Row(
+        "and 9000 idle",
+        plan.bentpipe("beam-idle", beam(s, 1000, 32, idle=9000)),
+        name,
+        Figure(times_the_cpu, "x the cpu", at_most=1.2),
+        s,
+    )
+
+    yield from emulation()
+
+
+def emulation() -> Iterator[Row]:
+    """The data plane of emulations, with what prototypes reached (docs/decisions/0009-ports.md)."""
+
+    def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
+        return Row(f"emu-{name}", [str(programs.PLANE), *what.split()], figure=figure, floor=floor)
+
+    edge = "packets/s carried when more are offered"
+    for size, target, floor in ((64, 400e3, "405 000"), (1500, 330e3, "337 000")):
+        figure = Figure(said("carried"), "packets/s", at_least=target)
+        yield row(f"edge-{size}", f"rate --size {size}", figure, f"{floor} {edge}")
+        figure = Figure(said("lost"), "lost of 900k", at_most=0)
+        yield row(f"rate-{size}", f"rate --size {size} --rate 300000", figure)
+    figure = Figure(said("lost"), "lost of 450k", at_most=0)
+    yield row("dvb-rcs", "rate --size 1500 --rate 150000 --terminals 1", figure)
+    for name, what, most, floor in (
+        ("late-10k", "--rate 10000", 100, "p99 69 us"),
+        ("late-80k", "--rate 80000", 100, "p99 119 us"),
+        ("busy-10k", "--rate 10000 --busy 1", 1000, ""),
+        ("busy-80k", "--rate 80000 --busy 1", 1000, ""),
+    ):
+        figure = Figure(said("late_p99_us"), "us late (p99)", at_most=most)
+        yield row(name, f"release {what}", figure, floor)
+    yield row("delay", "delay", Figure(said("added_p50_us"), "us added", at_most=60))
+    yield row("idle", "cpu", Figure(said("cpu_share"), "of a core", at_most=0.01))
+    yield row("geo", "cpu --rate 1900000", Figure(said("cpu_share"), "of a core", at_most=0.05))
+    for name, what, least, floor in (
+        ("tcp-1g", "--rate 1000000000", 0.95e9, ""),
+        ("tcp-2g", "--rate 2200000000", 2e9, "2.5 Gbit/s"),
+        ("tcp-jumbo", "--rate 2200000000 --mtu 9000", 2e9, ""),
+    ):
+        yield row(name, f"tcp {what}", Figure(said("goodput_bps"), "bit/s", at_least=least), floor)
+    # With --delay 200 it takes ten minutes.
+    yield row("deep", "deep --delay 5", Figure(said("lost"), "lost", at_most=0))

@@ -1,0 +1,167 @@
+"""The scenarios that are measured: one function each, so that a change of the format is made in one place.
+
+Lengths come in as seconds because --scale shortens them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+PACKET_BYTES = 1500
+
+
+def bulk_tcp(seconds: float, flows: int, rate_mbps: int, delay_ms: int) -> str:
+    """Endless TCP transfers between two hosts over one bottleneck, buffer of one BDP."""
+    return f"""\
+name = "{flows} bulk TCP over one bottleneck"
+duration = "{seconds:g} s"
+
+[[link]]
+name = "bottleneck"
+from = "server"
+to = "client"
+rate = "{rate_mbps} Mbit/s"
+delay = "{delay_ms} ms"
+queue = {{ kind = "drop-tail", packets = {bdp_packets(rate_mbps, delay_ms)} }}
+""" + "".join(
+        f"""
+[[flow]]
+name = "bulk{flow}"
+from = "server"
+to = "client"
+app = {{ kind = "bulk" }}
+transport = {{ kind = "tcp", congestion = "reno", delayed_ack = false, timestamps = false }}
+"""
+        for flow in range(flows)
+    )
+
+
+def chain(seconds: float, links: int, rate_mbps: int) -> str:
+    """One datagram stream at the rate of the links, through links in a row."""
+    payload = PACKET_BYTES - 28
+    rate = rate_mbps * 1_000_000 * payload // PACKET_BYTES
+    return (
+        f"""\
+name = "Chain of {links} links"
+duration = "{seconds:g} s"
+"""
+        + "".join(
+            f"""
+[[link]]
+name = "hop{i}"
+from = "h{i}"
+to = "h{i + 1}"
+rate = "{rate_mbps} Mbit/s"
+delay = "1 ms"
+queue = {{ kind = "drop-tail", packets = 100 }}
+"""
+            for i in range(links)
+        )
+        + f"""
+[[flow]]
+name = "stream"
+from = "h0"
+to = "h{links}"
+app = {{ kind = "cbr", rate = "{rate} bit/s", datagram = "{payload} B" }}
+transport = {{ kind = "udp" }}
+"""
+    )
+
+
+def dvb_rcs(seconds: float, terminals: int) -> str:
+    """Terminals that each upload without end over one RBDC return link.
+
+    The link is the default one, 32 slots in 2048 kbit/s, and as many times that as gives every terminal
+    a slot: with less than a segment per round trip, TCP would measure its time-outs and nothing else.
+    """
+    times = -(-terminals // 32)
+    return f"""\
+name = "{terminals} terminals on one return link"
+duration = "{seconds:g} s"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = {{ rate = "{10 * times} Mbit/s" }}
+terminals = [{{ prefix = "st", count = {terminals} }}]
+gateway = "gw"
+
+[network.sat.return]
+rate = "{2048 * times} kbit/s"
+slots_per_frame = {32 * times}
+dama = {{ scheme = "rbdc", cra = "0 bit/s" }}
+""" + "".join(
+        f"""
+[[flow]]
+name = "upload{i}"
+from = "st{i}"
+to = "gw"
+app = {{ kind = "bulk" }}
+transport = {{ kind = "tcp", congestion = "reno" }}
+"""
+        for i in range(1, terminals + 1)
+    )
+
+
+def starlink(seconds: float, sites: int) -> str:
+    """Flows of 1 Mbit/s between sites all over Starlink's first shell: 1584 satellites in a grid of links."""
+    chosen = random.Random(7)
+    places = [
+        (math.degrees(math.asin(chosen.uniform(-0.82, 0.82))), chosen.uniform(-180, 180))
+        for _ in range(sites)
+    ]
+    return f"""\
+name = "{sites} sites under Starlink's first shell"
+duration = "{seconds:g} s"
+preset = "starlink-shell1"
+""" + "".join(
+        f"""
+[network.sky.sites.s{i:02d}]
+latitude = "{latitude:.3f} deg"
+longitude = "{longitude:.3f} deg"
+
+[[flow]]
+name = "f{i}"
+from = "s{i:02d}"
+to = "s{(37 * i + 11) % sites:02d}"
+app = {{ kind = "cbr", rate = "1 Mbit/s", datagram = "1472 B" }}
+transport = {{ kind = "udp" }}
+"""
+        for i, (latitude, longitude) in enumerate(places)
+    )
+
+
+def beam(seconds: float, terminals: int, carriers: int, idle: int = 0) -> str:
+    """Terminals on a beam of several carriers, each with files of 100 kB on average that begin at moments of a Poisson
+    process, half a minute apart in the mean beyond the transfers; and others that are logged on and idle."""
+    every = 60 * terminals / carriers / 32
+    return f"""\
+name = "{terminals} terminals on {carriers} carriers, {idle} idle"
+duration = "{seconds:g} s"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = {{ rate = "200 Mbit/s" }}
+terminals = [{{ prefix = "st", count = {terminals} }}, {{ prefix = "idle", count = {max(idle, 1)} }}]
+gateway = "gw"
+
+[network.sat.return]
+rate = "2048 kbit/s"
+carriers = [{{ rate = "2048 kbit/s", count = {carriers} }}]
+dama = {{ scheme = "avbdc", cra = "0 bit/s", allocator = "max-min" }}
+""" + "".join(
+        f"""
+[[flow]]
+name = "files{i}"
+from = "st{i}"
+to = "gw"
+app = {{ kind = "ftp", size = "100 kB", distribution = "exponential", every = "{every:g} s" }}
+transport = {{ kind = "tcp", congestion = "reno" }}
+"""
+        for i in range(1, terminals + 1)
+    )
+
+
+def bdp_packets(rate_mbps: int, delay_ms: int) -> int:
+    """Packets in a bandwidth-delay product, both directions, as benches/ns3 rounds it."""
+    return round(rate_mbps * 1e6 / 8 * 2 * delay_ms / 1e3 / PACKET_BYTES)

@@ -1,0 +1,91 @@
+//! What comes out of order: how it is held, and how the sender is told.
+
+use super::{Due, Receiver};
+use crate::transport::tcp::rtt::Estimator;
+use crate::transport::tcp::{header, snack};
+use bentpipe_core::{SackBlocks, Snack, Span, Time};
+
+/// Acknowledgments of one hole that each go at once: what fast retransmit needs.
+const ALIKE: u32 = 3;
+
+/// Most segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
+const MOST_COMPRESSED: u32 = 44;
+
+impl Receiver {
+    /// The negative acknowledgment to send, if something is missing.
+    pub fn snack(&self, unit: u64) -> Option<Snack> {
+        snack::say(self.next, &self.held, unit)
+    }
+
+    /// The SACK blocks to send, if there are any, in sequence numbers.
+    #[inline]
+    pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
+        let twice = self.twice.take().filter(|_| self.dsack);
+        if (self.recent_count == 0 && twice.is_none()) || !self.sack {
+            return None;
+        }
+        let mut blocks = SackBlocks::default();
+        let recent = self.recent[..self.recent_count].iter().copied();
+        for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
+            blocks.push(numbering.number(left), numbering.number(right));
+        }
+        Some(blocks)
+    }
+
+    pub(super) fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
+        self.acknowledge_hole(now, path);
+        if start >= end {
+            return;
+        }
+        let mut fresh = false;
+        let whole = self.held.insert(start, end, |_, _, _| fresh = true);
+        if !fresh {
+            self.twice = Some((start, end));
+        }
+        // The block moves to the front; those that it swallowed go.
+        let mut kept = 0;
+        let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
+        for &block in &self.recent[..self.recent_count] {
+            let swallowed = block.0 >= whole.0 && block.1 <= whole.1;
+            if !swallowed && kept + 1 < recent.len() {
+                kept += 1;
+                recent[kept] = block;
+            }
+        }
+        // One more block than an acknowledgment has room for would never be told of.
+        self.untold += usize::from(kept + 1 > self.recent_count || kept + 1 == recent.len());
+        if self.due == Due::Compressed && self.untold >= self.most_blocks {
+            self.due = Due::Alone;
+        }
+        self.recent = recent;
+        self.recent_count = kept + 1;
+    }
+
+    /// A segment came out of order.
+    fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
+        let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
+        let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
+            self.alike += 1;
+            self.due = Due::Alone;
+            return;
+        };
+        self.compressed += 1;
+        if self.compressed > MOST_COMPRESSED || self.due > Due::Compressed {
+            self.due = Due::Alone;
+        } else if self.due < Due::Compressed {
+            self.due = Due::Compressed;
+            self.delayed.start_exactly(now + self.compression.min(srtt / 20));
+        }
+    }
+
+    pub(super) fn forget_blocks(&mut self) {
+        let mut kept = 0;
+        for index in 0..self.recent_count {
+            if self.recent[index].0 > self.next {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+}

@@ -1,0 +1,104 @@
+use super::*;
+use crate::transport::tcp::config::Profile;
+use crate::transport::tcp::header;
+
+fn receiver(config: Config) -> Receiver {
+    let mut receiver = Receiver::new(&config);
+    receiver.begin(true, Some(config.window_scale()), None);
+    receiver.acknowledgment(Time::ZERO, false);
+    receiver
+}
+
+fn path() -> Estimator {
+    Estimator::new(&Config::default())
+}
+
+fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
+    receiver.sack_blocks(header::Numbering::default()).map_or(Vec::new(), |blocks| blocks.as_slice().to_vec())
+}
+
+#[test]
+fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
+    let mut receiver = receiver(Profile::Classic.config());
+    let mut start = 1;
+    let mut seen = Vec::new();
+    for number in 0..4 {
+        assert_eq!(receiver.take(Time::ZERO, &path(), start, 1000, false).delivered, 1000);
+        start += 1000;
+        seen.push(receiver.must_acknowledge());
+        if number % 2 == 1 {
+            receiver.acknowledgment(Time::ZERO, false);
+        }
+    }
+    assert_eq!(seen, [false, true, false, true]);
+    receiver.take(Time::ZERO, &path(), start, 1000, false);
+    let later = Time::ZERO + Span::from_millis(200);
+    assert_eq!(receiver.next_wake(), later);
+    receiver.wake(later, &path());
+    assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
+}
+
+/// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are
+/// sent.
+#[test]
+fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
+    let arrive = |numbers: &[u64]| {
+        let mut receiver = receiver(Config::default());
+        receiver.next = 5000;
+        receiver.acknowledged = 5000;
+        numbers
+            .iter()
+            .map(|number| {
+                receiver.take(Time::ZERO, &path(), 5000 + (number - 1) * 500, 500, false);
+                let blocks = blocks(&mut receiver);
+                (receiver.acknowledgment(Time::ZERO, false).0, blocks)
+            })
+            .collect::<Vec<_>>()
+    };
+    // Case 2: the first segment is dropped.
+    let case = arrive(&[2, 3, 4]);
+    assert_eq!(case, [(5000, vec![(5500, 6000)]), (5000, vec![(5500, 6500)]), (5000, vec![(5500, 7000)])]);
+    // Case 3: the 2nd, 4th, 6th and 8th are dropped; then the 4th and the 2nd come.
+    let case = arrive(&[1, 3, 5, 7, 4, 2]);
+    assert_eq!(
+        case,
+        [
+            (5500, vec![]),
+            (5500, vec![(6000, 6500)]),
+            (5500, vec![(7000, 7500), (6000, 6500)]),
+            (5500, vec![(8000, 8500), (7000, 7500), (6000, 6500)]),
+            (5500, vec![(6000, 7500), (8000, 8500)]),
+            (7500, vec![(8000, 8500)]),
+        ]
+    );
+}
+
+#[test]
+fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
+    let mut receiver = receiver(Config::default());
+    assert_eq!(receiver.take(Time::ZERO, &path(), 101, 50, true), Arrival::default());
+    assert_eq!(receiver.take(Time::ZERO, &path(), 1, 100, false), Arrival { delivered: 150, finished: true });
+    assert_eq!(receiver.next(), 152);
+}
+
+#[test]
+fn nothing_beyond_the_window_is_taken() {
+    let config = Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
+    let mut receiver = receiver(config);
+    assert!(!receiver.is_acceptable(3002, 100));
+    receiver.take(Time::ZERO, &path(), 2001, 1500, false);
+    assert_eq!(blocks(&mut receiver), [(2001, 3001)]);
+}
+
+#[test]
+fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
+    let mut receiver = receiver(Config::default());
+    assert!(!receiver.is_old(10, 1, true));
+    assert_eq!(receiver.echo(), 10);
+    assert!(receiver.is_old(9, 1, true));
+    assert!(!receiver.is_old(9, 1, false));
+    assert_eq!(receiver.echo(), 10);
+    // Not the earliest unacknowledged segment.
+    assert!(!receiver.is_old(12, 500, true));
+    assert_eq!(receiver.echo(), 10);
+}

@@ -1,0 +1,177 @@
+//! What is lost, by what is SACKed above it, by its time, or because the time-out came.
+
+use super::sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
+use super::Scoreboard;
+use crate::transport::tcp::congestion::State;
+use crate::transport::tcp::rack::Border;
+use bentpipe_core::{Span, Time};
+
+impl Scoreboard {
+    /// Marks lost what `IsLost()` of RFC 6675 now says, with so many segments SACKed above as proof: `DUP_THRESH` or fewer.
+    #[inline]
+    pub fn mark_lost(&mut self, proof: u32, state: &mut State) {
+        let border = self.highest[proof as usize - 1].saturating_sub(1);
+        let mut number = self.scanned.max(self.first);
+        while number < border {
+            let segment = &mut self.sent[(number - self.first) as usize];
+            if !segment.is(SACKED | LOST) {
+                segment.marks |= LOST;
+                state.lost_out += 1;
+                state.lost = state.lost.wrapping_add(1);
+                self.waiting.push(number);
+            }
+            number += 1;
+        }
+        self.scanned = number;
+    }
+
+    /// Marks the first segment lost, on the evidence of duplicate or partial acknowledgments alone.
+    pub fn mark_first_lost(&mut self, state: &mut State) {
+        if let Some(segment) = self.sent.front_mut() {
+            if !segment.is(SACKED | LOST) {
+                segment.marks |= LOST;
+                state.lost_out += 1;
+                state.lost = state.lost.wrapping_add(1);
+                self.waiting.push(self.first);
+            }
+        }
+    }
+
+    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5). Returns
+    /// when the next one will be lost, if nothing changes.
+    #[inline]
+    pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
+        while let Some((number, again)) = self.oldest() {
+            let transmissions = self.transmissions.as_mut()?;
+            let segment = &mut self.sent[(number - self.first) as usize];
+            let at = segment.at;
+            if (at, segment.end()) >= (border.sent, border.end) {
+                return None;
+            }
+            if at + border.patience > now {
+                return Some(at + border.patience);
+            }
+            mark_lost_again(segment, state);
+            self.waiting.push(number);
+            if again {
+                transmissions.pass_again();
+            } else {
+                transmissions.first = number + 1;
+            }
+        }
+        None
+    }
+
+    /// Marks lost again what was sent again `patience` ago or earlier and is still missing below what is SACKed.
+    pub fn mark_resent(&mut self, now: Time, patience: Span, state: &mut State) {
+        let border = self.highest[0];
+        while let Some((_, number)) = self.oldest_again() {
+            let segment = &mut self.sent[(number - self.first) as usize];
+            if number + 1 >= border || segment.at + patience > now {
+                return;
+            }
+            mark_lost_again(segment, state);
+            self.waiting.push(number);
+            if let Some(transmissions) = &mut self.transmissions {
+                transmissions.pass_again();
+            }
+        }
+    }
+
+    /// When the oldest retransmission that may still arrive was sent, and of which segment.
+    #[inline]
+    fn oldest_again(&mut self) -> Option<(Time, u64)> {
+        let Scoreboard { sent, first: base, transmissions, .. } = self;
+        let transmissions = transmissions.as_mut()?;
+        while let Some((at, number)) = transmissions.oldest_again() {
+            let segment = number.checked_sub(*base).and_then(|index| sent.get(index as usize));
+            if segment.is_some_and(|one| one.at == at && one.is_in_network()) {
+                return Some((at, number));
+            }
+            transmissions.pass_again();
+        }
+        None
+    }
+
+    /// The segment whose last transmission is the oldest of those that may still arrive, and whether it was sent again.
+    #[inline]
+    fn oldest(&mut self) -> Option<(u64, bool)> {
+        let Scoreboard { sent, first: base, transmissions, .. } = self;
+        let transmissions = transmissions.as_mut()?;
+        transmissions.first = transmissions.first.max(*base);
+        let once = loop {
+            let Some(one) = sent.get((transmissions.first - *base) as usize) else { break None };
+            if one.is_in_network() && !one.is(EVER_RESENT) {
+                break Some((one.at, transmissions.first));
+            }
+            transmissions.first += 1;
+        };
+        let again = self.oldest_again();
+        match (once, again) {
+            (Some(once), Some(again)) if again < once => Some((again.1, true)),
+            (Some((_, number)), _) => Some((number, false)),
+            (None, again) => again.map(|(_, number)| (number, true)),
+        }
+    }
+
+    /// After a time-out: what is not SACKed is lost and has not been sent again (Linux' `tcp_timeout_mark_lost`). A
+    /// receiver that SACKed the first segment and still does not acknowledge it has discarded what it held (RFC
+    /// 2018, section 8): then nothing counts as SACKed. With `recent`, what was sent after that is not yet lost,
+    /// except the first segment (RFC 8985, section 6.3).
+    pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
+        let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
+        if reneged {
+            self.sacked.clear();
+            self.highest = Default::default();
+            state.sacked_out = 0;
+        }
+        state.lost_out = 0;
+        state.retrans_out = 0;
+        self.waiting.clear();
+        for (index, segment) in self.sent.iter_mut().enumerate() {
+            if segment.is(SACKED) && !reneged {
+                continue;
+            }
+            let spared = index > 0 && !reneged && recent.is_some_and(|recent| segment.at > recent);
+            if spared && segment.is_in_network() {
+                state.retrans_out += u32::from(segment.is(RESENT));
+                state.lost_out += u32::from(segment.is(LOST));
+                continue;
+            }
+            if !segment.is(LOST) || segment.is(RESENT) {
+                state.lost = state.lost.wrapping_add(1);
+            }
+            segment.marks = segment.marks & EVER_RESENT | LOST;
+            state.lost_out += 1;
+            self.waiting.push(self.first + index as u64);
+        }
+        self.scanned = self.first + self.sent.len() as u64;
+    }
+
+    /// What was taken for lost was not: its transmissions count again, since it may be lost yet.
+    pub fn unmark_lost(&mut self, state: &mut State) {
+        for segment in &mut self.sent {
+            segment.marks &= !LOST;
+        }
+        self.waiting.clear();
+        state.lost_out = 0;
+        if let Some(transmissions) = &mut self.transmissions {
+            let resent = self.sent.iter().zip(self.first..).filter(|(one, _)| one.is(EVER_RESENT));
+            transmissions.start_over(self.first, resent.map(|(one, number)| (one.at, number)).collect());
+        }
+    }
+}
+
+/// Marks lost a segment whose last transmission, be it the first or a later one, does not arrive.
+#[inline]
+fn mark_lost_again(segment: &mut Sent, state: &mut State) {
+    if segment.is(RESENT) {
+        segment.marks &= !RESENT;
+        state.retrans_out -= 1;
+    }
+    if !segment.is(LOST) {
+        segment.marks |= LOST;
+        state.lost_out += 1;
+    }
+    state.lost = state.lost.wrapping_add(1);
+}

@@ -1,0 +1,274 @@
+//! The retransmission queue and what is known of each segment in it: RFC 6675's scoreboard (section 3), kept
+//! as Linux keeps it, by counters and hints instead of searches.
+//!
+//! Segments stand in a ring in the order of their positions and are numbered from 0. RFC 6675's functions
+//! become:
+//!
+//! - `Update()`: a set of SACKed ranges tells which part of a block is new, and only the segments of that
+//!   part are visited. A block repeated by many acknowledgments costs one look-up each time.
+//! - `IsLost()`: a segment is lost when three segments above it are SACKed. So all that is not SACKed below
+//!   the third highest SACKed segment is lost; that border only rises, and each segment is visited once as it
+//!   passes. (The RFC's alternative, more than two full segments' bytes SACKed above, says the same of full
+//!   segments.)
+//! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
+//!   `tcp_packets_in_flight`.
+//! - `NextSeg()`: rule (1) by a heap of what waits to be sent again; rule (2) is the sender's. Rules (3) and (4), which
+//!   resend what is not yet lost to keep the acknowledgments coming, are left out, as in Linux.
+//!
+//! RACK (RFC 8985, [`super::rack`]) asks for segments in the order of sending time: [`super::order`] keeps it.
+//!
+//! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked
+//! SACKed.
+//!
+//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly says
+//! and the logarithm of the number of holes. Only a time-out visits the whole queue.
+
+mod losses;
+mod sent;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use super::congestion::State;
+use super::order::{Transmissions, Waiting};
+use super::ranges::Ranges;
+use bentpipe_core::Time;
+use sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
+use std::collections::VecDeque;
+use tally::widen;
+
+pub use tally::{Newest, Tally};
+
+/// Segments SACKed above a segment that make it lost, and duplicate acknowledgments that start recovery
+/// (DupThresh of RFC 5681 and 6675).
+pub const DUP_THRESH: u32 = 3;
+/// A segment to send again: position and length in sequence space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost {
+    /// Number in the queue, for [`Scoreboard::resent`].
+    pub number: u64,
+    /// First position.
+    pub start: u64,
+    /// Positions, FIN included.
+    pub length: u32,
+    /// Whether it is the first in the queue.
+    pub first: bool,
+}
+
+/// See the module.
+#[derive(Default, Debug)]
+pub struct Scoreboard {
+    sent: VecDeque<Sent>,
+    /// Number of the first segment in the queue.
+    first: u64,
+    sacked: Ranges,
+    /// One more than the numbers of the highest SACKed segments, highest first; 0 for none.
+    highest: [u64; DUP_THRESH as usize],
+    /// Segments below this number are SACKed or have been marked lost.
+    scanned: u64,
+    /// What waits to be sent again; entries may be out of date.
+    waiting: Waiting,
+    /// The order of sending, when it is kept; entries may be out of date.
+    transmissions: Option<Transmissions>,
+    /// End of the highest segment delivered (RACK.fack).
+    forward: u64,
+}
+
+impl Scoreboard {
+    /// An empty one; `timed` to keep the order of sending, for [`Scoreboard::mark_overdue`].
+    pub fn new(timed: bool) -> Scoreboard {
+        Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
+    }
+
+    /// Notes that `[start, start + length)` was sent.
+    #[inline]
+    pub fn push(&mut self, now: Time, start: u64, length: u32, state: &mut State) {
+        self.sent.push_back(Sent { start, at: now, length, marks: 0 });
+        state.packets_out += 1;
+    }
+
+    /// Number of the first segment out.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether nothing is out.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Everything below `una` is acknowledged.
+    #[inline]
+    pub fn acknowledge(&mut self, una: u64, state: &mut State, tally: &mut Tally) {
+        while let Some(front) = self.sent.front_mut() {
+            if front.end() > una {
+                if front.start < una {
+                    front.length = (front.end() - una) as u32;
+                    front.start = una;
+                }
+                break;
+            }
+            let segment = *front;
+            self.sent.pop_front();
+            self.first += 1;
+            state.packets_out -= 1;
+            tally.acked += 1;
+            if !segment.is(SACKED) {
+                tally.delivered(self.first - 1, &segment);
+                let before = *tally.forward.get_or_insert(self.forward);
+                tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
+            }
+            if segment.marks == 0 {
+                widen(&mut tally.acked_sent, segment.at);
+                continue;
+            }
+            if segment.is(LOST) {
+                state.lost_out -= 1;
+            }
+            if segment.is(RESENT) {
+                state.retrans_out -= 1;
+            }
+            if segment.is(SACKED) {
+                state.sacked_out -= 1;
+                tally.sacked_before += 1;
+            }
+            if segment.is(EVER_RESENT) {
+                tally.resent = true;
+            } else if !segment.is(SACKED) {
+                widen(&mut tally.acked_sent, segment.at);
+            }
+        }
+        if let Some(transmissions) = &mut self.transmissions {
+            while transmissions.oldest_again().is_some_and(|(_, number)| number < self.first) {
+                transmissions.pass_again();
+            }
+        }
+        self.forward = self.forward.max(una);
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(una);
+        }
+    }
+
+    /// The receiver holds `[start, end)`, which must lie within what is out.
+    pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
+        let Scoreboard { sent, first, sacked, highest, forward, .. } = self;
+        let before = *tally.forward.get_or_insert(*forward);
+        sacked.insert(start, end, |from, to, (left, right)| {
+            let mut index = locate(sent, from);
+            while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
+                // A segment of which only a part is held counts as not held.
+                if segment.start >= left && segment.end() <= right && !segment.is(SACKED) {
+                    if segment.is(LOST) {
+                        state.lost_out -= 1;
+                    }
+                    if segment.is(RESENT) {
+                        state.retrans_out -= 1;
+                    }
+                    segment.marks = segment.marks & EVER_RESENT | SACKED;
+                    tally.delivered(*first + index as u64, segment);
+                    tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
+                    *forward = segment.end().max(*forward);
+                    state.sacked_out += 1;
+                    tally.sacked += 1;
+                    if !segment.is(EVER_RESENT) {
+                        widen(&mut tally.sacked_sent, segment.at);
+                    }
+                    raise(highest, *first + index as u64 + 1);
+                }
+                index += 1;
+            }
+        });
+    }
+
+    /// The first segment that is lost and has not been sent again since.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<Lost> {
+        while let Some(number) = self.waiting.first() {
+            let current = number.checked_sub(self.first).and_then(|index| self.sent.get(index as usize));
+            if let Some(segment) = current.filter(|segment| segment.is(LOST) && !segment.is(RESENT)) {
+                let (start, length) = (segment.start, segment.length);
+                return Some(Lost { number, start, length, first: number == self.first });
+            }
+            self.waiting.pop();
+        }
+        None
+    }
+
+    /// Whether nothing can wait to be sent again.
+    #[inline]
+    pub fn none_waits(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The last segment out, which a probe sends again; `None` when the receiver has it.
+    pub fn last(&self) -> Option<Lost> {
+        let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
+        let number = self.first + self.sent.len() as u64 - 1;
+        Some(Lost { number, start: segment.start, length: segment.length, first: number == self.first })
+    }
+
+    /// Notes that a segment was sent again.
+    pub fn resent(&mut self, now: Time, number: u64, state: &mut State) {
+        let segment = &mut self.sent[(number - self.first) as usize];
+        segment.at = now;
+        if !segment.is(RESENT) {
+            state.retrans_out += 1;
+        }
+        segment.marks |= RESENT | EVER_RESENT;
+        if let Some(transmissions) = &mut self.transmissions {
+            transmissions.again(now, number);
+        }
+    }
+
+    /// When the first segment was last sent.
+    #[inline]
+    pub fn first_sent_at(&self) -> Option<Time> {
+        self.sent.front().map(|first| first.at)
+    }
+
+    /// Whether the first segment has ever been sent again.
+    pub fn first_was_resent(&self) -> bool {
+        self.sent.front().is_some_and(|first| first.is(EVER_RESENT))
+    }
+
+    /// Counters recomputed from the marks, for tests: packets out, SACKed, lost, retransmitted.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> [u32; 4] {
+        let with = |marks| self.sent.iter().filter(|segment| segment.is(marks)).count() as u32;
+        [self.sent.len() as u32, with(SACKED), with(LOST), with(RESENT)]
+    }
+}
+/// Index of the segment that holds `position`. Segments are mostly of one size, so the first guess is mostly
+/// right.
+fn locate(sent: &VecDeque<Sent>, position: u64) -> usize {
+    let Some(first) = sent.front() else { return 0 };
+    let holds = |segment: &Sent| segment.start <= position && position < segment.end();
+    let middle = &sent[sent.len() / 2];
+    for from in [(0, first), (sent.len() / 2, middle)] {
+        if from.1.start <= position {
+            let guess = from.0 + ((position - from.1.start) / u64::from(middle.length.max(1))) as usize;
+            if sent.get(guess).is_some_and(holds) {
+                return guess;
+            }
+        }
+    }
+    sent.partition_point(|segment| segment.end() <= position)
+}
+
+/// Inserts `value` into the highest seen, in descending order.
+#[inline]
+fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
+    for seen in highest {
+        if value > *seen {
+            std::mem::swap(&mut value, seen);
+        }
+    }
+}
+
+/// Segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in segments).
+#[inline]
+pub fn in_flight(state: &State) -> u32 {
+    state.packets_out + state.retrans_out - state.sacked_out - state.lost_out
+}

@@ -1,0 +1,40 @@
+//! A segment in the retransmission queue.
+
+use bentpipe_core::Time;
+
+/// Selectively acknowledged.
+pub(super) const SACKED: u8 = 1;
+/// Taken for lost.
+pub(super) const LOST: u8 = 2;
+/// Retransmitted since it was taken for lost.
+pub(super) const RESENT: u8 = 4;
+/// Retransmitted at any time, so that it gives no round-trip time sample (Karn).
+pub(super) const EVER_RESENT: u8 = 8;
+
+/// A segment that was sent and is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub start: u64,
+    /// Last transmission.
+    pub at: Time,
+    pub length: u32,
+    pub marks: u8,
+}
+
+impl Sent {
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.length)
+    }
+
+    #[inline]
+    pub fn is(&self, marks: u8) -> bool {
+        self.marks & marks != 0
+    }
+
+    /// Whether its last transmission may still arrive: neither SACKed nor taken for lost.
+    #[inline]
+    pub fn is_in_network(&self) -> bool {
+        !self.is(SACKED) && self.marks & (LOST | RESENT) != LOST
+    }
+}

@@ -1,0 +1,135 @@
+use super::*;
+use crate::transport::tcp::rack::Border;
+use bentpipe_core::Span;
+use proptest::prelude::*;
+
+const MSS: u32 = 100;
+
+fn filled(segments: u64) -> (Scoreboard, State) {
+    let (mut board, mut state) = (Scoreboard::new(true), State::default());
+    for number in 0..segments {
+        board.push(Time::from_nanos(number), 1 + number * u64::from(MSS), MSS, &mut state);
+    }
+    (board, state)
+}
+
+fn at(number: u64) -> u64 {
+    1 + number * u64::from(MSS)
+}
+
+#[test]
+fn three_segments_sacked_above_make_a_segment_lost() {
+    let (mut board, mut state) = filled(10);
+    let mut tally = Tally::default();
+    board.sack(at(2), at(4), &mut state, &mut tally);
+    board.mark_lost(DUP_THRESH, &mut state);
+    assert_eq!((state.sacked_out, state.lost_out, board.next_lost()), (2, 0, None));
+    board.sack(at(5), at(6), &mut state, &mut tally);
+    board.mark_lost(DUP_THRESH, &mut state);
+    // Segments 0 and 1 have three above them, segment 4 has one.
+    assert_eq!((state.sacked_out, state.lost_out), (3, 2));
+    let lost = board.next_lost().unwrap();
+    assert_eq!((lost.number, lost.start, lost.first), (0, at(0), true));
+    board.resent(Time::ZERO, 0, &mut state);
+    assert_eq!(board.next_lost().unwrap().number, 1);
+    assert_eq!(in_flight(&state), 10 - 3 - 2 + 1);
+    board.sack(at(7), at(9), &mut state, &mut tally);
+    board.mark_lost(DUP_THRESH, &mut state);
+    assert_eq!(state.lost_out, 3);
+    board.acknowledge(at(4), &mut state, &mut tally);
+    assert_eq!(tally.acked, 4);
+    assert_eq!(tally.sacked_before, 2);
+    assert!(tally.resent);
+    assert_eq!(board.next_lost().unwrap().number, 4);
+}
+
+#[test]
+fn what_was_not_lost_may_be_lost_yet() {
+    let (mut board, mut state) = filled(5);
+    let mut tally = Tally::default();
+    let border = |nanos| Border { sent: Time::from_nanos(nanos), end: at(9), patience: Span::from_nanos(10) };
+    board.mark_overdue(Time::from_nanos(50), &border(4), &mut state);
+    assert_eq!(board.next_lost().unwrap().number, 0);
+    board.resent(Time::from_nanos(60), 0, &mut state);
+    let lost = state.lost_out;
+    assert!(lost >= 4);
+    board.unmark_lost(&mut state);
+    assert_eq!((state.lost_out, board.next_lost()), (0, None));
+    // The one that was sent again arrives, and the others still do not.
+    board.sack(at(0), at(1), &mut state, &mut tally);
+    board.mark_overdue(Time::from_nanos(100), &border(60), &mut state);
+    assert_eq!((board.next_lost().unwrap().number, state.lost_out), (1, 4));
+}
+
+#[test]
+fn reneging_is_noticed_at_a_time_out() {
+    let (mut board, mut state) = filled(5);
+    board.sack(at(1), at(3), &mut state, &mut Tally::default());
+    board.acknowledge(at(1), &mut state, &mut Tally::default());
+    board.mark_all_lost(None, &mut state);
+    assert_eq!((state.packets_out, state.sacked_out, state.lost_out), (4, 0, 4));
+}
+
+proptest! {
+    #[test]
+    fn counters_agree_with_marks_and_losses_with_the_definition(
+        operations in prop::collection::vec((0u8..6, 0u64..40, 1u64..6), 1..80)
+    ) {
+        let (mut board, mut state) = filled(30);
+        let mut pushed = 30;
+        let (mut una, mut sacked) = (0, [false; 200]);
+        for (what, number, length) in operations {
+            let mut tally = Tally::default();
+            match what {
+                0 => {
+                    una = (una + length).min(pushed);
+                    board.acknowledge(at(una), &mut state, &mut tally);
+                    prop_assert_eq!(tally.sacked_before as usize,
+                        (una as usize - tally.acked as usize..una as usize).filter(|&n| sacked[n]).count());
+                }
+                1 | 2 => {
+                    let (from, to) = ((una + number).min(pushed), (una + number + length).min(pushed));
+                    if from < to {
+                        board.sack(at(from), at(to), &mut state, &mut tally);
+                        for number in from..to {
+                            let fresh = !std::mem::replace(&mut sacked[number as usize], true);
+                            tally.sacked -= u32::from(fresh);
+                        }
+                        prop_assert_eq!(tally.sacked, 0);
+                    }
+                    board.mark_lost(DUP_THRESH, &mut state);
+                    for number in una..pushed {
+                        let above = (number + 1..pushed).filter(|&n| sacked[n as usize]).count();
+                        let marks = board.sent[(number - una) as usize].marks;
+                        if above >= 3 && !sacked[number as usize] {
+                            prop_assert!(marks & LOST != 0, "{} is lost", number);
+                        }
+                        prop_assert_eq!(marks & SACKED != 0, sacked[number as usize]);
+                    }
+                }
+                3 => {
+                    if let Some(lost) = board.next_lost() {
+                        prop_assert_eq!(lost.start, at(lost.number));
+                        board.resent(Time::ZERO, lost.number, &mut state);
+                    } else {
+                        prop_assert_eq!(state.lost_out, state.retrans_out);
+                    }
+                }
+                4 => {
+                    board.push(Time::ZERO, at(pushed), MSS, &mut state);
+                    pushed += 1;
+                }
+                _ if number == 0 => {
+                    let reneged = una < pushed && sacked[una as usize];
+                    board.mark_all_lost(None, &mut state);
+                    if reneged {
+                        sacked = [false; 200];
+                    }
+                }
+                _ => board.mark_first_lost(&mut state),
+            }
+            let counters = [state.packets_out, state.sacked_out, state.lost_out, state.retrans_out];
+            prop_assert_eq!(board.count(), counters);
+        }
+    }
+}
