@@ -58,8 +58,11 @@ impl Pair {
         self.failure.map(|(_, failure)| failure)
     }
 
-    /// Bytes of a direction, by the leg on which they came, that are here.
+    /// Bytes of a direction, by the leg on which they came, that are here; none once it is over.
     pub fn buffered(&self, from: usize) -> u64 {
+        if self.over {
+            return 0;
+        }
         self.legs[from].received() - self.legs[1 - from].acknowledged()
     }
 

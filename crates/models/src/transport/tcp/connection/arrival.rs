@@ -63,6 +63,9 @@ impl Connection {
         if flags.contains(SegmentFlags::RST) {
             match self.phase {
                 Phase::TimeWait => {}
+                // Both ends have said all that they had, so nobody is told (RFC 9293, section 3.10.7.4): it is the other end's answer
+                // to a FIN that comes again when it has forgotten the connection.
+                Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),
                 _ => self.receiver.acknowledge_now(),
             }

@@ -9,7 +9,7 @@
 //!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
 //! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a
 //!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
-//!   1337).
+//!   1337); in CLOSING and LAST-ACK the connection is over and has not failed.
 //! - Explicit congestion notification (RFC 3168): agreed on by the flags of the SYNs; new data may be marked;
 //!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and says so.
 //! - A connection that fails says why: [`Failure`].
