@@ -5,6 +5,7 @@
 
 mod access;
 mod bad_scenarios;
+mod bad_tcp;
 mod change;
 mod conservation;
 mod constellation;

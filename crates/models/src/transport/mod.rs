@@ -8,7 +8,7 @@ pub mod tfrc;
 pub mod udp;
 
 use crate::app;
-use bentpipe_core::{kinds, Problems};
+use bentpipe_core::{kinds, Problems, QuickStart, Rate};
 
 kinds! {
     /// What carries a flow.
@@ -27,6 +27,18 @@ impl Config {
             Config::Tfrc(config) => config.check(problems),
             Config::Udp(_) => {}
         }
+    }
+}
+
+/// Adds what is wrong with the rate of a Quick-Start request: what its option cannot say (RFC 4782, section 3.1).
+fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
+    let [least, most] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
+    if let Some(rate) = rate.filter(|rate| !(least..=most).contains(&rate.bits_per_second())) {
+        let [least, most] = [least, most].map(Rate::from_bits_per_second);
+        problems.add(
+            "quick_start",
+            format!("{rate} is out of range; allowed: {least} to {most} (RFC 4782, section 3.1)"),
+        );
     }
 }
 

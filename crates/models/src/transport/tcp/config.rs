@@ -46,10 +46,13 @@ macro_rules! keys {
 
         impl From<Draft> for Config {
             fn from(draft: Draft) -> Config {
+                let said = Said::of(&draft);
                 let profile = draft.profile.config();
-                Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ }
+                let all = Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ };
+                all.without_ground(&said)
             }
         }
+
     };
 }
 
@@ -169,8 +172,8 @@ keys! {
     /// Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }` for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
-    /// Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given. Links and networks that know of it
-    /// have the key `quick_start` too.
+    /// Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not given. Links and
+    /// networks that know of it have the key `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
     /// Segments that leave together travel as one packet, as TSO and GSO make of them where no interface divides it:
@@ -197,6 +200,33 @@ pub enum Profile {
     /// acknowledgments, Vegas, timestamps, few acknowledgments, no header compression. With `congestion = "fixed_rate"` and
     /// its `rate` it has pure rate control.
     Scps,
+}
+
+/// Which of the keys that another one can make pointless a scenario gives.
+struct Said {
+    ack_every: bool,
+    delayed_ack_min: bool,
+    quick_window: bool,
+    dsack: bool,
+    tail_loss_probe: bool,
+    proportional_reduction: bool,
+    undo: bool,
+    frto: bool,
+}
+
+impl Said {
+    fn of(draft: &Draft) -> Said {
+        Said {
+            ack_every: draft.ack_every.is_some(),
+            delayed_ack_min: draft.delayed_ack_min.is_some(),
+            quick_window: draft.quick_window.is_some(),
+            dsack: draft.dsack.is_some(),
+            tail_loss_probe: draft.tail_loss_probe.is_some(),
+            proportional_reduction: draft.proportional_reduction.is_some(),
+            undo: draft.undo.is_some(),
+            frto: draft.frto.is_some(),
+        }
+    }
 }
 
 /// How losses are found and repaired.
@@ -335,9 +365,6 @@ impl Default for Config {
 /// Largest window that a 16-bit field and the largest shift count of RFC 7323 (section 2.3) can say.
 pub(super) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
-/// The least rate that a Quick-Start request can say, bit/s (RFC 4782, section 3.1).
-const LEAST_QUICK_START: u64 = 80_000;
-
 /// Largest window without scaling.
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 
@@ -345,6 +372,28 @@ impl Config {
     /// Whether selective acknowledgments are offered to the other end.
     pub fn offers_sack(&self) -> bool {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
+    }
+
+    /// What only the profile asks for rests where other keys take its ground away, or follows them, so that what a resolved
+    /// scenario shows is what happens.
+    fn without_ground(mut self, said: &Said) -> Config {
+        let sack = self.offers_sack();
+        self.dsack &= said.dsack || sack;
+        self.frto &= said.frto || sack;
+        self.tail_loss_probe &= said.tail_loss_probe || self.recovery == Recovery::Rack;
+        self.proportional_reduction &= said.proportional_reduction || self.recovery != Recovery::Tahoe;
+        self.undo &= said.undo || self.timestamps || self.dsack;
+        if !said.ack_every && !self.delayed_ack {
+            self.ack_every = Count::new(2);
+        }
+        let profile = self.profile.config();
+        if !said.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
+            self.delayed_ack_min = self.delayed_ack_timeout;
+        }
+        if !said.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
+            self.quick_window = Size::from_bytes(0);
+        }
+        self
     }
 
     /// Adds what is wrong.
@@ -390,15 +439,20 @@ impl Config {
     }
 
     fn check_rates(&self, problems: &mut Problems) {
-        if let Some(rate) = self.quick_start.filter(|rate| rate.bits_per_second() < LEAST_QUICK_START) {
-            problems.add(
-                "quick_start",
-                format!("{rate} is out of range; allowed: at least 80 kbit/s (RFC 4782)"),
-            );
-        }
+        crate::transport::check_quick_start(self.quick_start, problems);
     }
 
     fn check_times(&self, problems: &mut Problems) {
+        let least = self.rto_min.max(self.rto_initial);
+        let profile = self.profile.config();
+        if self.rto_max < least && self.rto_max != profile.rto_max {
+            let text = format!(
+                "{} is out of range; allowed: at least rto_min ({}) and rto_initial ({})",
+                self.rto_max, self.rto_min, self.rto_initial
+            );
+            problems.add("rto_max", text);
+            return;
+        }
         for (key, span) in [("rto_min", self.rto_min), ("rto_initial", self.rto_initial)] {
             if span > self.rto_max || span == Span::ZERO {
                 problems.add(
@@ -447,30 +501,49 @@ impl Config {
             "tahoe, reno, newreno and snack make nothing of selective acknowledgments; allowed with them: recovery = \"sack\" \
              or \"rack\"",
         );
-        // What the profile alone asks for rests where it has no ground.
-        let profile = self.profile.config();
         refuse(
-            self.dsack && !sack && !profile.dsack,
+            self.dsack && !sack,
             "dsack",
             "duplicate selective acknowledgments are selective acknowledgments, which are off; allowed: false",
         );
         refuse(
-            self.frto && !sack && !profile.frto,
+            self.frto && !sack,
             "frto",
             "a spurious time-out is found by selective acknowledgments, which are off; allowed: false",
         );
         refuse(
-            self.tail_loss_probe && self.recovery != Recovery::Rack && !profile.tail_loss_probe,
+            self.tail_loss_probe && self.recovery != Recovery::Rack,
             "tail_loss_probe",
             "what a probe's answer tells is understood by RACK only (RFC 8985, section 7); allowed: false, or true with \
              recovery = \"rack\"",
         );
         refuse(
-            self.proportional_reduction
-                && self.recovery == Recovery::Tahoe
-                && !profile.proportional_reduction,
+            self.proportional_reduction && self.recovery == Recovery::Tahoe,
             "proportional_reduction",
             "tahoe begins again with one segment and reduces nothing in proportion; allowed: false",
+        );
+        refuse(
+            self.undo && !self.timestamps && !self.dsack,
+            "undo",
+            "what shows that a reduction was for nothing are timestamps or duplicate selective acknowledgments, and both are \
+             off; allowed: false, or true with timestamps or dsack",
+        );
+        refuse(
+            !self.delayed_ack && self.ack_every.value() > 2,
+            "ack_every",
+            "every segment is acknowledged at once, as delayed_ack is false; allowed with it: nothing, or delayed_ack = true",
+        );
+        let grows = self.quick_window > Size::from_bytes(0);
+        refuse(
+            grows && !self.window_scaling,
+            "quick_window",
+            "the window grows from 64 KiB on, which without window_scaling is all that it can be; allowed: 0 B",
+        );
+        refuse(
+            grows && self.receive_window_start.is_some(),
+            "quick_window",
+            "the window grows by what arrives in a round trip from receive_window_start on, or by segments up to quick_window, \
+             not both; allowed with receive_window_start: 0 B",
         );
     }
 
@@ -514,6 +587,10 @@ mod tests {
         assert_eq!(problems(start), ["receive_window_start"]);
         assert_eq!(problems(r#"{"send_buffer": "1 kB"}"#), ["send_buffer"]);
         assert_eq!(problems(r#"{"rto_min": "200 s"}"#), ["rto_min"]);
+        assert_eq!(problems(r#"{"rto_max": "500 ms"}"#), ["rto_max"]);
+        for (rate, wrong) in [("79 kbit/s", 1), ("80 kbit/s", 0), ("1310720 kbit/s", 0), ("1311 Mbit/s", 1)] {
+            assert_eq!(problems(&format!(r#"{{"quick_start": "{rate}"}}"#)).len(), wrong, "{rate}");
+        }
         assert_eq!(problems(r#"{"delayed_ack_timeout": "1 s"}"#), ["delayed_ack_timeout"]);
     }
 
@@ -532,6 +609,43 @@ mod tests {
         let tahoe = r#"{"profile": "classic", "recovery": "tahoe", "proportional_reduction": true}"#;
         assert_eq!(problems(tahoe), ["proportional_reduction"]);
         assert_eq!(problems(r#"{"profile": "classic", "sack": true, "recovery": "newreno"}"#), ["sack"]);
+        // The same where the profile has the key on: it was asked for.
+        for key in ["dsack", "frto", "tail_loss_probe"] {
+            assert_eq!(problems(&format!(r#"{{"recovery": "newreno", "{key}": true}}"#)), [key]);
+        }
+        assert_eq!(problems(r#"{"recovery": "sack", "tail_loss_probe": true}"#), ["tail_loss_probe"]);
+        assert_eq!(problems(r#"{"profile": "classic", "undo": true}"#), ["undo"]);
+        assert_eq!(
+            problems(r#"{"profile": "classic", "undo": true, "timestamps": true}"#),
+            Vec::<String>::new()
+        );
+        assert_eq!(problems(r#"{"delayed_ack": false, "ack_every": 4}"#), ["ack_every"]);
+        assert_eq!(problems(r#"{"quick_window": "1 MiB", "window_scaling": false}"#), ["quick_window"]);
+        assert_eq!(
+            problems(r#"{"quick_window": "1 MiB", "receive_window_start": "64 KiB"}"#),
+            ["quick_window"]
+        );
+    }
+
+    #[test]
+    fn what_only_the_profile_asks_for_rests_where_it_has_no_ground() {
+        let given = |json: &str| -> Config { serde_json::from_str(json).unwrap() };
+        let newreno = given(r#"{"recovery": "newreno"}"#);
+        let on = [newreno.dsack, newreno.frto, newreno.tail_loss_probe, newreno.undo];
+        assert_eq!(on, [false, false, false, true]);
+        assert!(!given(r#"{"recovery": "newreno", "timestamps": false}"#).undo);
+        assert!(given(r#"{"timestamps": false}"#).undo);
+        assert!(!given(r#"{"recovery": "tahoe"}"#).proportional_reduction);
+        assert_eq!(given(r#"{"profile": "scps", "delayed_ack": false}"#).ack_every.value(), 2);
+        assert_eq!(given(r#"{"receive_window_start": "64 KiB"}"#).quick_window.bytes(), 0);
+        let classic = given(r#"{"profile": "classic", "delayed_ack_timeout": "100 ms"}"#);
+        assert_eq!(classic.delayed_ack_min, Span::from_millis(100));
+        // Resolved and read again it is the same, and nothing is wrong with it.
+        for json in ["{}", r#"{"recovery": "tahoe", "timestamps": false}"#, r#"{"window_scaling": false}"#] {
+            let resolved = serde_json::to_string(&given(json)).unwrap();
+            assert_eq!(given(&resolved), given(json));
+            assert_eq!(problems(&resolved), Vec::<String>::new());
+        }
     }
 
     #[test]

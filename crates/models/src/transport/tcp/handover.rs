@@ -77,21 +77,37 @@ pub fn schedule(freeze: &[Freeze], adapt: &[Adapt]) -> Vec<(Time, Signal)> {
 /// Adds what is wrong with the lists.
 pub fn check(freeze: &[Freeze], adapt: &[Adapt], problems: &mut Problems) {
     let mut free = Span::ZERO;
-    for one in freeze {
-        if one.until <= one.at || one.at < free {
-            problems.add(
-                "freeze",
-                format!(
-                    "from {} until {} is out of range; allowed: an end after the beginning, and one after the other",
-                    one.at, one.until
-                ),
-            );
-        }
+    for (place, one) in freeze.iter().enumerate() {
+        let wrong = [
+            (
+                one.at < free,
+                "at",
+                format!("{} is before the end of the one before; allowed: from {free} on", one.at),
+            ),
+            (
+                one.until <= one.at,
+                "until",
+                format!("{} is out of range; allowed: later than at ({})", one.until, one.at),
+            ),
+        ];
+        let wrong = wrong.into_iter().filter(|(wrong, ..)| *wrong);
+        wrong.for_each(|(_, key, text)| at(problems, "freeze", place, key, text));
         free = one.until;
     }
-    for one in adapt {
-        if one.rate.bits_per_second() == 0 || one.round_trip == Span::ZERO {
-            problems.add("adapt", "rate and round_trip must be above 0".to_owned());
+    let mut last = Span::ZERO;
+    for (place, one) in adapt.iter().enumerate() {
+        if one.at < last {
+            let text = format!("{} is before the one before; allowed: from {last} on", one.at);
+            at(problems, "adapt", place, "at", text);
+        }
+        last = one.at;
+        if one.round_trip == Span::ZERO {
+            at(problems, "adapt", place, "round_trip", "0 s is out of range; allowed: above 0 s".to_owned());
         }
     }
+}
+
+/// Adds what is wrong with a key of one entry of a list.
+fn at(problems: &mut Problems, list: &str, place: usize, key: &str, text: String) {
+    problems.within(list, |problems| problems.within(place.to_string(), |problems| problems.add(key, text)));
 }

@@ -20,7 +20,7 @@ pub struct Config {
     pub small_packets: bool,
     /// Pace by the square root of the round-trip time, against oscillation (RFC 5348, section 4.5).
     pub damped: bool,
-    /// Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given.
+    /// Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Rate>,
 }
@@ -34,11 +34,6 @@ impl Default for Config {
 impl Config {
     /// Adds what is wrong.
     pub fn check(&self, problems: &mut Problems) {
-        if let Some(rate) = self.quick_start.filter(|rate| rate.bits_per_second() < 80_000) {
-            problems.add(
-                "quick_start",
-                format!("{rate} is less than a request can say; allowed: 80 kbit/s or more"),
-            );
-        }
+        crate::transport::check_quick_start(self.quick_start, problems);
     }
 }
