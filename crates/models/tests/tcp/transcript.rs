@@ -4,6 +4,7 @@
 //! # Comment, with the source of what is expected.
 //! config {"delayed_ack": false}          the connection's configuration, JSON
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
+//! new                                    another connection, from the beginning
 //! 0.000 listen | open | write N | close  what the application does
 //! 0.000 reply N                         the application writes N bytes when it next hears of data
 //! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
@@ -65,7 +66,7 @@ struct Player {
 fn play(text: &str) -> Result<(), String> {
     let mut config = Config { initial_sequence: None, ..Config::default() };
     let mut theirs = THEIRS;
-    let mut player = None;
+    let mut player: Option<Player> = None;
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap().trim();
         let at = |message: String| format!("line {}: {line}\n    {message}", number + 1);
@@ -78,6 +79,11 @@ fn play(text: &str) -> Result<(), String> {
         }
         if let Some(initial) = line.strip_prefix("peer ") {
             theirs = initial.parse().unwrap();
+            continue;
+        }
+        if line == "new" {
+            let ended = player.take().ok_or_else(|| at("nothing has happened".to_owned()))?;
+            ended.nothing_left().map_err(at)?;
             continue;
         }
         let player = player.get_or_insert_with(|| Player::new(&config, theirs));

@@ -51,7 +51,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The RFC's example (RFC 6937, section 4, first figure): 20 segments out, the first lost, two new ones sent by
+    /// The RFC's example (RFC 6937, section 3.1, first figure): 20 segments out, the first lost, two new ones sent by
     /// limited transmit; the third duplicate starts recovery. From then on one goes for every two that arrive.
     #[test]
     fn one_loss_halves_the_rate_of_sending_and_ends_at_ssthresh() {

@@ -37,11 +37,13 @@ impl Receiver {
         if start >= end {
             return;
         }
-        let mut fresh = false;
-        let whole = self.held.insert(start, end, |_, _, _| fresh = true);
-        if !fresh {
-            self.twice = Some((start, end));
-        }
+        // What is told of several parts that have come before is the first (RFC 2883, section 4.2).
+        let (mut known, mut twice) = (start, None);
+        let whole = self.held.insert(start, end, |from, to, _| {
+            twice = twice.or((from > known).then_some((known, from)));
+            known = to;
+        });
+        self.twice = twice.or((known < end).then_some((known, end))).or(self.twice);
         // The block moves to the front; those that it swallowed go.
         let mut kept = 0;
         let mut recent = [whole, (0, 0), (0, 0), (0, 0)];

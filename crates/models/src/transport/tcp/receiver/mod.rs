@@ -245,6 +245,9 @@ impl Receiver {
         if self.held.is_empty() {
             self.acknowledge_in_order(now, path);
         } else {
+            if let Some((from, to)) = self.held.iter().next().filter(|(from, _)| *from < end) {
+                self.twice = self.twice.or(Some((from, to.min(end))));
+            }
             while let Some(end) = self.held.take_first(self.next) {
                 self.next = self.next.max(end);
             }
