@@ -1,12 +1,13 @@
-//! Any pattern of loss, reordering, duplication and delay: the byte stream arrives intact in both directions,
+//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives intact in both directions,
 //! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
 
 use super::reno::Reno;
 use bentpipe_core::{
     Body, Count, FlowId, NodeId, Outbox, Packet, Port, Segment, SegmentFlags, SegmentOptions, Size, Span,
-    Stage, Stream, Streams, Time, Timestamps,
+    Spoiled, Stage, Stream, Streams, Time, Timestamps,
 };
 use bentpipe_models::app::{Actions, App, End, Event};
+use bentpipe_models::channel::effect::WRONG_CHECKSUM;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};
@@ -42,6 +43,8 @@ pub enum Fate {
     Lost,
     Late(u16),
     Twice(u16),
+    /// With a bit of the payload wrong, and a checksum that holds or not.
+    Spoiled(bool),
 }
 
 pub fn fate() -> impl Strategy<Value = Fate> {
@@ -50,7 +53,18 @@ pub fn fate() -> impl Strategy<Value = Fate> {
         2 => Just(Fate::Lost),
         2 => (1u16..3000).prop_map(Fate::Late),
         1 => (0u16..3000).prop_map(Fate::Twice),
+        1 => any::<bool>().prop_map(Fate::Spoiled),
     ]
+}
+
+/// Makes a bit of the payload wrong.
+pub fn spoil(packet: Packet, valid: bool) -> Packet {
+    Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
+}
+
+/// Whether nothing was dropped but for a wrong checksum.
+pub fn drops_are_spoiled(out: &Outbox) -> bool {
+    out.totals().dropped.keys().all(|(_, reason)| *reason == WRONG_CHECKSUM)
 }
 
 pub fn config() -> impl Strategy<Value = Config> {
@@ -208,7 +222,18 @@ impl World {
     }
 
     fn arrive(&mut self, end: usize, packet: Packet) {
-        let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
+        let segment = match &packet.body {
+            Body::Segment(segment) => segment,
+            Body::Spoiled(spoiled) => match &spoiled.body {
+                Body::Segment(segment) if spoiled.valid => segment,
+                _ => {
+                    // Nobody hears of it.
+                    self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
+                    return assert!(self.out.next_sent().is_none(), "an answer to a wrong checksum");
+                }
+            },
+            _ => panic!("not a segment"),
+        };
         let start = self.position(segment.sequence);
         if segment.payload > 0 {
             let until = start + u64::from(segment.payload);
@@ -270,6 +295,7 @@ impl World {
                     fly(DELAY, packet.clone());
                     fly(late(by), packet);
                 }
+                Fate::Spoiled(valid) => fly(DELAY, spoil(packet, valid)),
             }
         }
     }
@@ -298,8 +324,7 @@ proptest! {
                 prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
             }
         }
-        let totals = world.out.totals();
-        prop_assert!(totals.dropped.is_empty());
+        prop_assert!(drops_are_spoiled(&world.out));
     }
 
     /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.

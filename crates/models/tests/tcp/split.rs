@@ -2,7 +2,7 @@
 //! outages: every byte arrives once and in order, or whoever lacks something is told why; no proxy holds more than its
 //! buffer, nor invites more.
 
-use super::hostile::{config, fate, site, Fate, Talker, DELAY};
+use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
 use super::reno::Reno;
 use bentpipe_core::{
     Body, FlowId, NodeId, Outbox, Packet, Port, Probe, Report, SegmentFlags, Size, Span, Stage, Stream,
@@ -173,6 +173,10 @@ impl World {
                     fly(DELAY, packet.clone());
                     fly(late(by), packet);
                 }
+                Fate::Spoiled(valid) => {
+                    self.reset_lost[end] |= reset && !valid;
+                    fly(DELAY, spoil(packet, valid));
+                }
             }
         }
         for end in 0..2 {
@@ -265,8 +269,7 @@ proptest! {
             prop_assert!(settled || !(all_over && quiet));
         }
         prop_assert!(world.proxies.iter().all(|proxy| proxy.buffered() == 0));
-        let totals = world.out.totals();
-        prop_assert!(totals.dropped.is_empty());
+        prop_assert!(drops_are_spoiled(&world.out));
     }
 }
 
