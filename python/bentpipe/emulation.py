@@ -17,7 +17,7 @@ from .errors import InputError, unknown
 from .kernel import current, guest_for
 from .runs import Run
 from .scenarios import ScenarioLike, load, source_and_text
-from .simulation import Progress, guarded_progress, run_folder
+from .simulation import Progress, claimed, guarded_progress, run_folder
 
 #: Exit code of the command line for what the caller can put right.
 BAD_INPUT: Final = 2
@@ -75,7 +75,7 @@ def emulate(
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
-    with guarded_progress(progress) as tell:
+    with claimed(folder), guarded_progress(progress) as tell:
         if clock == "real":
             _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell)
         else:
@@ -96,15 +96,16 @@ def _in_a_process(
 ) -> Run:
     resolved = load(scenario, overrides)
     folder = run_folder(out, lambda: resolved.name)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
-        file.write(resolved.toml)
-        file.flush()
-        words = ["emulate", file.name, "--out", str(folder), "--replication", str(run), "--no-report"]
-        words += [] if seed is None else ["--seed", str(seed)]
-        words += ["--allow-commands"] if allow_commands else []
-        start = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
-        done = subprocess.run([*start, *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        message = done.stderr.strip().removeprefix("bentpipe: ")
-        raise InputError(message) if done.returncode == BAD_INPUT else OSError(message)
+    with claimed(folder):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+            file.write(resolved.toml)
+            file.flush()
+            words = ["emulate", file.name, "--out", str(folder), "--replication", str(run), "--no-report"]
+            words += [] if seed is None else ["--seed", str(seed)]
+            words += ["--allow-commands"] if allow_commands else []
+            start = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
+            done = subprocess.run([*start, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            message = done.stderr.strip().removeprefix("bentpipe: ")
+            raise InputError(message) if done.returncode == BAD_INPUT else OSError(message)
     return Run(folder)

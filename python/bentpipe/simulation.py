@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -52,7 +53,7 @@ def simulate(
     options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     # As an override the seed is also in the resolved scenario, which then repeats the run.
     replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
-    with guarded_progress(progress) as tell:
+    with claimed(folder), guarded_progress(progress) as tell:
         _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
     return Run(folder)
 
@@ -78,7 +79,7 @@ def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bo
 
 def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
     """The folder to write to: ``out`` if it may be used, or the first free one of ``runs/NAME``, ``runs/NAME-2``, ...
-    where NAME is the scenario's."""
+    where NAME is the scenario's, which is made at once, so that no other thread or process takes it too."""
     if out is not None:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
@@ -89,10 +90,25 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
             raise InputError(f"{folder} is a file: results go to a folder")
         return folder
     stem = slug(name())
-    count = 1
-    while (folder := RUNS / (stem if count == 1 else f"{stem}-{count}")).exists():
-        count += 1
+    RUNS.mkdir(parents=True, exist_ok=True)
+    for count in itertools.count(1):
+        folder = RUNS / (stem if count == 1 else f"{stem}-{count}")
+        with suppress(FileExistsError):
+            folder.mkdir()
+            break
     return folder
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Where a run does not even begin, its folder is not left behind."""
+    try:
+        yield
+    except BaseException:
+        # One that holds something stays.
+        with suppress(OSError):
+            folder.rmdir()
+        raise
 
 
 def slug(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,23 @@ def test_runs_on_one_and_on_two_threads_are_equal_byte_for_byte(tmp_path: Path) 
         runs = simulate_all(SHORT, variations, out=tmp_path / str(jobs), jobs=jobs)
         assert [run.complete for run in runs] == [True] * 4
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_runs_that_begin_at_once_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda seed: bp.simulate(SHORT, seed=seed), range(12)))
+    assert len({run.path for run in runs}) == 12
+    assert [run.provenance["seed"] for run in runs] == list(range(12))
+
+
+def test_a_run_that_does_not_begin_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(bp.ScenarioError):
+        bp.simulate(SHORT | {"flow": []})
+    assert not list(tmp_path.glob("runs/*"))
 
 
 def test_what_was_resolved_repeats_the_run(tmp_path: Path) -> None:
