@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .prediction import predict_resolved
 
 if TYPE_CHECKING:
     from .runs import Run
+
+#: Why TCP gave a connection up, by the number in column ``failure`` of the table ``tcp_connection``.
+FAILURES: Final = {1: "reset by the other end", 2: "no answer to the handshake", 3: "too many retries"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class FlowResult:
     completed: float | None
     predicted_goodput: float | None
     predicted_rtt: float | None
+    #: Why the first connection that failed did, as its source says, or else its destination.
+    failure: str | None
 
     def as_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
@@ -42,7 +47,7 @@ class FlowResult:
 def flow_results(run: Run) -> list[FlowResult]:
     """The flows of a run, in the order of the scenario."""
     predictions = predict_resolved(run.scenario)
-    efficiencies = terminal_efficiency(run)
+    efficiencies, failures = terminal_efficiency(run), connection_failures(run)
     results = []
     for row in run.flows.iter_rows(named=True):
         prediction = predictions[row["flow"]].prediction if row["flow"] in predictions else None
@@ -61,9 +66,20 @@ def flow_results(run: Run) -> list[FlowResult]:
                 completed=_value(row, "completed"),
                 predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
                 predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+                failure=failures.get(row["flow"]),
             )
         )
     return results
+
+
+def connection_failures(run: Run) -> dict[str, str]:
+    """Why connections failed, by flow, for those that have one which did."""
+    if "tcp_connection" not in run.tables:
+        return {}
+    rows = run.table("tcp_connection").select("flow end", "failure").iter_rows()
+    ends = {end: FAILURES[number] for end, number in rows if number}
+    # Of both ends the source comes last and counts.
+    return {end.rpartition(".")[0]: ends[end] for end in sorted(ends)}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:

@@ -106,6 +106,11 @@ def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path 
         print_json({"runs": documents, "report": page})
         return
     print_results([(labels, flows) for _, labels, flows in results])
+    for _, labels, flows in results:
+        for flow in flows:
+            if flow.failure is not None:
+                name = ", ".join([*labels.values(), flow.flow])
+                typer.echo(f"failed   {name}: {flow.failure}")
     typer.echo(f"results  {folder}")
     if page is not None:
         typer.echo(f"report   {page}")

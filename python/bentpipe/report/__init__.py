@@ -132,6 +132,7 @@ def _row(name: str, flow: FlowResult) -> dict[str, str]:
         "efficiency": "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %",
         "timeouts": number(flow.timeouts),
         "retransmissions": number(flow.retransmissions),
+        "failure": flow.failure or "",
     }
 
 
