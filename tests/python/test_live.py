@@ -39,6 +39,14 @@ def test_ping_takes_twice_the_delay_and_what_the_packet_takes_at_the_rate(bentpi
     assert rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "1", "ip6-server"))
 
 
+def test_addresses_are_settled_when_a_network_is_up(bentpipe: Bentpipe) -> None:
+    # Programs that watch them, such as browsers, would take what changes later for another network.
+    bentpipe("up", "geo", *LINK)
+    for host in ("user", "server"):
+        addresses = bentpipe("exec", host, "--", "ip", "address", "show", "dev", "sat0")
+        assert "inet " in addresses and "tentative" not in addresses, addresses
+
+
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -22,8 +22,11 @@ pub const INTERFACE: &str = "sat0";
 
 /// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the kernel would do at random
 /// moments for ever, and none to hear of groups (MLD), which it repeats after random times. In virtual time each such
-/// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise.
-const QUIET: [(&str, &str); 3] = [
+/// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise. The link-local address is the
+/// interface's ([`tun`]), since the kernel's own is settled only up to two seconds later; whereupon Chromium gives up the page
+/// that it is loading (ERR_NETWORK_CHANGED).
+const QUIET: [(&str, &str); 4] = [
+    ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
     ("net.ipv6.conf.default.mldv1_unsolicited_report_interval", "1"),
     ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),

@@ -78,6 +78,7 @@ impl Tun {
         // A kernel may be built without IPv6.
         if let (Some(ipv6), Ok(socket)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
             sys::set_ipv6(socket.as_fd(), index, ipv6, Plan::IPV6_PREFIX)?;
+            sys::set_ipv6(socket.as_fd(), index, link_local(ipv6), Plan::IPV6_PREFIX)?;
         }
         if config.default_route {
             sys::add_default_route(socket.as_fd(), &CString::new(config.name.as_str())?)?;
@@ -85,6 +86,11 @@ impl Tun {
         let counters = File::open("/proc/thread-self/net/dev")?;
         Ok(Tun { file, counters, name: config.name.clone() })
     }
+}
+
+/// The address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
+fn link_local(address: Ipv6Addr) -> Ipv6Addr {
+    Ipv6Addr::from(0xfe80 << 112 | u128::from(address) & u128::from(u64::MAX))
 }
 
 impl Port for Tun {
