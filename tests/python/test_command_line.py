@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from bentpipe.results import FAILURES
 from folders import write_run
 
 COMMANDS = (
@@ -69,6 +70,19 @@ def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scen
     again = json.loads(call("simulate", scenario, "--json", "--no-report", "--seed", "7"))
     assert again["runs"][0]["path"] == "runs/upload-2" and again["report"] is None
     assert again["runs"][0]["seed"] == 7 and again["runs"][0]["flows"][0]["flow"] == "upload"
+
+
+def test_why_a_connection_failed_is_said_in_words(place: Path) -> None:
+    (place / "broken.toml").write_text(
+        'name = "broken"\nduration = "200 s"\npreset = "geo"\n'
+        '[[flow]]\nname = "f"\nfrom = "user"\nto = "server"\napp = "bulk"\ntransport = "tcp"\n'
+    )
+    lost = "link.sat.error={ kind = 'packet', probability = 1.0 }"
+    assert "failed   f: no answer to the handshake\n" in call("simulate", "broken.toml", "--set", lost)
+    assert "failed: no answer to the handshake" in (place / "runs/broken/report.html").read_text()
+    assert "failed" not in call("simulate", "broken.toml", "--no-report")
+    reference = (Path(__file__).parents[2] / "docs/reference/results.md").read_text()
+    assert ", ".join(f"{number} {words}" for number, words in FAILURES.items()) in reference
 
 
 def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path) -> None:

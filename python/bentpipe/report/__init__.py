@@ -92,12 +92,15 @@ def _figures(
     runs: Mapping[str, Run], results: Mapping[str, Sequence[FlowResult]]
 ) -> list[tuple[str, Figure]]:
     from bentpipe import plots
+    from bentpipe.errors import InputError
 
     if len(runs) == 1:
         (run,) = runs.values()
-        return (
-            [("Everything that was recorded. Dashed: predicted.", plots.overview(run))] if run.traces else []
-        )
+        try:
+            return [("Everything that was recorded. Dashed: predicted.", plots.overview(run))]
+        except InputError:
+            # Nothing was, or nothing happened.
+            return []
     figures = [("Flows of all runs. Diamonds: predicted.", plots.comparison(results))]
     traced = {name: run for name, run in runs.items() if run.traces}
     if 0 < len(traced) <= MOST_PANELS:
