@@ -1,16 +1,19 @@
 //! Two TCP connections that speak to each other, while segments are lost, repeated, delayed and invented.
 //!
 //! The first bytes choose the configuration of both, the others what happens: each step takes one byte and, where it
-//! invents a segment, the fields of it. Whatever comes: nothing panics (overflow checks are on), no timer lies in the
+//! invents a segment, the fields of it, SCPS-TP's and Quick-Start's options among them; ends are also told of handovers. Whatever comes: nothing panics (overflow checks are on), no timer lies in the
 //! past, sending ends, and the counters of the scoreboard agree.
 #![no_main]
 
 #[path = "../../crates/models/tests/tcp/reno.rs"]
 mod reno;
 
-use bentpipe_core::{Count, Segment, SegmentFlags, SegmentOptions, Size, Span, Time, Timestamps};
+use bentpipe_core::{
+    Count, Rate, Segment, SegmentFlags, SegmentOptions, Size, Snack, Span, Time, Timestamps,
+};
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::Connection;
+use bentpipe_models::transport::tcp::handover::{Freeze, Path, Signal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 
@@ -36,13 +39,26 @@ impl Bytes<'_> {
 fn config(bytes: &mut Bytes) -> Config {
     let (what, flags) = (bytes.byte(), bytes.byte());
     let flag = |bit: u8| flags & (1 << bit) != 0;
-    let recovery =
-        [Recovery::Rack, Recovery::Sack, Recovery::Newreno, Recovery::Reno, Recovery::Tahoe][usize::from(what % 5)];
+    let more = bytes.byte();
+    let extra = |bit: u8| more & (1 << bit) != 0;
+    let recoveries =
+        [Recovery::Rack, Recovery::Sack, Recovery::Newreno, Recovery::Reno, Recovery::Tahoe, Recovery::Snack];
     let profile = if what & 0x80 == 0 { Profile::Linux } else { Profile::Classic };
     Config {
-        recovery,
+        recovery: recoveries[usize::from(what % 6)],
         segment_size: Count::new(1000),
-        initial_window: Count::new(1 + u64::from(what / 5 % 20)),
+        initial_window: Count::new(1 + u64::from(what / 6 % 20)),
+        segmentation_offload: extra(0),
+        receive_window_start: extra(1).then(|| Size::from_bytes(2000)),
+        send_buffer: extra(2).then(|| Size::from_bytes(5000)),
+        timer_tick: if extra(3) { Span::from_millis(500) } else { Span::ZERO },
+        quick_start: extra(4).then(|| Rate::from_bits_per_second(1_000_000)),
+        freeze: if extra(5) {
+            vec![Freeze { at: Span::ZERO, until: Span::from_secs(1) }]
+        } else {
+            Vec::new()
+        },
+        ack_every: Count::new(if extra(6) { 4 } else { 2 }),
         timestamps: flag(0),
         delayed_ack: flag(1),
         pacing: flag(2),
@@ -101,11 +117,20 @@ impl World {
 
     /// A segment that nobody has sent, near what is going on.
     fn invent(&self, bytes: &mut Bytes) -> Segment {
-        let number = |bytes: &mut Bytes| {
-            self.initial.wrapping_add(u32::from(bytes.word())).wrapping_sub(2000)
-        };
+        let number =
+            |bytes: &mut Bytes| self.initial.wrapping_add(u32::from(bytes.word())).wrapping_sub(2000);
         let (flags, more) = (bytes.byte(), bytes.byte());
-        let mut options = SegmentOptions { sack_permitted: more & 8 != 0, ..SegmentOptions::default() };
+        let mut options = SegmentOptions {
+            sack_permitted: more & 8 != 0,
+            snack_permitted: more & 16 != 0,
+            granted: (more & 32 != 0).then(|| bytes.byte() % 16),
+            ..SegmentOptions::default()
+        };
+        if more & 64 != 0 {
+            let (offset, size) = (bytes.byte().into(), bytes.byte().into());
+            let vector = (0..8).fold(0, |sum, _| sum << 16 | u128::from(bytes.word()));
+            options.snack = Some(Snack { offset, size, vector, bits: bytes.byte() % 129 });
+        }
         for _ in 0..more & 3 {
             let (left, right) = (number(bytes), number(bytes));
             options.sack.push(left, right);
@@ -127,8 +152,13 @@ fuzz_target!(|data: &[u8]| {
     let config = config(&mut bytes);
     let initial = config.initial_sequence.map_or(0, |number| number.value() as u32);
     let new = || Connection::new(&config, Box::<reno::Reno>::default(), initial, 1);
-    let mut world =
-        World { now: Time::ZERO, ends: [new(), new()], flying: Default::default(), initial, closed: [false; 2] };
+    let mut world = World {
+        now: Time::ZERO,
+        ends: [new(), new()],
+        flying: Default::default(),
+        initial,
+        closed: [false; 2],
+    };
     world.ends[1].listen();
     world.ends[0].open();
     world.ends[0].send(30_000);
@@ -164,9 +194,14 @@ fuzz_target!(|data: &[u8]| {
                 world.settle(end);
             }
             _ => {
+                let path =
+                    Path { rate: Rate::from_bits_per_second(512_000), round_trip: Span::from_millis(500) };
+                let signal = [Signal::Freeze, Signal::Thaw, Signal::Adapt(path)];
                 if step >> 4 == 15 {
                     world.ends[end].close();
                     world.closed[end] = true;
+                } else if let Some(signal) = signal.get(14usize.wrapping_sub(usize::from(step >> 4))) {
+                    world.ends[end].signal(world.now, signal);
                 } else if !world.closed[end] {
                     world.ends[end].send(u64::from(step >> 4) * 700);
                 }
