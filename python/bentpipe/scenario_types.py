@@ -609,8 +609,8 @@ class TcpTransport(TypedDict):
     """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
     retransmissions: 16 in Linux (linux), 0 for none (classic)."""
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given. Links and networks that
-    know of it have the key `quick_start` too."""
+    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
+    given. Links and networks that know of it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
     """Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is
     then acknowledged at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole
@@ -686,7 +686,8 @@ class TfrcTransport(TypedDict):
     """Pace by the square root of the round-trip time, against oscillation (RFC 5348, section 4.5)."""
     kind: Literal["tfrc"]
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given."""
+    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
+    given."""
     segment_size: NotRequired[int]
     """s of the equation, in bytes of payload: the size of an application's datagrams, or of those that it is
     cut into. With small packets it is their nominal size."""
@@ -1888,8 +1889,8 @@ class Sides(TypedDict):
     """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
     retransmissions: 16 in Linux (linux), 0 for none (classic)."""
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782); not when not given. Links and networks that
-    know of it have the key `quick_start` too."""
+    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
+    given. Links and networks that know of it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
     """Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is
     then acknowledged at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole
