@@ -10,13 +10,18 @@
  *                 beta = RTT_min / RTT_max, within 0.5 and 0.8, cwnd = beta cwnd on loss; beta = 0.5 when the rate
  *                 reached before this loss differs by more than a fifth from that before the last one
  * Constants:  D_L 1 s, the polynomial, beta 0.5 to 0.8, 0.2 (section 2).
- * Deviations: the rate before a loss is the largest of a round trip since the last one. Scaling of alpha with the
- *             round-trip time, which the draft leaves open, is left out. RTT_max forgets a twentieth of its distance to
- *             RTT_min at each loss, so that one long sample does not last.
+ *             Linux' module has coarse = 1, from_repair = 1 and rtt_reference = 100.
+ * Deviations: the rate before a loss is the largest of a round trip since the last one was repaired. Scaling of alpha
+ *             with the round-trip time, which the draft leaves open, is off; with `rtt_reference` alpha is multiplied by
+ *             RTT_min over it, within 0.1 and 2. RTT_max forgets a twentieth of its distance to RTT_min at each loss, so
+ *             that one long sample does not last.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(delta_low, 1000, 0, 60000, "milliseconds after a loss in which it is Reno")                  \
+	PARAMETER(from_repair, 0, 0, 1, "1: the time since a loss counts from the end of its repair")          \
+	PARAMETER(coarse, 0, 0, 1, "1: cwnd grows by one segment with each other acknowledgment at most")      \
+	PARAMETER(rtt_reference, 0, 0, 10000, "milliseconds: RTT for which alpha is not scaled; 0: for all")   \
 	PARAMETER(beta_min, 500, 100, 900, "thousandths of the window that a loss leaves at least")            \
 	PARAMETER(beta_max, 800, 100, 900, "thousandths of the window that a loss leaves at most")
 
@@ -25,9 +30,11 @@
 
 #define HTCP_ONE 1000u
 #define HTCP_MOST_MS 1000000u
+#define HTCP_LEAST_SCALE (HTCP_ONE / 10)
+#define HTCP_MOST_SCALE (2 * HTCP_ONE)
 
 struct htcp {
-	u64 credit;        /* growth not yet a segment, thousandths times the window */
+	u64 credit;        /* growth not yet a segment, thousandths times the window; segments where `coarse` is 1 */
 	u32 last_loss;     /* milliseconds */
 	u32 min_rtt;       /* microseconds; 0: none yet */
 	u32 max_rtt;
@@ -36,6 +43,7 @@ struct htcp {
 	u32 old_rate;      /* before it */
 	u32 round_start;   /* microseconds */
 	u32 round_delivered;
+	u32 is_repairing;
 };
 BP_PRIVATE(struct htcp)
 
@@ -51,8 +59,19 @@ static inline u64 htcp_alpha(const struct bp_tcp *tp, const struct htcp *htcp)
 	u64 over = since > delta_low(tp) ? since - delta_low(tp) : 0;
 	u64 alpha = HTCP_ONE + 10 * over + over * over / 4000;
 
+	if (rtt_reference(tp)) {
+		u64 scale = bp_divide((u64)htcp->min_rtt, rtt_reference(tp));
+
+		alpha = alpha * bp_max(bp_min((u32)scale, HTCP_MOST_SCALE), HTCP_LEAST_SCALE) / HTCP_ONE;
+	}
 	alpha = 2 * (HTCP_ONE - htcp->beta) * alpha / HTCP_ONE;
 	return alpha > HTCP_ONE ? alpha : HTCP_ONE;
+}
+
+static inline void htcp_start_round(const struct bp_tcp *tp, struct htcp *htcp)
+{
+	htcp->round_start = (u32)tp->tcp_mstamp;
+	htcp->round_delivered = tp->delivered;
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
@@ -61,8 +80,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 
 	htcp->beta = beta_min(tp);
 	htcp->last_loss = htcp_now(tp);
-	htcp->round_start = (u32)tp->tcp_mstamp;
-	htcp->round_delivered = tp->delivered;
+	htcp_start_round(tp, htcp);
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
@@ -80,6 +98,14 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	acked = bp_min(acked, bp_min(tp->snd_cwnd, 1 << 20));
 	alpha = htcp_alpha(tp, htcp);
 	window = (u64)tp->snd_cwnd * HTCP_ONE;
+	if (coarse(tp)) {
+		/* Segments are counted until they make a whole one; those of the acknowledgment after count for nothing. */
+		bool grows = htcp->credit * alpha >= window;
+
+		htcp->credit = grows ? 0 : htcp->credit + acked;
+		bp_set_cwnd(tp, tp->snd_cwnd + grows, 1);
+		return;
+	}
 	steps = bp_divide(htcp->credit + acked * alpha, window);
 	htcp->credit += acked * alpha - steps * window;
 	bp_set_cwnd(tp, tp->snd_cwnd + bp_min((u32)steps, tp->snd_cwnd), 1);
@@ -99,7 +125,19 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	htcp->rate = 0;
 	htcp->max_rtt -= htcp->max_rtt > htcp->min_rtt ? (htcp->max_rtt - htcp->min_rtt) / 20 : 0;
 	htcp->last_loss = htcp_now(tp);
+	htcp->is_repairing = 1;
 	return bp_max((u32)((u64)tp->snd_cwnd * htcp->beta / HTCP_ONE), BP_RENO_LEAST_SSTHRESH);
+}
+
+BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
+{
+	struct htcp *htcp = bp_private(tp);
+
+	if (new_state != TCP_CA_Open || !htcp->is_repairing)
+		return;
+	htcp->is_repairing = 0;
+	if (from_repair(tp))
+		htcp->last_loss = htcp_now(tp);
 }
 
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
@@ -114,11 +152,15 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 		if (bp_ca_state(tp) == TCP_CA_Open)
 			htcp->max_rtt = bp_max(htcp->max_rtt, rtt);
 	}
+	/* While a loss is repaired, what arrives is still the window before it. */
+	if (htcp->is_repairing) {
+		htcp_start_round(tp, htcp);
+		return;
+	}
 	if (!htcp->min_rtt || elapsed < htcp->min_rtt)
 		return;
 	htcp->rate = bp_max(htcp->rate, bp_rate(tp->delivered - htcp->round_delivered, elapsed));
-	htcp->round_start = (u32)tp->tcp_mstamp;
-	htcp->round_delivered = tp->delivered;
+	htcp_start_round(tp, htcp);
 }
 
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
@@ -127,4 +169,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 }
 
 BP_VARIANT(htcp, "Grows faster the longer since the last loss; the decrease empties the queue",
-	   "Leith and Shorten, draft-leith-tcp-htcp-06, 2008", init, cong_avoid, ssthresh, pkts_acked, undo_cwnd)
+	   "Leith and Shorten, draft-leith-tcp-htcp-06, 2008", init, cong_avoid, ssthresh, set_state,
+	   pkts_acked, undo_cwnd)

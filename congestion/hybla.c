@@ -16,6 +16,7 @@
  * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart are closely spaced.
  *             cwnd at most 65535 segments in slow start, as 2^rho has no bound where Hoe's estimate is off
  *             (the limit of the Linux implementation, which its authors made).
+ *             Linux' module has hoe = 0, spacing = 0, and begins with a window of rho also where that is less.
  * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
  *             initial window is rho where that is more than the connection's own. Spacing is by the pacing rate that
  *             follows the window (200 and 120 % of cwnd / SRTT), not one segment each RTT / cwnd. Slow start acts on

@@ -11,13 +11,15 @@
  *             Westwood, is what keeps compressed acknowledgments from raising the estimate.
  * Constants:  filter 0.9 (the paper's alpha); a sample spans at least 50 ms, so that round trips of a few milliseconds
  *             do not measure the spacing of acknowledgments (the choice of the Linux implementation, by its authors).
- *             Linux' module has a filter of 875 and late = 1.
- * Deviations: delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
+ *             Linux' module has a filter of 875, order = 2 and late = 1.
+ * Deviations: `order` = 2 filters what was filtered once more, as Linux' module does: slow start's rates then count for
+ *             less. Delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
  *             from duplicate acknowledgments exactly. The first sample starts the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(filter, 900, 0, 999, "thousandths: weight of the old estimate of the rate")                  \
+	PARAMETER(order, 1, 1, 2, "times that a sample of the rate is filtered")                               \
 	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate counts once it is repaired")   \
 	PARAMETER(least_sample, 50, 1, 10000, "milliseconds that a sample of the rate spans at least")
 
@@ -28,6 +30,7 @@
 
 struct westwood {
 	u32 rate;      /* B, as rate.h has it; 0: no sample yet */
+	u32 once;      /* filtered once, where `order` is 2 */
 	u32 rtt;       /* last sample, microseconds */
 	u32 rtt_min;
 	u32 start;     /* of the present sample, microseconds */
@@ -49,11 +52,18 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	bp_reno_cong_avoid(tp, acked);
 }
 
+/* The first sample starts the filter. */
+static inline u32 westwood_filter(const struct bp_tcp *tp, u32 old, u32 sample)
+{
+	u64 weight = filter(tp);
+
+	return old ? (u32)((weight * old + (1000 - weight) * sample) / 1000) : sample;
+}
+
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct westwood *westwood = bp_private(tp);
 	u32 elapsed = (u32)tp->tcp_mstamp - westwood->start;
-	u64 weight = filter(tp);
 	u32 rate;
 
 	if (sample->rtt_us > 0) {
@@ -63,7 +73,8 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, least_sample(tp) * 1000))
 		return;
 	rate = bp_rate(tp->delivered - westwood->delivered, elapsed);
-	westwood->rate = westwood->rate ? (u32)((weight * westwood->rate + (1000 - weight) * rate) / 1000) : rate;
+	westwood->once = westwood_filter(tp, westwood->once, rate);
+	westwood->rate = order(tp) > 1 ? westwood_filter(tp, westwood->rate, westwood->once) : westwood->once;
 	westwood->start = (u32)tp->tcp_mstamp;
 	westwood->delivered = tp->delivered;
 }

@@ -134,6 +134,19 @@ fn westwood_leaves_what_the_measured_rate_needs() {
 }
 
 #[test]
+fn westwood_of_second_order_filters_what_it_has_filtered() {
+    for (order, left) in [(1, 0.9f64.powi(5)), (2, 0.9f64.powi(5) * 1.5)] {
+        let mut westwood = Connection::new("westwood", &[("order", order)], 80, 80_000);
+        westwood.state.is_cwnd_limited = 0;
+        westwood.round(80_000);
+        // From 80 segments per round trip to 40: five samples later `left` of the distance is left.
+        westwood.state.snd_cwnd = 40;
+        westwood.rounds(5, 80_000);
+        near(f64::from(westwood.lose()), 40.0 + 40.0 * left, 1.0);
+    }
+}
+
+#[test]
 fn compound_adds_a_delay_window_while_no_queue_is_seen_and_gives_it_back() {
     // Equation (3) with wnd: Reno's one and wnd^0.75 / 8 - 1 more each round trip: wnd^0.75 / 8 together.
     let mut compound = Connection::new("compound", &[], 200, 100_000);
@@ -228,6 +241,56 @@ fn htcp_grows_with_the_time_since_the_last_loss() {
     let before = htcp.state.snd_cwnd;
     htcp.round(100_000);
     near(f64::from(htcp.state.snd_cwnd), additive(f64::from(before), 126.0, 1), 4.0);
+}
+
+/// The window a round trip later, 11 s after a loss that left 1000 segments: alpha(D) is 126.
+fn htcp_after_eleven_seconds(parameters: &[(&str, i64)], rtt_us: u32) -> f64 {
+    let mut htcp = Connection::new("htcp", parameters, 1000, rtt_us);
+    htcp.round(rtt_us);
+    htcp.lose();
+    htcp.state.snd_cwnd = 1000;
+    htcp.state.tcp_mstamp += 11_000_000 - u64::from(rtt_us / 2);
+    htcp.round(rtt_us);
+    f64::from(htcp.state.snd_cwnd)
+}
+
+#[test]
+fn htcp_scales_its_growth_with_the_round_trip_time_when_told_to() {
+    for (rtt_ms, scale) in [(40, 0.4), (100, 1.0), (150, 1.5), (500, 2.0), (5, 0.1)] {
+        let window = htcp_after_eleven_seconds(&[("rtt_reference", 100)], rtt_ms * 1000);
+        near(window, additive(1000.0, 126.0 * scale, 1), 4.0);
+    }
+    near(htcp_after_eleven_seconds(&[], 500_000), additive(1000.0, 126.0, 1), 4.0);
+    // 1000 acknowledgments, of which each other one at most brings a segment.
+    near(htcp_after_eleven_seconds(&[("coarse", 1)], 100_000), 1000.0 + 1000.0 / 9.0, 12.0);
+    let most = htcp_after_eleven_seconds(&[("coarse", 1), ("delta_low", 0)], 5_000_000);
+    assert!(most <= 1500.0, "{most}");
+}
+
+#[test]
+fn htcp_counts_time_and_rate_from_the_end_of_a_repair() {
+    let after_repair = |parameters: &[(&str, i64)]| {
+        let mut htcp = Connection::new("htcp", parameters, 1000, 100_000);
+        htcp.control.ssthresh(&mut htcp.state);
+        htcp.control.set_state(&mut htcp.state, CA_RECOVERY);
+        htcp.state.tcp_mstamp += 10_000_000;
+        htcp.control.set_state(&mut htcp.state, CA_OPEN);
+        f64::from(htcp.rounds(5, 100_000))
+    };
+    near(after_repair(&[("from_repair", 1)]), 1005.0, 1.0);
+    assert!(after_repair(&[]) > 1400.0);
+
+    // The window falls to a third: what still arrives from before the loss is not taken for the rate after it.
+    let mut htcp = Connection::new("htcp", &[], 900, 100_000);
+    htcp.state.is_cwnd_limited = 0;
+    htcp.rounds(3, 100_000);
+    htcp.control.ssthresh(&mut htcp.state);
+    htcp.control.set_state(&mut htcp.state, CA_RECOVERY);
+    htcp.round(100_000);
+    htcp.control.set_state(&mut htcp.state, CA_OPEN);
+    htcp.state.snd_cwnd = 300;
+    htcp.rounds(3, 120_000);
+    assert_eq!(htcp.lose(), 150, "half, since the rate changed by more than a fifth");
 }
 
 #[test]
