@@ -309,7 +309,7 @@ impl Receiver {
         if self.limit != u64::MAX {
             return (self.next, self.limited_window());
         }
-        let window = self.window >> self.shift << self.shift;
+        let window = self.rounded();
         self.edge = self.edge.max(self.next + window);
         (self.next, window as u32)
     }

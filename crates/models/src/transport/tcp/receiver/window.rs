@@ -54,7 +54,14 @@ impl Receiver {
         }
         self.copies -= 1;
         self.due = Due::Alone;
-        (self.window >> self.shift << self.shift) as u32
+        self.rounded() as u32
+    }
+
+    /// The window as the field says it. One that still grows is rounded up, as Linux does it, since there is room for
+    /// more; any other is a multiple of the field's unit.
+    #[inline]
+    pub(super) fn rounded(&self) -> u64 {
+        self.window.next_multiple_of(1 << self.shift)
     }
 
     /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
