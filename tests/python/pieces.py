@@ -32,8 +32,10 @@ def flow(
     destination: str,
     app: str = '"bulk"',
     transport: str = '{ kind = "tcp", congestion = "reno" }',
+    *more: str,
 ) -> str:
-    """A flow, as TOML."""
+    """A flow, as TOML, with more lines."""
+    lines = "".join(f"{line}\n" for line in more)
     return f"""
 [[flow]]
 name = "{name}"
@@ -41,4 +43,4 @@ from = "{source}"
 to = "{destination}"
 app = {app}
 transport = {transport}
-"""
+{lines}"""
