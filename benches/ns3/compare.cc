@@ -16,9 +16,15 @@
 //   packets          bulk: packets sent on the bottleneck towards the sinks
 //                    chain: packets sent on all links, that is packet-hops
 //   goodput_bytes    bytes that reached the sink applications
+//   resent           with --watch, which costs time: segments sent again by the
+//                    flows that start at 0; --watch=FILE writes what watch.h says
+//
+// Any attribute of ns-3 can be given as well: --ns3::TcpBbr::HighGain=2.
 //
 // Sources: ns-3 manual and model library, release 3.37, chapters
 // "PointToPoint NetDevice", "Queues", "TCP models in ns-3" and "Applications".
+
+#include "watch.h"
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -35,6 +41,7 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,7 +51,7 @@ namespace
 {
 
 // IPv4 and TCP headers without options, and the timestamp option with its
-// padding (RFC 7323 appendix A): what separates a segment from its packet.
+// padding (RFC 7323 appendix A).
 constexpr uint32_t kHeaderBytes = 40;
 constexpr uint32_t kTimestampBytes = 12;
 constexpr uint32_t kPacketBytes = 1500;
@@ -66,7 +73,15 @@ struct Options
     uint32_t socketBuffer = 0;
     uint32_t delAckCount = 1;
     bool timestamps = false;
+    std::string watch;
 };
+
+// What separates a segment from its packet.
+uint32_t
+SegmentBytes(const Options& options)
+{
+    return kPacketBytes - kHeaderBytes - (options.timestamps ? kTimestampBytes : 0);
+}
 
 double
 CpuSeconds()
@@ -195,7 +210,7 @@ BulkNetwork(const Options& options)
 void
 ConfigureTcp(const Options& options)
 {
-    uint32_t segment = kPacketBytes - kHeaderBytes - (options.timestamps ? kTimestampBytes : 0);
+    uint32_t segment = SegmentBytes(options);
     // Slow start overshoots to about twice what pipe and buffer hold; twice
     // that again keeps the socket from ever limiting the flow.
     double share = 8.0 * BandwidthDelayBytes(options) / options.flows;
@@ -263,6 +278,7 @@ void
 Report(const Options& options,
        const Network& network,
        const ApplicationContainer& sinks,
+       const Watch* watch,
        double cpu,
        double wall)
 {
@@ -278,7 +294,7 @@ Report(const Options& options,
     }
     std::printf("{\"cpu_s\": %.6f, \"wall_s\": %.6f, \"peak_rss_bytes\": %llu, "
                 "\"events\": %llu, \"packets\": %llu, \"goodput_bytes\": %llu, "
-                "\"simulated_s\": %g, \"flows\": %u, \"buffer_packets\": %u}\n",
+                "\"simulated_s\": %g, \"flows\": %u, \"buffer_packets\": %u",
                 cpu,
                 wall,
                 static_cast<unsigned long long>(PeakRssBytes()),
@@ -288,6 +304,11 @@ Report(const Options& options,
                 options.seconds,
                 options.mode == "bulk" ? options.flows : 1,
                 BufferPackets(options));
+    if (watch)
+    {
+        std::printf(", \"resent\": %llu", static_cast<unsigned long long>(watch->Resent()));
+    }
+    std::printf("}\n");
 }
 
 } // namespace
@@ -310,6 +331,7 @@ main(int argc, char* argv[])
     cmd.AddValue("socket-buffer", "socket buffers in bytes; 0 is ample", options.socketBuffer);
     cmd.AddValue("delack", "segments per acknowledgement", options.delAckCount);
     cmd.AddValue("timestamps", "TCP timestamp option", options.timestamps);
+    cmd.AddValue("watch", "file for a line per acknowledgment; -: only count", options.watch);
     cmd.Parse(argc, argv);
 
     bool bulk = options.mode == "bulk";
@@ -327,6 +349,13 @@ main(int argc, char* argv[])
     ApplicationContainer sinks =
         bulk ? BulkFlows(options, network) : ChainFlow(options, network);
     Simulator::Stop(Seconds(options.seconds));
+    std::unique_ptr<Watch> watch;
+    if (!options.watch.empty())
+    {
+        watch = std::make_unique<Watch>(options.watch == "-" ? "" : options.watch,
+                                        SegmentBytes(options));
+        Simulator::Schedule(MicroSeconds(1), &Watch::Connect, watch.get(), network.source);
+    }
 
     double cpu = CpuSeconds();
     auto begin = std::chrono::steady_clock::now();
@@ -335,7 +364,7 @@ main(int argc, char* argv[])
     double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-    Report(options, network, sinks, cpu, wall);
+    Report(options, network, sinks, watch.get(), cpu, wall);
     Simulator::Destroy();
     return 0;
 }
