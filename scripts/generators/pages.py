@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .schema import ROOT, Schema, named, reference, variants, without_null
@@ -118,6 +118,7 @@ def results(tables: Mapping[str, Sequence[Mapping[str, Any]]], flows: Sequence[M
         "## flows.parquet",
         "One row per flow.",
         _columns(flows),
+        *_further(tables["reports"], {column["name"] for column in flows}),
         "## Traces: `traces/NAME.parquet`",
         "Before the columns shown come `time`, nanoseconds since the start of the run (seconds in `run.trace`), "
         "and the name of the entity. `record.traces` says which are written.",
@@ -132,6 +133,14 @@ def results(tables: Mapping[str, Sequence[Mapping[str, Any]]], flows: Sequence[M
         if table["entity"] != "flow":
             parts += _described(table)
     return _page(parts)
+
+
+def _further(reports: Sequence[Mapping[str, Any]], shown: set[str]) -> Iterator[str]:
+    """The columns of flows that only some runs have."""
+    yield "Some runs have more columns (where a flow has several rows, they are a table of the name given here):"
+    for table in reports:
+        if table["entity"] == "flow" and not shown.issuperset(column["name"] for column in table["columns"]):
+            yield from _described(table)
 
 
 def _described(table: Mapping[str, Any]) -> list[str]:

@@ -347,10 +347,13 @@ impl<'a> Builder<'a> {
         let handovers =
             hub.config.sites.keys().map(|site| self.probe(&constellation::HANDOVER, site)).collect();
         let flows = self.flows.clone().into_iter().map(|(name, from, to)| {
-            [(name.to_owned(), to), (format!("{name}.reverse"), from)].map(|(entity, destination)| FlowPath {
-                destination,
-                probe: self.probe(&constellation::PATH, &entity),
-            })
+            let forth = FlowPath {
+                destination: to,
+                probe: self.probe(&constellation::PATH, name),
+                flow: Some(name.to_owned()),
+            };
+            let back = self.probe(&constellation::PATH, &format!("{name}.reverse"));
+            [forth, FlowPath { destination: from, probe: back, flow: None }]
         });
         let flows = flows.collect();
         let (name, streams) = (hub.name.to_owned(), self.streams);

@@ -35,6 +35,7 @@ pub static REPORTS: &[&Table] = &[
     &effect::REPORT,
     &terminal::REPORT,
     &ncc::REPORT,
+    &constellation::FLOW,
     &constellation::SITE,
     &edge::REPORT,
     &proxy::split::REPORT,

@@ -106,6 +106,28 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
 }
 
 #[test]
+fn a_flow_has_the_mean_of_the_ways_that_its_packets_took() {
+    let run = Run::new(&scenario(&between("big-leo", "")), 1, 0).finished();
+    let report = run.report();
+    let results = run.results();
+    // A packet of the probe comes every 25 ms.
+    let mut rows: Vec<_> = results.traces["path"].iter().filter(|row| row.entity == "probe").collect();
+    rows.retain(|row| row.time < 900_000_000_000);
+    let ends = rows.iter().skip(1).map(|row| row.time).chain([900_000_000_000]);
+    let (mut hops, mut delay, mut all) = (0.0, 0.0, 0.0);
+    for (row, end) in rows.iter().zip(ends).filter(|(row, _)| !row.values[0].is_nan()) {
+        let packets = ((end - row.time) as f64 / 25e6).round();
+        (hops, delay, all) = (hops + packets * row.values[0], delay + packets * row.values[1], all + packets);
+    }
+    let of = |column| value(&report, "flow_path", "probe", column);
+    assert!((of("path_hops") - hops / all).abs() < 1e-3, "{} and {}", of("path_hops"), hops / all);
+    assert!((of("path_delay") - delay / all).abs() < 1e-5, "{} and {}", of("path_delay"), delay / all);
+    let handovers = ["london", "boston"].map(|site| value(&report, "site", site, "handovers"));
+    assert_eq!(of("path_handovers"), handovers.iter().sum::<f64>());
+    assert!(value(&report, "flow_path", "load", "path_hops") >= 2.0);
+}
+
+#[test]
 fn a_handover_is_traced_and_counted() {
     let scenario = scenario(&between("iridium-next", ""));
     let run = Run::new(&scenario, 1, 0).finished();

@@ -19,8 +19,8 @@ pub mod routes;
 mod stage;
 pub mod topology;
 pub mod view;
+mod way;
 
 pub use config::{Config, GroundSite, Gsl, Handover, Routing};
-pub use stage::{
-    Constellation, FlowPath, Parts, HANDED_OVER, HANDOVER, NO_PATH, NO_SATELLITE, PATH, SITE, VANISHED,
-};
+pub use stage::{Constellation, Parts, HANDED_OVER, HANDOVER, NO_PATH, NO_SATELLITE, SITE, VANISHED};
+pub use way::{FlowPath, FLOW, PATH};

@@ -3,8 +3,9 @@
 use super::balance::Balance;
 use super::carrier::{Carrier, Cut, Kind};
 use super::config::Config;
-use super::routes::{light_time, Exit, Hop, Routes, Stamp};
+use super::routes::{light_time, Exit, Hop, Routes};
 use super::topology::{seconds, Change, Ground, Topology};
+use super::way::{FlowPath, FlowWay, Way};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::orbit::vector::{length, minus};
@@ -39,21 +40,6 @@ pub static HANDOVER: Table = Table {
     ],
 };
 
-/// Trace of the way that a flow's packets take.
-pub static PATH: Table = Table {
-    name: "path",
-    entity: "flow",
-    about: "when a packet enters the constellation and the way was computed anew since the last",
-    columns: &[
-        Column::whole(
-            "hops",
-            "1",
-            "links on the way, those to and from the ground included; null without a way",
-        ),
-        Column::real("delay", "s", "propagation delay of them all, by the distances of this moment"),
-    ],
-};
-
 /// What a site's links did in a run.
 pub static SITE: Table = Table {
     name: "site",
@@ -64,15 +50,6 @@ pub static SITE: Table = Table {
         Column::real("outage", "s", "time in which no satellite served the site"),
     ],
 };
-
-/// Where the way of a flow in one direction is traced.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowPath {
-    /// Where the direction leads.
-    pub destination: NodeId,
-    /// The probe on [`PATH`].
-    pub probe: Option<Probe>,
-}
 
 /// What the stage is made of besides its configuration.
 pub struct Parts {
@@ -114,9 +91,6 @@ struct Tally {
     dark: Option<Time>,
 }
 
-/// Where a way is traced, and the state of tree and site at the last row.
-type Traced = (FlowPath, Option<(Stamp, u64)>);
-
 /// The stage.
 pub struct Constellation {
     name: String,
@@ -139,7 +113,7 @@ pub struct Constellation {
     /// When the topology may change next.
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
-    flows: Vec<[Traced; 2]>,
+    flows: Vec<[FlowWay; 2]>,
     tallies: Vec<Tally>,
     site_names: Vec<String>,
 }
@@ -193,7 +167,7 @@ impl Constellation {
             stray_count: 0,
             change: topology.next(Time::ZERO),
             handovers: parts.handovers,
-            flows: parts.flows.into_iter().map(|both| both.map(|one| (one, None))).collect(),
+            flows: parts.flows.into_iter().map(|both| both.map(FlowWay::new)).collect(),
             tallies: topology.sites.iter().map(tally).collect(),
             site_names: config.sites.keys().cloned().collect(),
             topology,
@@ -369,7 +343,7 @@ impl Constellation {
                 Ok(first) => first,
                 Err(reason) => return out.drop(packet, reason),
             };
-            self.trace_path(now, site, satellite, tree, &packet, out);
+            self.follow_path(now, site, satellite, tree, &packet, out);
             let carrier = self.up(site, antenna);
             return self.offer_ground(now, carrier, site, satellite, packet, out);
         }
@@ -389,13 +363,13 @@ impl Constellation {
             }
         }
         let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
-        self.trace_path(now, site, satellite, tree, &packet, out);
+        self.follow_path(now, site, satellite, tree, &packet, out);
         let carrier = self.up(site, antenna);
         self.offer_ground(now, carrier, site, satellite, packet, out);
     }
 
     #[inline]
-    fn trace_path(
+    fn follow_path(
         &mut self,
         now: Time,
         site: u32,
@@ -404,26 +378,29 @@ impl Constellation {
         packet: &Packet,
         out: &mut Outbox,
     ) {
-        let Some(both) = self.flows.get_mut(packet.flow.0 as usize) else { return };
-        let Some((FlowPath { probe: Some(probe), .. }, last)) =
-            both.iter_mut().find(|(path, _)| path.destination == packet.destination)
-        else {
+        let flow = packet.flow.0 as usize;
+        let followed = |one: &FlowWay| one.path.destination == packet.destination && one.is_followed();
+        let Some(index) = self.flows.get(flow).and_then(|both| both.iter().position(followed)) else {
             return;
         };
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
         let state = Some((stamp, self.topology.sites[site as usize].version));
-        if *last != state {
-            *last = state;
-            let probe = *probe;
-            let values = match self.way(now, site, satellite, tree, packet) {
-                Some((hops, delay)) => [f64::from(hops), delay.as_secs_f64()],
-                None => [f64::NAN; 2],
-            };
-            out.record(probe, now, &values);
+        if self.flows[flow][index].state != state {
+            let way = self.way(now, site, satellite, tree, packet);
+            let one = &mut self.flows[flow][index];
+            (one.state, one.now) = (state, way);
+            if let Some(probe) = one.path.probe {
+                let values = match way {
+                    Some(way) => [f64::from(way.hops), way.delay.as_secs_f64()],
+                    None => [f64::NAN; 2],
+                };
+                out.record(probe, now, &values);
+            }
         }
+        self.flows[flow][index].count(site);
     }
 
-    /// Hops and propagation delay from a site over a satellite.
+    /// The way from a site over a satellite.
     fn way(
         &mut self,
         now: Time,
@@ -431,7 +408,7 @@ impl Constellation {
         mut satellite: u32,
         destination: u32,
         packet: &Packet,
-    ) -> Option<(u32, Span)> {
+    ) -> Option<Way> {
         let t = seconds(now);
         let tree = self.routes.tree(destination as usize, now, &self.topology);
         let balance = &self.balance;
@@ -449,7 +426,9 @@ impl Constellation {
             hops += 1;
             match next(satellite) {
                 Hop::None => return None,
-                Hop::Down { site, .. } => return Some((hops, delay + range(site, satellite))),
+                Hop::Down { site, .. } => {
+                    return Some(Way { hops, delay: delay + range(site, satellite), exit: site });
+                }
                 Hop::Isl(isl) => {
                     let (a, b) = isls[isl as usize].ends;
                     let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
@@ -679,6 +658,8 @@ impl Stage for Constellation {
             let outage = tally.outage + tally.dark.map_or(Span::ZERO, |since| now.since(since));
             report.row(&SITE, name, &[tally.handovers as f64, outage.as_secs_f64()]);
         }
+        let handovers = |site: u32| self.tallies[site as usize].handovers;
+        self.flows.iter().flatten().for_each(|way| way.report(handovers, report));
         for carrier in self.carriers.iter().flatten() {
             carrier.report(now, report);
         }
