@@ -58,7 +58,7 @@ pub fn heads() -> Vec<String> {
 /// The first comment of a C file, without its stars.
 fn head(text: &str) -> String {
     let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
-    let lines = comment.map_or("", |(comment, _)| comment).trim().lines();
+    let lines = comment.map_or("", |(comment, _)| comment).trim_start_matches('\n').trim_end().lines();
     let bare = |line: &str| {
         line.strip_prefix(" *").map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest)).to_owned()
     };

@@ -212,6 +212,7 @@ fn the_list_is_in_order_and_says_what_and_from_where() {
         for part in ["Source:", "Constants:", "Deviations:", "Licence:    Dual MIT/GPL"] {
             assert!(variant.head.contains(part), "{} says no {part}", variant.name);
         }
+        assert!(variant.head.starts_with(char::is_alphabetic), "{}", variant.head);
         assert!(variant.name.len() < 16 - "bp_".len(), "{} is too long for the kernel", variant.name);
         let control = variant.create(&BTreeMap::new()).unwrap();
         assert_eq!(control.name(), variant.name);

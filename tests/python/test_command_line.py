@@ -62,6 +62,13 @@ def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
 
 
+def test_congestion_controls_are_shown_within_the_terminal(place: Path) -> None:
+    for name in ("bbr3", "cubic", "vegas"):
+        lines = call("variants", name).splitlines()
+        assert max(map(len, lines)) <= 80 and lines[0][0].isalpha()
+        assert any(line.startswith("Deviations: ") for line in lines)
+
+
 def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scenario: Path) -> None:
     text = call("simulate", scenario)
     assert "goodput" in text and "runs/upload" in text

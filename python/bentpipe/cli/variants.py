@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -44,7 +46,8 @@ def variants(
                 print_note(f"{'':<11}{line}", indent=11)
     else:
         (variant,) = listed
-        typer.echo(variant["head"])
+        for paragraph, indent in _paragraphs(variant["head"]):
+            print_note(paragraph, indent=indent)
         typer.echo(f"\nHomes:      {', '.join(variant['homes'])}")
         if variant["parameters"]:
             rows = [
@@ -52,3 +55,26 @@ def variants(
                 for one in variant["parameters"]
             ]
             print_table(("parameter", "range", "default", "meaning"), rows, text_columns=4)
+
+
+def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
+    r"""Paragraphs of the comment at a file's head and the indent of their later lines; an equation is one by itself.
+
+    >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
+    [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]
+    """
+    paragraph, hanging = "", 0
+    for line in head.splitlines():
+        text = line.lstrip()
+        indent = len(line) - len(text)
+        label = re.match(r"[A-Z][a-z]+: +", line)
+        if paragraph and text and not label and indent == hanging and indent <= 12:
+            paragraph += f" {text}"
+            continue
+        if paragraph:
+            yield paragraph, hanging
+        if not text:
+            yield "", 0
+        paragraph, hanging = line, len(label[0]) if label else indent
+    if paragraph:
+        yield paragraph, hanging
