@@ -293,7 +293,7 @@ _CONDITIONS: Final = {
 
 
 #: What Linux' own modules have in the place of the papers' constants, by the name of the congestion control.
-_OF_LINUX: Final = {
+OF_LINUX: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
     "hybla": "hoe = 0, spacing = 0",
@@ -335,8 +335,8 @@ _RHO_2: Final = "rtt0 = 250"
 
 def kernel_cases() -> tuple[Case, ...]:
     """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
-    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{_OF_LINUX['hybla']}, {_RHO_2}"}, "initial_window = 2, ")
-    return variant_cases(KERNELS, _OF_LINUX) + tuple(
+    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, "initial_window = 2, ")
+    return variant_cases(KERNELS, OF_LINUX) + tuple(
         replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo")
     )
 

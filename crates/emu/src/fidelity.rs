@@ -315,15 +315,7 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
             achieved_rate: (busy > 0.0 && packets > 0.0 && !traced).then(|| bytes * 8.0 / busy),
             delay_s: delay.as_secs_f64(),
             achieved_delay_s: (delay + lateness).as_secs_f64(),
-            loss: match error {
-                channel::Config::None(_) => 0.0,
-                channel::Config::Packet(error) => error.probability.value(),
-                channel::Config::Gilbert(error) => error.probability.value(),
-                channel::Config::Bit(error) => {
-                    let bits = if packets > 0.0 { bytes * 8.0 / packets } else { 0.0 };
-                    1.0 - (1.0 - error.rate.value()).powf(bits)
-                }
-            },
+            loss: error.expected_loss(packets as u64, if packets > 0.0 { bytes / packets } else { 0.0 }),
             achieved_loss: (packets > 0.0 && !traced).then(|| value("error_drops") / packets),
             name,
         });

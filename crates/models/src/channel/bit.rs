@@ -36,6 +36,10 @@ impl Channel for Config {
     fn effect(&self) -> Effect {
         self.effect
     }
+
+    fn expected_loss(&self, _packets: u64, bytes: f64) -> f64 {
+        1.0 - (1.0 - self.rate.value()).powf(bytes * 8.0)
+    }
 }
 
 impl Process for Independent {

@@ -61,6 +61,10 @@ impl Channel for Config {
         self.effect
     }
 
+    fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
+        self.probability.value()
+    }
+
     fn check(&self, problems: &mut Problems) {
         let (leaves, _) = self.steps();
         // A part of 1 divides by zero.

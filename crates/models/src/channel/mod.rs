@@ -3,6 +3,7 @@
 pub mod bit;
 pub mod effect;
 pub mod gilbert;
+pub mod list;
 pub mod none;
 pub mod packet;
 
@@ -17,6 +18,7 @@ kinds! {
         "packet" => Packet(packet::Config),
         "bit" => Bit(bit::Config),
         "gilbert" => Gilbert(gilbert::Config),
+        "list" => List(list::Config),
     }
 }
 
@@ -34,6 +36,11 @@ pub trait Channel {
     /// What becomes of what it spoils.
     fn effect(&self) -> Effect {
         Effect::Drop
+    }
+
+    /// Part of so many packets that is to be expected to be spoiled, of `bytes` in the mean.
+    fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
+        0.0
     }
 
     /// Adds what is wrong.

@@ -32,6 +32,10 @@ impl Channel for Config {
     fn effect(&self) -> Effect {
         self.effect
     }
+
+    fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
+        self.probability.value()
+    }
 }
 
 impl Process for Independent {

@@ -1,0 +1,92 @@
+//! Chosen errors: the packets with these numbers are spoiled, the first packet (or unit of the framing) having the number 1.
+//!
+//! For transcripts, and for holding two stacks or two clocks to each other: both lose the same packets.
+//!
+//! ```toml
+//! error = { kind = "list", packets = [40, 41, 300] }
+//! ```
+
+use super::{Channel, Effect, Process};
+use bentpipe_core::{Count, Problems, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Chosen errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Numbers of the packets that are spoiled, in ascending order; the first packet of the direction has the number 1.
+    pub packets: Vec<Count<1, 1_000_000_000_000>>,
+    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
+    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
+    /// notice).
+    #[serde(default)]
+    pub effect: Effect,
+}
+
+struct Chosen {
+    /// Packets so far.
+    count: u64,
+    /// Numbers still to come, the next one last.
+    left: Vec<u64>,
+}
+
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        let left = self.packets.iter().rev().map(|number| number.value()).collect();
+        Some(Box::new(Chosen { count: 0, left }))
+    }
+
+    fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    fn expected_loss(&self, packets: u64, _bytes: f64) -> f64 {
+        self.packets.iter().filter(|number| number.value() <= packets).count() as f64 / packets.max(1) as f64
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if let Some(pair) = self.packets.windows(2).find(|pair| pair[0].value() >= pair[1].value()) {
+            let (before, after) = (pair[0].value(), pair[1].value());
+            problems.add("packets", format!("{after} follows {before}; allowed: numbers in ascending order"));
+        }
+    }
+}
+
+impl Process for Chosen {
+    fn spoils(&mut self, _now: Time, _bytes: u32, _stream: &mut Stream) -> bool {
+        self.count += 1;
+        let chosen = self.left.last() == Some(&self.count);
+        if chosen {
+            self.left.pop();
+        }
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    fn config(packets: &[u64]) -> Config {
+        serde_json::from_value(serde_json::json!({ "packets": packets })).unwrap()
+    }
+
+    #[test]
+    fn the_packets_with_these_numbers_are_spoiled_and_no_others() {
+        let (mut stream, mut process) =
+            (Streams::new(5, 0).stream("channel"), config(&[1, 3, 4]).build().unwrap());
+        let spoiled = (1..=6).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream));
+        assert_eq!(spoiled.collect::<Vec<_>>(), [1, 3, 4]);
+    }
+
+    #[test]
+    fn numbers_out_of_order_are_refused() {
+        for (packets, refused) in [(&[2, 5][..], false), (&[], false), (&[5, 2], true), (&[5, 5], true)] {
+            let mut problems = Problems::default();
+            config(packets).check(&mut problems);
+            assert_eq!(problems.count() > 0, refused, "{packets:?}");
+        }
+    }
+}
