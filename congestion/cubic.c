@@ -1,13 +1,15 @@
 /*
  * CUBIC: after a loss the window grows by a cubic function of time, flat around where the loss was.
  *
- * Source:     RFC 9438, CUBIC for Fast and Long-Distance Networks.
+ * Source:     RFC 9438, CUBIC for Fast and Long-Distance Networks, in the form in which Linux computes it: S. Ha, I. Rhee,
+ *             L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS Operating Systems Review 42(5), 2008,
+ *             Algorithm 1 (names as there in brackets).
  *                 (1)  W_cubic(t) = C (t - K)^3 + W_max               t: since the avoidance stage began
  *                 (2)  K = cubic root of ((W_max - cwnd_epoch) / C)
  *                      target = W_cubic(t + RTT), within cwnd and 1.5 cwnd; cwnd += (target - cwnd) / cwnd for
  *                      each segment acknowledged (sections 4.2, 4.4, 4.5)
- *                 (4)  W_est += alpha segments_acked / cwnd: what Reno would have. Where W_cubic(t) < W_est,
- *                      cwnd = W_est (section 4.3); alpha = 3 (1 - beta) / (1 + beta), and with
+ *                 (4)  W_est += alpha segments_acked / cwnd: what Reno would have. Where cwnd < W_est it grows by at
+ *                      least (W_est - cwnd) / cwnd instead (section 4.3); alpha = 3 (1 - beta) / (1 + beta), and with
  *                      `fast_reno` 1 from W_est = cwnd_prior on
  *                      ssthresh = beta cwnd; W_max = cwnd, or with fast convergence, when cwnd < W_max,
  *                      cwnd (1 + beta) / 2 (sections 4.6, 4.7)
@@ -15,12 +17,22 @@
  *             A reduction that was spurious is taken back with W_max, K, W_est and the epoch (4.9).
  *             Slow start: hystart.h (HyStart, or HyStart++ of RFC 9406).
  * Constants:  C 0.4, beta 0.7 (section 5); HyStart's in hystart.h.
- * Deviations: those of Linux. Windows count segments, and ssthresh is beta times cwnd, not FlightSize. The time in
- *             which cwnd is not what limits sending does not count for t (section 5.8), from acknowledgment to
- *             acknowledgment. HyStart is Linux' default and here too; RFC 9438 recommends HyStart++ (hystart = 2).
- *             Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
- *             says that it SHOULD (fast_reno = 1).
- *             Times are in milliseconds, windows in 1024ths of a segment: K is right to 1 ms.
+ * Deviations: those of Linux.
+ *             - All windows are whole segments: W_cubic(t) is rounded towards W_max, W_max, W_est and ssthresh down. Growth is
+ *               "one segment for so many that are acknowledged" (cnt), a whole number that is found anew when cwnd has
+ *               changed or a 32nd of a second has passed (seen in Linux 6.1). Over short paths with much loss, where windows
+ *               are a dozen segments, that makes some percent.
+ *             - Where the target is not above cwnd, it grows by 1 % a round trip (100 cwnd in Algorithm 1).
+ *             - RTT of t + RTT is the smallest of the connection (dMin), not the smoothed one.
+ *             - While nothing was ever lost, or since a time-out, cwnd grows by at least 5 % a round trip (as ns-3's
+ *               manual has it, TcpCubic's attribute CntClamp, 20).
+ *             - ssthresh is beta times cwnd, not FlightSize.
+ *             - The time in which cwnd is not what limits sending does not count for t (section 5.8), from
+ *               acknowledgment to acknowledgment.
+ *             - HyStart is Linux' default and here too; RFC 9438 recommends HyStart++ (hystart = 2).
+ *             - Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
+ *               says that it SHOULD (fast_reno = 1).
+ *             Times are in milliseconds: K is right to 1 ms.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -33,101 +45,102 @@
 
 #include "hystart.h"
 
-#define CUBIC_ONE 1024ull          /* a segment, of windows */
-#define CUBIC_EST_SHIFT 32         /* of W_est, which grows by tiny parts */
-#define CUBIC_MOST_MS 1000000u     /* t - K at most, so that its cube fits */
+#define CUBIC_MOST_MS 1000000u      /* t - K at most, so that its cube fits */
 #define CUBIC_MOST_WINDOW 10000000u
+#define CUBIC_PAUSE_MS 31           /* between computations while cwnd stays */
+#define CUBIC_STILL 100             /* round trips for a segment where the target is not above cwnd */
+#define CUBIC_FIRST_GROWTH 20       /* segments acknowledged for one more, while W_max is not known */
+#define CUBIC_FASTEST 2             /* the target is at most 1.5 cwnd */
 
 struct cubic {
-	u64 credit;      /* growth not yet a segment: acknowledged segments times (target - cwnd) */
-	u64 w_max;       /* 0: not known */
-	u64 w_est;
-	u64 undo_w_max;
-	u64 undo_w_est;
+	u32 w_max;       /* [W_last_max] 0: not known */
+	u32 origin;      /* [origin_point] W_max of equation (1) */
+	u32 w_est;       /* [W_tcp] */
+	u32 k;           /* milliseconds */
+	u32 epoch;       /* when the stage began, milliseconds; 0: it has not begun */
+	u32 count;       /* [cnt] segments acknowledged for one more */
+	u32 acked;       /* [ack_cnt] acknowledged and not yet in w_est */
+	u32 computed;    /* when `count` was found, milliseconds, and for which window */
+	u32 computed_for;
+	u32 least_rtt;   /* [dMin] milliseconds; 0: not known */
+	u32 last;        /* last acknowledgment, milliseconds */
+	u32 cwnd_prior;  /* before the last reduction */
+	u32 undo_w_max;
+	u32 undo_origin;
+	u32 undo_w_est;
 	u32 undo_k;
 	u32 undo_epoch;
-	u32 epoch;       /* when the stage began, milliseconds; 0: it has not begun */
-	u32 last;        /* last acknowledgment, milliseconds */
-	u32 k;           /* milliseconds */
-	u32 cwnd_prior;  /* before the last reduction */
 	struct bp_hystart hystart;
 };
 BP_PRIVATE(struct cubic)
 
 static inline u32 cubic_now(const struct bp_tcp *tp)
 {
-	return (u32)(tp->tcp_mstamp / 1000);
+	return bp_max((u32)(tp->tcp_mstamp / 1000), 1);
 }
 
 /* Equation (1), `elapsed` milliseconds after the stage began. */
-static inline u64 cubic_window(const struct bp_tcp *tp, const struct cubic *cubic, u32 elapsed)
+static inline u32 cubic_window(const struct bp_tcp *tp, const struct cubic *cubic, u32 elapsed)
 {
 	bool before = elapsed < cubic->k;
 	u64 distance = bp_min(before ? cubic->k - elapsed : elapsed - cubic->k, CUBIC_MOST_MS);
 	/* C in thousandths and milliseconds cubed: 10^12. */
-	u64 difference = distance * distance * distance / 1000000 * CUBIC_ONE / 1000 * c(tp) / 1000;
+	u32 difference = bp_min(distance * distance * distance / 1000000 * c(tp) / 1000000, CUBIC_MOST_WINDOW);
 
 	if (!before)
-		return cubic->w_max + difference;
-	return cubic->w_max > difference ? cubic->w_max - difference : 0;
+		return cubic->origin + difference;
+	return cubic->origin > difference ? cubic->origin - difference : 0;
 }
 
 /* A congestion avoidance stage begins. */
-static inline void cubic_begin(struct bp_tcp *tp, struct cubic *cubic)
+static inline void cubic_begin(struct cubic *cubic, u32 now, u32 cwnd, u32 acked, u32 c)
 {
-	u64 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW) * CUBIC_ONE;
-
-	cubic->epoch = bp_max(cubic_now(tp), 1);
-	cubic->credit = 0;
-	cubic->w_est = (u64)bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW) << CUBIC_EST_SHIFT;
+	cubic->epoch = now;
+	cubic->acked = acked;
+	cubic->w_est = cwnd;
+	cubic->origin = bp_max(cubic->w_max, cwnd);
 	if (!cubic->w_max)
-		cubic->cwnd_prior = tp->snd_cwnd;
-	if (cubic->w_max > cwnd) {
-		/* Equation (2); 10^12 / 1024 = 976562500. */
-		cubic->k = bp_cube_root(bp_divide((cubic->w_max - cwnd) * 976562500, c(tp)));
-	} else {
-		cubic->w_max = cwnd;
-		cubic->k = 0;
-	}
+		cubic->cwnd_prior = cwnd;
+	/* Equation (2). */
+	cubic->k = bp_cube_root(bp_divide((u64)(cubic->origin - cwnd) * 1000000000000ull, c));
 }
 
-/* Equation (4). Returns W_est in whole segments. */
-static inline u32 cubic_reno(struct bp_tcp *tp, struct cubic *cubic, u32 acked)
+/* Equation (4). */
+static inline void cubic_reno(struct bp_tcp *tp, struct cubic *cubic, u32 cwnd)
 {
-	u64 one = 1ull << CUBIC_EST_SHIFT;
-	u64 most = (u64)CUBIC_MOST_WINDOW << CUBIC_EST_SHIFT;
-	u64 alpha = fast_reno(tp) && cubic->w_est >> CUBIC_EST_SHIFT >= cubic->cwnd_prior
-			    ? one
-			    : bp_divide(3 * (1000 - beta(tp)) * one, 1000 + beta(tp));
+	bool whole = fast_reno(tp) && cubic->w_est >= cubic->cwnd_prior;
+	/* 1 / alpha in eighths, as Linux rounds it. */
+	u32 inverse = bp_divide(8 * (1000 + beta(tp)), 3 * (1000 - beta(tp)));
+	u32 each = whole ? cwnd : bp_max((u64)cwnd * inverse / 8, 1);
+	u32 steps = cubic->acked ? bp_divide(cubic->acked - 1, each) : 0;
 
-	cubic->w_est += bp_divide(alpha * acked, tp->snd_cwnd);
-	cubic->w_est = cubic->w_est < most ? cubic->w_est : most;
-	return (u32)(cubic->w_est >> CUBIC_EST_SHIFT);
+	cubic->acked -= steps * each;
+	cubic->w_est = bp_min(cubic->w_est + steps, CUBIC_MOST_WINDOW);
+	if (cubic->w_est > cwnd)
+		cubic->count = bp_min(cubic->count, bp_divide(cwnd, cubic->w_est - cwnd));
 }
 
-static inline void cubic_avoid(struct bp_tcp *tp, struct cubic *cubic, u32 acked)
+/* Finds `count`. */
+static inline void cubic_update(struct bp_tcp *tp, struct cubic *cubic, u32 acked)
 {
-	u64 cwnd = tp->snd_cwnd * CUBIC_ONE;
-	u64 target, step;
-	u32 elapsed, reno;
+	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
+	u32 now = cubic_now(tp);
+	u32 target;
 
+	cubic->acked += acked;
+	if (cubic->computed_for == cwnd && now - cubic->computed <= CUBIC_PAUSE_MS)
+		return;
+	cubic->computed_for = cwnd;
+	cubic->computed = now;
 	if (!cubic->epoch)
-		cubic_begin(tp, cubic);
-	acked = bp_min(acked, bp_min(tp->snd_cwnd, 1 << 20));
-	elapsed = cubic_now(tp) - cubic->epoch;
-	reno = reno_friendly(tp) ? cubic_reno(tp, cubic, acked) : 0;
-	if (reno && cubic_window(tp, cubic, elapsed) < reno * CUBIC_ONE) {
-		bp_set_cwnd(tp, bp_max(tp->snd_cwnd, reno), 1);
-		cubic->credit = 0;
-		return;
-	}
-	target = cubic_window(tp, cubic, elapsed + (tp->srtt_us >> 3) / 1000);
-	target = target < cwnd + cwnd / 2 ? target : cwnd + cwnd / 2;
-	if (target <= cwnd)
-		return;
-	step = bp_divide(cubic->credit + acked * (target - cwnd), cwnd);
-	cubic->credit += acked * (target - cwnd) - step * cwnd;
-	bp_set_cwnd(tp, tp->snd_cwnd + (u32)step, 1);
+		cubic_begin(cubic, now, cwnd, acked, c(tp));
+	target = cubic_window(tp, cubic, now - cubic->epoch + cubic->least_rtt);
+	cubic->count = target > cwnd ? bp_divide(cwnd, target - cwnd) : CUBIC_STILL * cwnd;
+	if (!cubic->w_max)
+		cubic->count = bp_min(cubic->count, CUBIC_FIRST_GROWTH);
+	if (reno_friendly(tp))
+		cubic_reno(tp, cubic, cwnd);
+	cubic->count = bp_max(cubic->count, CUBIC_FASTEST);
 }
 
 /* The time since the last acknowledgment does not count: the window was not what limited. */
@@ -142,7 +155,7 @@ static inline void cubic_pause(struct bp_tcp *tp, struct cubic *cubic)
 
 BP_OP(void, init, struct bp_tcp *tp)
 {
-	bp_hystart_reset(tp, &bp_private(tp)->hystart);
+	bp_hystart_reset(tp, &bp_private(tp)->hystart, hystart(tp));
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
@@ -155,25 +168,27 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	}
 	cubic->last = cubic_now(tp);
 	if (bp_in_slow_start(tp)) {
-		acked = bp_hystart_slow_start(tp, &cubic->hystart, hystart(tp), ack, acked);
+		acked = bp_hystart_slow_start(tp, &cubic->hystart, hystart(tp), acked);
 		if (!acked)
 			return;
 	}
-	cubic_avoid(tp, cubic, acked);
+	cubic_update(tp, cubic, acked);
+	bp_cong_avoid_ai(tp, cubic->count, acked);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	struct cubic *cubic = bp_private(tp);
 	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
-	u64 w_max = cwnd * CUBIC_ONE;
+	u32 w_max = cwnd;
 
 	cubic->undo_w_max = cubic->w_max;
+	cubic->undo_origin = cubic->origin;
 	cubic->undo_w_est = cubic->w_est;
 	cubic->undo_k = cubic->k;
 	cubic->undo_epoch = cubic->epoch;
 	if (fast_convergence(tp) && w_max < cubic->w_max)
-		w_max = w_max * (1000 + beta(tp)) / 2000;
+		w_max = (u64)w_max * (1000 + beta(tp)) / 2000;
 	cubic->w_max = w_max;
 	cubic->cwnd_prior = cwnd;
 	cubic->epoch = 0;
@@ -185,6 +200,7 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	struct cubic *cubic = bp_private(tp);
 
 	cubic->w_max = cubic->undo_w_max;
+	cubic->origin = cubic->undo_origin;
 	cubic->w_est = cubic->undo_w_est;
 	cubic->k = cubic->undo_k;
 	cubic->epoch = cubic->undo_epoch;
@@ -198,7 +214,9 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 	if (new_state == TCP_CA_Loss) {
 		cubic->w_max = 0;
 		cubic->epoch = 0;
-		bp_hystart_reset(tp, &cubic->hystart);
+		cubic->computed_for = 0;
+		cubic->least_rtt = 0;
+		bp_hystart_reset(tp, &cubic->hystart, hystart(tp));
 	}
 }
 
@@ -210,8 +228,13 @@ BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
 
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
-	if (sample->rtt_us > 0)
-		bp_hystart_take(tp, &bp_private(tp)->hystart, hystart(tp), (u32)sample->rtt_us);
+	struct cubic *cubic = bp_private(tp);
+	u32 rtt = bp_max((u32)sample->rtt_us / 1000, 1);
+
+	if (sample->rtt_us <= 0)
+		return;
+	cubic->least_rtt = cubic->least_rtt ? bp_min(cubic->least_rtt, rtt) : rtt;
+	bp_hystart_take(tp, &cubic->hystart, hystart(tp), (u32)sample->rtt_us);
 }
 
 BP_VARIANT(cubic, "Grows by a cubic function of the time since the last loss; Linux' default", "RFC 9438, CUBIC, 2023",

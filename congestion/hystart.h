@@ -4,11 +4,12 @@
  * Source: HyStart: S. Ha and I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011. Two
  *         signs end slow start, both looked for from a window of 16 on: an ACK train, acknowledgments less than 2 ms
  *         apart since the round began that span half of the smallest round-trip time (the packets of a train take as
- *         long as the forward path); and a delay increase, the smallest of the first 8 round-trip times of a round
- *         being above the connection's smallest by an eighth of it, at least 4 ms, at most 16 ms. ssthresh becomes
- *         cwnd. The numbers are those of Linux. A paced connection spreads its window over half a round-trip time by
- *         itself, so there the train must span the whole of it (Linux' commit "tcp_cubic: make Hystart aware of
- *         pacing", 2019).
+ *         long as the forward path) and half a millisecond, for acknowledgments that wait for each other at the receiver;
+ *         and a delay increase, the smallest of at least 8 round-trip times of a round being above the connection's
+ *         smallest by an eighth of it, at least 4 ms, at most 16 ms. ssthresh becomes cwnd. The numbers are those of Linux,
+ *         where HyStart that has ended a slow start rests until a time-out. A paced connection spreads its window over
+ *         half a round-trip time by itself, so there the train must span the whole of it (Linux' commit "tcp_cubic: make
+ *         Hystart aware of pacing", 2019).
  *         HyStart++: RFC 9406, section 4.2. Only the delay counts, compared with the smallest of the round before,
  *         and what follows is Conservative Slow Start at a quarter of the speed for five rounds, which is left again
  *         for slow start when the delay falls below where it began. Constants of section 4.3.
@@ -21,6 +22,7 @@ enum bp_hystart_kind { BP_HYSTART_OFF, BP_HYSTART, BP_HYSTART_PLUS_PLUS };
 
 #define HYSTART_LOW_WINDOW 16
 #define HYSTART_TRAIN_GAP_US 2000
+#define HYSTART_ACK_DELAY_US 1000
 #define HYSTART_SAMPLES 8           /* RFC 9406: N_RTT_SAMPLE */
 #define HYSTART_LEAST_RISE_US 4000  /* MIN_RTT_THRESH */
 #define HYSTART_MOST_RISE_US 16000  /* MAX_RTT_THRESH */
@@ -39,7 +41,7 @@ struct bp_hystart {
 	u32 css_rtt;     /* HyStart++: cssBaselineMinRtt */
 	u8 samples;      /* of this round, up to HYSTART_SAMPLES */
 	u8 css_rounds;   /* 0: not in Conservative Slow Start; else the rounds begun in it */
-	u8 is_over;      /* HyStart++ is for the first slow start only */
+	u8 is_over;      /* it has ended a slow start; HyStart++ is for the first one only, HyStart rests until a time-out */
 };
 
 static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *hystart)
@@ -52,10 +54,12 @@ static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *
 }
 
 /* For init, and after a time-out, when the path may be another. */
-static inline void bp_hystart_reset(struct bp_tcp *tp, struct bp_hystart *hystart)
+static inline void bp_hystart_reset(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind)
 {
 	hystart->base_rtt = HYSTART_NO_RTT;
 	hystart->css_rounds = 0;
+	if (kind == BP_HYSTART)
+		hystart->is_over = 0;
 	bp_hystart_begin_round(tp, hystart);
 }
 
@@ -76,36 +80,59 @@ static inline bool bp_hystart_rose(const struct bp_hystart *hystart)
 	       hystart->round_rtt >= rise;
 }
 
+/* What has just been acknowledged was sent after the round began. */
+static inline bool bp_hystart_round_is_over(const struct bp_tcp *tp, const struct bp_hystart *hystart)
+{
+	return bp_after(tp->snd_una, hystart->round_end);
+}
+
+static inline void bp_hystart_count(struct bp_hystart *hystart, u32 rtt)
+{
+	hystart->round_rtt = bp_min(hystart->round_rtt, rtt);
+	if (hystart->samples < HYSTART_SAMPLES)
+		hystart->samples++;
+}
+
 static inline void bp_hystart_sample(struct bp_tcp *tp, struct bp_hystart *hystart, u32 rtt)
 {
 	u32 now = (u32)tp->tcp_mstamp;
-	u32 span = now - hystart->round_start;
+	bool enough;
 
 	hystart->base_rtt = bp_min(hystart->base_rtt, rtt);
-	if (!bp_in_slow_start(tp) || tp->snd_cwnd < HYSTART_LOW_WINDOW)
+	if (!bp_in_slow_start(tp) || hystart->is_over)
+		return;
+	if (bp_hystart_round_is_over(tp, hystart))
+		bp_hystart_begin_round(tp, hystart);
+	if (tp->snd_cwnd < HYSTART_LOW_WINDOW)
 		return;
 	if (now - hystart->train_end <= HYSTART_TRAIN_GAP_US) {
+		u32 span = hystart->base_rtt + HYSTART_ACK_DELAY_US;
+
 		hystart->train_end = now;
-		if (span > hystart->base_rtt >> (bp_is_paced(tp) ? 0 : 1)) {
+		if (now - hystart->round_start > span >> (bp_is_paced(tp) ? 0 : 1)) {
 			bp_hystart_end(tp, hystart);
 			return;
 		}
 	}
-	if (hystart->samples < HYSTART_SAMPLES) {
-		hystart->round_rtt = bp_min(hystart->round_rtt, rtt);
-		hystart->samples++;
-	} else if (bp_hystart_rose(hystart)) {
+	enough = hystart->samples >= HYSTART_SAMPLES;
+	bp_hystart_count(hystart, rtt);
+	if (enough && bp_hystart_rose(hystart))
 		bp_hystart_end(tp, hystart);
-	}
 }
 
 static inline void bp_hystart_plus_plus_sample(struct bp_tcp *tp, struct bp_hystart *hystart, u32 rtt)
 {
 	if (!bp_in_slow_start(tp) || hystart->is_over)
 		return;
-	hystart->round_rtt = bp_min(hystart->round_rtt, rtt);
-	if (hystart->samples < HYSTART_SAMPLES)
-		hystart->samples++;
+	if (bp_hystart_round_is_over(tp, hystart)) {
+		hystart->base_rtt = hystart->round_rtt;
+		if (hystart->css_rounds && ++hystart->css_rounds > HYSTART_CSS_ROUNDS) {
+			bp_hystart_end(tp, hystart);
+			return;
+		}
+		bp_hystart_begin_round(tp, hystart);
+	}
+	bp_hystart_count(hystart, rtt);
 	if (!hystart->css_rounds) {
 		if (bp_hystart_rose(hystart)) {
 			hystart->css_rtt = hystart->round_rtt;
@@ -126,18 +153,8 @@ static inline void bp_hystart_take(struct bp_tcp *tp, struct bp_hystart *hystart
 }
 
 /* Slow start with HyStart of this kind; returns the acknowledged segments that are left for avoidance. */
-static inline u32 bp_hystart_slow_start(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 ack, u32 acked)
+static inline u32 bp_hystart_slow_start(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 acked)
 {
-	if (kind != BP_HYSTART_OFF && bp_after(ack, hystart->round_end)) {
-		if (kind == BP_HYSTART_PLUS_PLUS) {
-			hystart->base_rtt = hystart->round_rtt;
-			if (hystart->css_rounds && ++hystart->css_rounds > HYSTART_CSS_ROUNDS) {
-				bp_hystart_end(tp, hystart);
-				return acked;
-			}
-		}
-		bp_hystart_begin_round(tp, hystart);
-	}
 	if (kind == BP_HYSTART_PLUS_PLUS && !bp_is_paced(tp))
 		acked = bp_min(acked, HYSTART_LIMIT);
 	if (hystart->css_rounds) {

@@ -185,6 +185,7 @@ fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Ve
         let begin = state.tcp_mstamp;
         for number in 0..flight {
             una += 1448;
+            state.snd_una = una;
             state.tcp_mstamp += gap;
             // The next window is sent meanwhile.
             state.snd_nxt += 1448;

@@ -65,6 +65,10 @@ impl Receiver {
 
     /// A segment came out of order.
     fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
+        if self.delayed.is_quick() {
+            self.due = Due::Alone;
+            return;
+        }
         let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
         let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
             self.alike += 1;

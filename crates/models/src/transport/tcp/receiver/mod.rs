@@ -10,7 +10,7 @@
 //!   that. Before them, once, what has arrived twice (RFC 2883).
 //! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for a
 //!   twentieth of the round-trip time and at most so long, as in Linux (1 ms); not longer than it has room for the
-//!   blocks that it tells of.
+//!   blocks that it tells of. Quick acknowledgments are not gathered.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
 //!   not, since they may just be reordered.
