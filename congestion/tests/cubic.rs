@@ -41,9 +41,8 @@ fn wait(state: &mut State, seconds: f64) {
 fn settle(control: &mut dyn Congestion, state: &mut State) {
     loop {
         let before = state.snd_cwnd;
-        for _ in 0..30 {
-            let cwnd = state.snd_cwnd;
-            control.cong_avoid(state, 0, cwnd);
+        for _ in 0..30 * before {
+            control.cong_avoid(state, 0, 1);
         }
         if state.snd_cwnd == before {
             return;
@@ -75,11 +74,12 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
         settle(control.as_mut(), &mut state);
-        // Whole segments, the last of them begun; W_max 416 begins at 291 instead of 291.2, which moves K by 5 ms; K
+        // Whole segments, rounded towards W_max; W_max 416 begins at 291 instead of 291.2, which moves K by 5 ms; K
         // and t are whole milliseconds, of which the slope makes at most so much.
         let slope = 3.0 * 0.4 * (t - k).powi(2);
         let (above, slack) = (f64::from(state.snd_cwnd) - value, 0.02 + 0.007 * slope);
-        assert!((-slack..1.0 + slack).contains(&above), "{row}: cwnd {}", state.snd_cwnd);
+        let allowed = if t < k { -slack..1.0 + slack } else { -1.0 - slack..1.0 + slack };
+        assert!(allowed.contains(&above), "{row}: cwnd {}", state.snd_cwnd);
         seen += 1;
     }
     assert!(seen > 50, "{seen} rows");
@@ -105,9 +105,9 @@ fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old
     let (mut control, mut state) = cubic(&[("hystart", 0), ("fast_reno", 1)]);
     lose(control.as_mut(), &mut state, 20);
     let mut windows = Vec::new();
-    // Round trips of 10 ms: the cubic part has hardly begun.
+    // Round trips of 40 ms: the cubic part is slower.
     for _ in 0..24 {
-        wait(&mut state, 0.01);
+        wait(&mut state, 0.04);
         let mut left = state.snd_cwnd;
         while left > 0 {
             control.cong_avoid(&mut state, 0, 1);
@@ -118,13 +118,13 @@ fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old
     // alpha = 3 (1 - 0.7) / (1 + 0.7) = 0.529: from 14 to 20 in 11.3 round trips, then one each.
     assert!((17..=18).contains(&windows[6]), "{windows:?}");
     let reached = windows.iter().position(|window| *window >= 20).unwrap();
-    assert!((11..=13).contains(&reached), "{windows:?}");
+    assert!((11..=14).contains(&reached), "{windows:?}");
     let grown = windows[reached + 10] - windows[reached];
     assert!((9..=10).contains(&grown), "{windows:?}");
 }
 
 #[test]
-fn after_a_time_out_the_window_grows_from_where_slow_start_ends() {
+fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentieth_a_round_trip() {
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     (state.snd_cwnd, state.prior_cwnd) = (100, 100);
     state.snd_ssthresh = control.ssthresh(&mut state);
@@ -133,10 +133,17 @@ fn after_a_time_out_the_window_grows_from_where_slow_start_ends() {
     assert_eq!(state.snd_ssthresh, 70);
     state.snd_cwnd = 70;
     control.cong_avoid(&mut state, 0, 1);
-    // K = 0: after 5 s 0.4 * 125 segments more.
-    wait(&mut state, 5.0);
-    settle(control.as_mut(), &mut state);
-    assert!((120..=121).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+    let mut round = |state: &mut State, seconds| {
+        wait(state, seconds);
+        for _ in 0..state.snd_cwnd {
+            control.cong_avoid(state, 0, 1);
+        }
+        state.snd_cwnd
+    };
+    // K = 0: W_cubic has gained nothing yet. One segment for 20 acknowledged.
+    assert_eq!([round(&mut state, 0.1), round(&mut state, 0.1)], [73, 77]);
+    // 0.4 * 8 * 8 * 8 segments after 8 s: half a window and more, so half a window.
+    assert!((114..=116).contains(&round(&mut state, 7.8)), "{}", state.snd_cwnd);
 }
 
 #[test]
