@@ -792,10 +792,21 @@ class GilbertError(TypedDict):
     """Part of all packets that is spoiled."""
 
 
+class ListError(TypedDict):
+    """Error of the kind `list`."""
+
+    effect: NotRequired[Effect]
+    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
+    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
+    but the application can notice)."""
+    kind: Literal["list"]
+    packets: list[int]
+    """Numbers of the packets that are spoiled, in ascending order; the first packet of the direction has the
+    number 1."""
+
+
 #: An error process.
-Error: TypeAlias = (
-    'NoneError | PacketError | BitError | GilbertError | Literal["none", "packet", "bit", "gilbert"]'
-)
+Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | ListError | Literal["none", "packet", "bit", "gilbert", "list"]'
 
 #: What tells protocols apart.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'

@@ -307,7 +307,6 @@ KERNELS: Final = (
 )  # fmt: skip
 
 
-_UNKNOWN: Final = "cause not found"
 _LEAP: Final = (
     "with rho = 20 the window leaps to its bound at the first acknowledgment in both; then the receive window is the "
     "limit, and Linux also sends the part of a segment that it leaves, which opens it by 7 % more"
@@ -316,8 +315,6 @@ _EMPTIES: Final = "ours empties the queue at the acknowledgment that ends a repa
 
 #: Cases in which ours and the kernel's own of the name are known to differ by more than is allowed, with the reason.
 KNOWN_TO_DIFFER: Final = {
-    "geo-loss-0.1-cubic": _UNKNOWN,
-    "dvb-vbdc-cubic": _UNKNOWN,
     "geo-hybla": _LEAP,
     "geo-loss-0.1-hybla": _LEAP,
     "geo-loss-1-hybla": _LEAP,
