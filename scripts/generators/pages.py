@@ -172,7 +172,7 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> str:
         '`transport = { kind = "tcp", congestion = "NAME", parameters = { ... } }`. Each is one C file in '
         "`congestion/`, compiled into the engine and into an object for the Linux kernel (as `bp_NAME`). For real "
         "hosts `linux-NAME` is the running kernel's own. `bentpipe variants` and `bentpipe variants NAME` show them.",
-        "![The window of each variant, simulated and in a kernel, over a GEO link without loss and with 1 %, and over a LEO path](../variants.png)",
+        "![The window of each variant, simulated and in a kernel, over GEO and LEO](../variants.png)",
     ]
     for variant in variants_listed:
         parts += [
