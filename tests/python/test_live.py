@@ -390,7 +390,7 @@ def test_without_root_too(tmp_path: Path) -> None:
     start = [python, *START[1:]]
     as_nobody = Bentpipe(place, before=with_rights, start=start, environment=environment)
     try:
-        ping = ["ping", "-c", "2", "-i", "0.2", "server"]
+        ping = ["ping", "-c", "5", "-i", "0.2", "server"]
         assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *ping))) == pytest.approx(40, abs=3)
         inner = [*start, "run", "wifi-loss", "--set", "link.wifi.error.probability=0", "--", *ping]
         assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *inner))) == pytest.approx(44, abs=3)
