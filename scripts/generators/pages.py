@@ -164,6 +164,26 @@ def presets(listed: Sequence[tuple[str, str, str]]) -> str:
     return _page(parts)
 
 
+def profiles(about: Mapping[str, str], values: Mapping[str, Mapping[str, Any]]) -> str:
+    """The profiles of TCP side by side."""
+    keys = sorted({key for of in values.values() for key in of} - {"kind", "profile"})
+    rows = [[f"`{key}`", *(f"`{json.dumps(of.get(key))}`" for of in values.values())] for key in keys]
+    differing = [row for row in rows if len(set(row[1:])) > 1]
+    alike = [row[:2] for row in rows if len(set(row[1:])) == 1]
+    parts = [
+        "# Profiles of TCP",
+        GENERATED,
+        'What a flow has that says no more than `transport = { kind = "tcp", profile = "NAME" }`; each key may be set '
+        "beside it. What the keys mean: [Transport: `tcp`](scenario.md#transport-tcp).",
+        "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in about.items()),
+        "## In what they differ",
+        _table(["key", *values], differing),
+        "## What all have",
+        _table(["key", "value"], alike),
+    ]
+    return _page(parts)
+
+
 def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> str:
     """Every congestion control with its parameters."""
     parts = [
