@@ -11,7 +11,9 @@
  *                 cwnd -= max(Q, cwnd / 8), at most half.
  * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux implementation); Scalable's
  *             0.01 and 16.
- * Deviations: none but Linux' (windows in segments; see reno.c).
+ * Deviations: a round begins when a repair ends: what is measured before is the queue of the window before, which the
+ *             loss has taken off already. Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties
+ *             the queue in slow start, too.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -57,13 +59,18 @@ static inline void yeah_decide(struct bp_tcp *tp, struct yeah *yeah)
 	}
 }
 
+static inline void yeah_begin_round(const struct bp_tcp *tp, struct yeah *yeah)
+{
+	yeah->round_rtt = YEAH_NO_RTT;
+	yeah->round_end = tp->snd_nxt;
+}
+
 BP_OP(void, init, struct bp_tcp *tp)
 {
 	struct yeah *yeah = bp_private(tp);
 
 	yeah->base_rtt = YEAH_NO_RTT;
-	yeah->round_rtt = YEAH_NO_RTT;
-	yeah->round_end = tp->snd_nxt;
+	yeah_begin_round(tp, yeah);
 	yeah->is_fast = 1;
 	yeah->cwnd_reno = 2;
 }
@@ -75,8 +82,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	if (bp_after(ack, yeah->round_end)) {
 		if (yeah->round_rtt != YEAH_NO_RTT && !bp_in_slow_start(tp))
 			yeah_decide(tp, yeah);
-		yeah->round_rtt = YEAH_NO_RTT;
-		yeah->round_end = tp->snd_nxt;
+		yeah_begin_round(tp, yeah);
 	}
 	if (!bp_is_cwnd_limited(tp))
 		return;
@@ -102,6 +108,12 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	return bp_max(tp->snd_cwnd - less, BP_RENO_LEAST_SSTHRESH);
 }
 
+BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
+{
+	if (new_state == TCP_CA_Open)
+		yeah_begin_round(tp, bp_private(tp));
+}
+
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct yeah *yeah = bp_private(tp);
@@ -118,4 +130,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 }
 
 BP_VARIANT(yeah, "Scalable TCP while the queue is short, Reno that empties it otherwise",
-	   "Baiocchi, Castellani and Vacirca, YeAH-TCP, PFLDnet 2007", init, cong_avoid, ssthresh, pkts_acked, undo_cwnd)
+	   "Baiocchi, Castellani and Vacirca, YeAH-TCP, PFLDnet 2007", init, cong_avoid, ssthresh, set_state, pkts_acked,
+	   undo_cwnd)

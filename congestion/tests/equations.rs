@@ -340,6 +340,28 @@ fn yeah_is_scalable_with_a_short_queue_and_empties_a_long_one() {
 }
 
 #[test]
+fn yeah_does_not_take_off_again_what_was_queued_before_the_loss() {
+    let mut yeah = Connection::new("yeah", &[], 800, 100_000);
+    yeah.rounds(2, 100_000);
+    // A round ends here, and another begins.
+    yeah.state.snd_nxt += MSS;
+    let ack = yeah.state.snd_nxt;
+    yeah.control.cong_avoid(&mut yeah.state, ack, 1);
+    let left = yeah.control.ssthresh(&mut yeah.state);
+    yeah.control.set_state(&mut yeah.state, CA_RECOVERY);
+    for _ in 0..100 {
+        yeah.state.snd_nxt += MSS;
+        let sample = AckSample { pkts_acked: 1, rtt_us: 150_000, in_flight: 800 };
+        yeah.control.pkts_acked(&mut yeah.state, &sample);
+    }
+    yeah.control.set_state(&mut yeah.state, CA_OPEN);
+    yeah.state.snd_cwnd = left;
+    let ack = yeah.state.snd_nxt;
+    yeah.control.cong_avoid(&mut yeah.state, ack, 1);
+    assert!((left..=left + 1).contains(&yeah.state.snd_cwnd), "{} of {left}", yeah.state.snd_cwnd);
+}
+
+#[test]
 fn lp_backs_off_when_the_delay_rises_and_again_while_it_infers() {
     let mut lp = Connection::new("lp", &[], 100, 100_000);
     assert_eq!(lp.rounds(3, 100_000), 103, "Reno's increase");
