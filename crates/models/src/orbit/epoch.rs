@@ -111,7 +111,8 @@ impl fmt::Display for Epoch {
         let since_midnight = self.nanoseconds + DAY / 2;
         let (mut days, rest) =
             (since_midnight.div_euclid(DAY) + DAYS_TO_2000, since_midnight.rem_euclid(DAY));
-        let mut year = 1970 + days.div_euclid(366);
+        // Not too late: a year has at most 366 days, and at least 365.
+        let mut year = 1970 + days.div_euclid(if days < 0 { 365 } else { 366 });
         while days_from_civil(year + 1, 1, 1) <= days {
             year += 1;
         }
@@ -180,6 +181,7 @@ mod tests {
         assert_eq!(at("1987-06-19T12:00:00Z").days_since_j2000(), 2_446_966.0 - 2_451_545.0);
         assert_eq!(at("1970-01-01T00:00:00Z"), Epoch::from_unix_nanos(0));
         assert_eq!(at("2022-09-14T23:59:12.25Z").nanos_in_minute(), 12_250_000_000);
+        assert_eq!(at("1964-12-31T23:59:59Z").to_string(), "1964-12-31T23:59:59Z");
         for text in
             ["2022-02-29T00:00:00Z", "2022-09-14", "2022-09-14T24:00:00Z", "soon", "1900-01-01T00:00:00Z"]
         {
