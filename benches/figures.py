@@ -23,6 +23,16 @@ def times_the_cpu(own: Summary, base: Summary | None) -> float:
     return ratio(own.cpu_s, base.cpu_s) if base else math.nan
 
 
+def times_the_loop(own: Summary, base: Summary | None) -> float:
+    """CPU time of the event loop in that of the baseline."""
+    return ratio(own.loop_s, base.loop_s) if base else math.nan
+
+
+def times_per_packet(own: Summary, base: Summary | None) -> float:
+    """CPU time of the event loop per data packet in that of the baseline."""
+    return ratio(own.ns_per_packet, base.ns_per_packet) if base else math.nan
+
+
 def cpu_seconds(own: Summary, _: Summary | None) -> float:
     """CPU time in seconds."""
     return own.cpu_s

@@ -12,6 +12,41 @@ ROOT = Path(__file__).resolve().parent.parent
 BENTPIPE = ROOT / "target/dist/examples/bench_run"
 PLANE = ROOT / "target/dist/examples/bench_plane"
 NS3 = ROOT / "target/ns3/compare"
+EARLIER = ROOT / "target/earlier"
+
+#: Earlier commits that today's engine is measured against: the end of the first issue, the last one before TCP did what
+#: Linux does, and the last one before the access layer had all schemes.
+FIRST = "9d8f3fc"
+BEFORE_LINUX = "f2c4c65"
+BEFORE_ACCESS = "b865601"
+
+
+def earlier(commit: str) -> Path:
+    """Where `bench_run` of a commit is."""
+    return EARLIER / commit / "target/dist/examples/bench_run"
+
+
+def build_earlier(program: Path) -> str | None:
+    """Builds `bench_run` of an earlier commit if it is not there, some minutes; the reason when that cannot be."""
+    if os.access(program, os.X_OK):
+        return None
+    folder = EARLIER / program.relative_to(EARLIER).parts[0]
+    source = folder / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    build = ["cargo", "build", "--quiet", "--profile", "dist", "--package", "bentpipe-sim", "--example"]
+    for command, options in (
+        (["git", "-C", str(ROOT), "archive", "--output", str(folder / "source.tar"), folder.name], {}),
+        (["tar", "--extract", "--touch", "--file", str(folder / "source.tar")], {"cwd": source}),
+        ([*build, "bench_run", "--target-dir", str(folder / "target")], {"cwd": source}),
+    ):
+        try:
+            made = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        except OSError as error:
+            return f"{command[0]} cannot be run: {error.strerror}"
+        if made.returncode != 0:
+            last = made.stderr.strip().splitlines()[-1:] or ["no message"]
+            return f"{folder.name} cannot be built: {command[0]}: {last[0]}"
+    return None
 
 
 def build_ns3() -> str | None:
@@ -38,6 +73,8 @@ def unavailable(row: Row, ns3: str | None) -> str | None:
     program = Path(row.command[0])
     if program == NS3 and ns3:
         return ns3
+    if program.is_relative_to(EARLIER):
+        return build_earlier(program)
     if program == PLANE and not (os.geteuid() == 0 and os.access("/dev/net/tun", os.R_OK | os.W_OK)):
         return "it needs root and /dev/net/tun"
     if not os.access(program, os.X_OK):

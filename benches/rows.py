@@ -13,11 +13,13 @@ from figures import (
     said,
     simulated_per_second,
     times_less_cpu,
+    times_per_packet,
     times_the_cpu,
+    times_the_loop,
     times_the_memory,
 )
 from measure import Figure, Row
-from scenarios import beam, bulk_tcp, chain, dvb_rcs, starlink
+from scenarios import beam, bulk_tcp, chain, dvb_rcs, loaded_return_link, starlink
 
 
 @dataclass
@@ -152,7 +154,41 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
+    yield from earlier(plan)
     yield from emulation()
+
+
+def earlier(plan: Plan) -> Iterator[Row]:
+    """Today's engine against that of earlier commits, and what congestion controls cost against each other."""
+    # A few percent more are allowed: a dozen turns show them.
+    turns = 11
+
+    def pair(
+        name: str, commit: str, file: str, scenario: str, simulated_s: float, limit: float
+    ) -> Iterator[Row]:
+        command = plan.bentpipe(file, scenario)
+        before = [str(programs.earlier(commit)), *command[1:]]
+        yield Row(f"{name}, {commit}", before, simulated_s=simulated_s, turns=turns)
+        figure = Figure(times_the_loop, "x the loop", at_most=limit)
+        yield Row(f"{name} now", command, f"{name}, {commit}", figure, simulated_s)
+
+    s = plan.seconds(400)
+    scenario = bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)
+    yield from pair("one", programs.FIRST, "first", scenario, s, 1.1)
+    yield from pair("tcp", programs.BEFORE_LINUX, "linux", scenario, s, 1.1)
+    yield Row("reno", plan.bentpipe("reno", scenario), simulated_s=s, turns=turns)
+    for congestion in ("cubic", "bbr"):
+        yield Row(
+            congestion,
+            plan.bentpipe(congestion, bulk_tcp(s, 1, 10, 250, congestion)),
+            "reno",
+            Figure(times_per_packet, "x per packet", at_most=1.3),
+            s,
+        )
+    for terminals in (10, 100):
+        s = plan.seconds(10000 / terminals)
+        scenario = loaded_return_link(s, terminals)
+        yield from pair(f"{terminals} st", programs.BEFORE_ACCESS, f"loaded{terminals}", scenario, s, 1.1)
 
 
 def emulation() -> Iterator[Row]:

@@ -11,7 +11,7 @@ import random
 PACKET_BYTES = 1500
 
 
-def bulk_tcp(seconds: float, flows: int, rate_mbps: int, delay_ms: int) -> str:
+def bulk_tcp(seconds: float, flows: int, rate_mbps: int, delay_ms: int, congestion: str = "reno") -> str:
     """Endless TCP transfers between two hosts over one bottleneck, buffer of one BDP."""
     return f"""\
 name = "{flows} bulk TCP over one bottleneck"
@@ -31,7 +31,7 @@ name = "bulk{flow}"
 from = "server"
 to = "client"
 app = {{ kind = "bulk" }}
-transport = {{ kind = "tcp", congestion = "reno", delayed_ack = false, timestamps = false }}
+transport = {{ kind = "tcp", congestion = "{congestion}", delayed_ack = false, timestamps = false }}
 """
         for flow in range(flows)
     )
@@ -98,6 +98,36 @@ from = "st{i}"
 to = "gw"
 app = {{ kind = "bulk" }}
 transport = {{ kind = "tcp", congestion = "reno" }}
+"""
+        for i in range(1, terminals + 1)
+    )
+
+
+def loaded_return_link(seconds: float, terminals: int) -> str:
+    """Terminals that send datagrams over one VBDC return link, a fifth more than it carries."""
+    payload = PACKET_BYTES - 28
+    rate = 2_048_000 * 6 // 5 // terminals * payload // PACKET_BYTES
+    return f"""\
+name = "{terminals} terminals, more than the return link carries"
+duration = "{seconds:g} s"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = {{ rate = "10 Mbit/s" }}
+terminals = [{{ prefix = "st", count = {terminals} }}]
+gateway = "gw"
+
+[network.sat.return]
+rate = "2048 kbit/s"
+dama = {{ scheme = "vbdc", cra = "0 bit/s" }}
+""" + "".join(
+        f"""
+[[flow]]
+name = "stream{i}"
+from = "st{i}"
+to = "gw"
+app = {{ kind = "cbr", rate = "{rate} bit/s", datagram = "{payload} B" }}
+transport = {{ kind = "udp" }}
 """
         for i in range(1, terminals + 1)
     )

@@ -37,6 +37,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(module.programs, "PLANE", tmp_path / "bench_plane")
     monkeypatch.setattr(module.programs, "NS3", tmp_path / "compare")
     monkeypatch.setattr(module.programs, "build_ns3", lambda: "ns-3 is not installed")
+    monkeypatch.setattr(module.programs, "build_earlier", lambda program: f"no {program.name} of then")
     return module
 
 
