@@ -140,11 +140,10 @@ impl Held {
 /// Where a stage puts what it does in one call. Owned by the event loop and used again for every call.
 #[derive(Default)]
 pub struct Outbox {
-    /// What was sent; of the first `taken` only empty shells are left.
-    sent: Vec<Whole<Packet>>,
+    /// What was sent and is not yet delivered.
+    sent: VecDeque<Whole<Packet>>,
     /// Stage and out port of each packet in `sent`, apart from it so that packets are moved in one piece.
-    exits: Vec<(u32, Port)>,
-    taken: usize,
+    exits: VecDeque<(u32, Port)>,
     stage: u32,
     totals: Totals,
     recorder: Recorder,
@@ -188,10 +187,17 @@ impl Outbox {
     }
 
     /// Sends a packet that is passed on out of `port`.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, port: Port, packet: Packet) {
-        self.exits.push((self.stage, port));
-        self.sent.push(Whole::new(packet));
+        self.exits.push_back((self.stage, port));
+        self.sent.push_back(Whole::new(packet));
+    }
+
+    /// [`send`](Self::send) of a packet that `take` takes from where it was kept, straight to its place.
+    #[inline]
+    pub fn send_with(&mut self, port: Port, take: impl FnOnce() -> Whole<Packet>) {
+        self.exits.push_back((self.stage, port));
+        self.sent.extend(std::iter::once_with(take));
     }
 
     /// Sends a packet that this stage has just made.
@@ -207,14 +213,14 @@ impl Outbox {
     pub fn create_with(&mut self, port: Port, size: u32, make: impl FnOnce() -> Packet) {
         self.totals.created.packets += 1;
         self.totals.created.bytes += u64::from(size);
-        self.exits.push((self.stage, port));
+        self.exits.push_back((self.stage, port));
         self.sent.extend(std::iter::once_with(|| Whole::new(make())));
     }
 
     /// Shows the packet that was last sent to the capture, as [`capture`](Self::capture) does.
     #[inline]
     pub fn capture_sent(&mut self, interface: u32, now: Time) {
-        if let (Some(capture), Some(packet)) = (&mut self.capture, self.sent.last_mut()) {
+        if let (Some(capture), Some(packet)) = (&mut self.capture, self.sent.back_mut()) {
             capture.packet(interface, now, packet.get_mut());
         }
     }
@@ -287,23 +293,14 @@ impl Outbox {
     /// For the event loop: stage and out port of the next packet that was sent, in the order of sending. The packet
     /// itself has to be [taken](Self::take_sent) then; it comes apart from them to be moved in one piece.
     #[inline]
-    pub fn next_exit(&self) -> Option<(u32, Port)> {
-        self.exits.get(self.taken).copied()
+    pub fn next_exit(&mut self) -> Option<(u32, Port)> {
+        self.exits.pop_front()
     }
 
     /// For the event loop: the packet that goes to [`next_exit`](Self::next_exit); panics when there is none.
     #[inline]
     pub fn take_sent(&mut self) -> Packet {
-        self.taken += 1;
-        if self.taken < self.sent.len() {
-            return std::mem::take(self.sent[self.taken - 1].get_mut());
-        }
-        // The last, and most often the only one.
-        let packet = self.sent.pop().expect("a packet was sent");
-        self.taken = 0;
-        self.sent.clear();
-        self.exits.clear();
-        packet.into_inner()
+        self.sent.pop_front().expect("a packet was sent").into_inner()
     }
 
     /// The next packet that was sent, in the order of sending.

@@ -229,21 +229,26 @@ impl Network {
         could
     }
 
-    #[inline]
-    fn receive(&mut self, now: Time, mut wire: Wire, mut packet: Packet) {
-        loop {
-            self.receives += 1;
-            self.out.begin(wire.stage);
-            match &mut self.places[wire.stage as usize] {
-                Place::Stage(stage) => {
-                    stage.receive(now, wire.port, packet, &mut self.out);
-                    return self.wakes.set(wire.stage, stage.next_wake());
-                }
-                Place::Router(router) => match router.forward(now, &mut packet, &mut self.out) {
-                    Ok(port) => wire = self.wire(wire.stage, port),
-                    Err(reason) => return self.out.drop(packet, reason),
-                },
+    #[inline(always)]
+    fn receive(&mut self, now: Time, wire: Wire, packet: Packet) {
+        self.receives += 1;
+        self.out.begin(wire.stage);
+        match &mut self.places[wire.stage as usize] {
+            Place::Stage(stage) => {
+                stage.receive(now, wire.port, packet, &mut self.out);
+                self.wakes.set(wire.stage, stage.next_wake());
             }
+            Place::Router(_) => self.route(now, wire.stage, packet),
+        }
+    }
+
+    /// Passes a packet on that has come to a router. Apart, so that those that come to a stage are moved once.
+    #[inline(never)]
+    fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
+        let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };
+        match router.forward(now, &mut packet, &mut self.out) {
+            Ok(port) => self.receive(now, self.wire(at, port), packet),
+            Err(reason) => self.out.drop(packet, reason),
         }
     }
 
@@ -254,7 +259,7 @@ impl Network {
     }
 
     /// Delivers what has been sent at this moment, and what is sent in answer, in the order of sending.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now: Time) {
         while let Some((stage, port)) = self.out.next_exit() {
             let wire = self.wire(stage, port);

@@ -14,8 +14,10 @@ const NONE: Entry = Entry::MAX;
 
 /// Pending wakes of stages, which are numbered from 0.
 pub struct Wakes {
-    /// Nodes 2 i and 2 i + 1 in pairs: the root is node 1, the children of i are the pair i; the lower half are leaves.
-    tree: Vec<[Entry; 2]>,
+    /// The wake of each stage; `Time::MAX` for none. Most calls find theirs unchanged and end here.
+    wakes: Vec<Time>,
+    /// The root is node 1, the children of i are 2 i and 2 i + 1; the upper half are leaves.
+    tree: Vec<Entry>,
     /// Where the leaf of each stage is. It gets one when it first waits: many stages never do.
     leaves: Vec<u32>,
     /// How many leaves are taken.
@@ -28,44 +30,48 @@ const NOWHERE: u32 = u32::MAX;
 impl Wakes {
     /// An empty queue for `stages` stages.
     pub fn new(stages: usize) -> Wakes {
-        Wakes { tree: vec![[NONE; 2]; 2], leaves: vec![NOWHERE; stages], taken: 0 }
+        Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![NOWHERE; stages], taken: 0 }
     }
 
     /// The earliest wake and its stage.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
-        let first = self.tree[0][1];
+        let first = self.tree[1];
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
     /// Sets, moves or (with `None`) removes the wake of `stage`.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, stage: u32, wake: Option<Time>) {
-        let entry = wake.map_or(NONE, |time| (time.as_nanos() as Entry) << 32 | stage as Entry);
+        let wake = wake.unwrap_or(Time::MAX);
+        if std::mem::replace(&mut self.wakes[stage as usize], wake) != wake {
+            self.move_to(stage, wake);
+        }
+    }
+
+    fn move_to(&mut self, stage: u32, wake: Time) {
+        let entry = match wake {
+            Time::MAX => NONE,
+            time => (time.as_nanos() as Entry) << 32 | stage as Entry,
+        };
         let mut leaf = self.leaves[stage as usize];
         if leaf == NOWHERE {
-            if entry == NONE {
-                return;
-            }
             leaf = self.take_leaf(stage);
         }
         let tree = &mut self.tree[..];
-        let mut at = tree.len() + leaf as usize;
-        if tree[at / 2][at % 2] == entry {
-            return;
-        }
+        let mut at = tree.len() / 2 + leaf as usize;
         let mut earlier = entry;
-        while at > 0 {
-            let pair = &mut tree[at / 2];
-            pair[at % 2] = earlier;
-            earlier = earlier.min(pair[(at % 2) ^ 1]);
+        tree[at] = entry;
+        while at > 1 {
+            earlier = earlier.min(tree[at ^ 1]);
             at /= 2;
+            tree[at] = earlier;
         }
     }
 
     #[cold]
     fn take_leaf(&mut self, stage: u32) -> u32 {
-        if self.taken == self.tree.len() {
+        if self.taken == self.tree.len() / 2 {
             self.grow();
         }
         self.leaves[stage as usize] = self.taken as u32;
@@ -75,12 +81,12 @@ impl Wakes {
 
     /// Twice as many leaves.
     fn grow(&mut self) {
-        let half = self.tree.len();
-        self.tree.resize(2 * half, [NONE; 2]);
-        self.tree.copy_within(half / 2..half, half);
-        for at in (1..2 * half).rev() {
-            let [left, right] = self.tree[at];
-            self.tree[at / 2][at % 2] = left.min(right);
+        let before = self.tree.len();
+        let leaves = self.tree.split_off(before / 2);
+        self.tree = vec![NONE; 2 * before];
+        self.tree[before..before + leaves.len()].copy_from_slice(&leaves);
+        for at in (1..before).rev() {
+            self.tree[at] = self.tree[2 * at].min(self.tree[2 * at + 1]);
         }
     }
 }

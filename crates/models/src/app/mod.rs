@@ -121,6 +121,20 @@ pub struct Actions {
     pub over: Option<Transaction>,
 }
 
+impl Actions {
+    /// Whether something is asked of the connection that the event is about.
+    #[inline]
+    pub fn concern_connection(&self) -> bool {
+        self.connect || self.send > 0 || self.close || self.stop
+    }
+
+    /// Whether anything is asked for but a timer and a turn.
+    #[inline]
+    pub fn is_something(&self) -> bool {
+        self.concern_connection() || self.over.is_some()
+    }
+}
+
 /// What a user waits for as a whole: a page, a file, a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {

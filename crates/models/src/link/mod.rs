@@ -237,7 +237,7 @@ impl Link {
     }
 
     /// Puts a packet into the queue.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
         if self.transmitter.is_buffered() {
             if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
@@ -252,13 +252,32 @@ impl Link {
     }
 
     /// Lets a packet fly whose last bit is sent at `sent`.
-    #[inline]
+    #[inline(always)]
     fn fly(&mut self, packet: Packet, sent: Time) {
         if let Some((_, added)) = self.transmitter.framed() {
             self.frames.push_back(added);
         }
         let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
         self.flying.push_back(Flying { packet, delivery });
+    }
+
+    /// Delivers the first packet in flight, unless the channel has spoiled it.
+    fn deliver_first(&mut self, out: &mut Outbox) {
+        let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
+        let mut packet = packet.into_inner();
+        if let Some(added) = self.frames.pop_front() {
+            return self.deliver_framed(delivery, added, packet, out);
+        }
+        let fate = match &mut self.errors {
+            Some(errors) => errors.meet(delivery, &mut packet, &mut self.transmitter.stream),
+            None => Fate::Intact,
+        };
+        self.error_drops += u64::from(fate != Fate::Intact);
+        if fate == Fate::Lost {
+            out.drop(packet, SPOILED);
+        } else {
+            out.send(self.exit, packet);
+        }
     }
 
     /// Delivers a packet unless a unit of its frame is spoiled.
@@ -293,21 +312,11 @@ impl Stage for Link {
             self.fly(packet, sent);
         }
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
-            let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
-            let mut packet = packet.into_inner();
-            if let Some(added) = self.frames.pop_front() {
-                self.deliver_framed(delivery, added, packet, out);
-                continue;
-            }
-            let fate = match &mut self.errors {
-                Some(errors) => errors.meet(delivery, &mut packet, &mut self.transmitter.stream),
-                None => Fate::Intact,
-            };
-            self.error_drops += u64::from(fate != Fate::Intact);
-            if fate == Fate::Lost {
-                out.drop(packet, SPOILED);
+            if self.errors.is_none() && self.frames.is_empty() {
+                let flying = &mut self.flying;
+                out.send_with(self.exit, || flying.pop_front().expect("it was looked at").packet);
             } else {
-                out.send(self.exit, packet);
+                self.deliver_first(out);
             }
         }
     }

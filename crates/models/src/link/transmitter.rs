@@ -88,7 +88,7 @@ impl Transmitter {
     }
 
     /// A packet arrives: when it will have been sent, or why the queue does not take it.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
         quick_start::pass(&mut self.grants, now, self.rate, packet);
@@ -175,6 +175,10 @@ impl Transmitter {
         if self.next_begin()? > now {
             return None;
         }
+        self.take_next(now, out)
+    }
+
+    fn take_next(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.count_waiting(now);
         let buffer = self.buffer.as_mut().expect("something is ready in it");
         let mut effects = Effects::new(&mut self.stream, out);

@@ -1,9 +1,9 @@
 //! What every transport reports about a flow at the end of a run: one row from its source, one from its
 //! destination, which results join by the flow's name.
 
+use super::classes::Classes;
 use super::details::Details;
 use bentpipe_core::{Column, Packet, Report, Span, Table, Time};
-use hdrhistogram::Histogram;
 
 /// What the source of a flow knows.
 pub static SOURCE: Table = Table {
@@ -44,15 +44,16 @@ pub static DESTINATION: Table = Table {
 };
 
 /// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative error of at most
-/// 1/256 (0.4 %): an HdrHistogram of microseconds with two significant digits has classes no wider than 1/128 of their
-/// values, and the middle of a class is what is reported. Some 8 kB for samples of seconds, nothing before the first.
+/// 1/256 (0.4 %): microseconds are counted in classes no wider than 1/128 of their values ([`Classes`]), and the middle of
+/// a class is what is reported. Some 8 kB for samples of seconds, nothing before the first.
 #[derive(Clone, Debug)]
 pub struct SpanStatistics {
-    histogram: Option<Box<Histogram<u32>>>,
+    classes: Classes,
     sum: u128,
     /// In square seconds, about the first sample.
     squares: f64,
-    first: Span,
+    /// Seconds.
+    first: f64,
     min: Span,
     max: Span,
 }
@@ -60,10 +61,10 @@ pub struct SpanStatistics {
 impl Default for SpanStatistics {
     fn default() -> SpanStatistics {
         SpanStatistics {
-            histogram: None,
+            classes: Classes::default(),
             sum: 0,
             squares: 0.0,
-            first: Span::ZERO,
+            first: 0.0,
             min: Span::MAX,
             max: Span::ZERO,
         }
@@ -74,14 +75,12 @@ impl SpanStatistics {
     /// Adds one sample.
     #[inline]
     pub fn add(&mut self, span: Span) {
-        let histogram = self
-            .histogram
-            .get_or_insert_with(|| Box::new(Histogram::new(2).expect("the number of digits is a constant")));
-        histogram.record(span.as_micros()).expect("the histogram grows with its samples");
+        self.classes.add(span.as_micros());
+        let seconds = span.as_secs_f64();
         if self.sum == 0 {
-            self.first = span;
+            self.first = seconds;
         }
-        let away = span.as_secs_f64() - self.first.as_secs_f64();
+        let away = seconds - self.first;
         self.squares += away * away;
         self.sum += u128::from(span.as_nanos());
         self.min = self.min.min(span);
@@ -90,18 +89,17 @@ impl SpanStatistics {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &SpanStatistics) {
-        let Some(samples) = &other.histogram else { return };
+        if other.count() == 0 {
+            return;
+        }
         let (count, mean) = (other.count() as f64, other.mean());
         if self.count() == 0 {
             self.first = other.first;
         }
         // About another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) sum (x - a) + n (a - b)^2.
-        let (from, to) = (other.first.as_secs_f64(), self.first.as_secs_f64());
+        let (from, to) = (other.first, self.first);
         self.squares += other.squares + (from - to) * (2.0 * count * (mean - from) + count * (from - to));
-        match &mut self.histogram {
-            None => self.histogram = Some(samples.clone()),
-            Some(histogram) => histogram.add(&**samples).expect("the histogram grows with its samples"),
-        }
+        self.classes.merge(&other.classes);
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -109,7 +107,7 @@ impl SpanStatistics {
 
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.histogram.as_ref().map_or(0, |histogram| histogram.len())
+        self.classes.count()
     }
 
     /// Mean in seconds; NaN without samples.
@@ -125,16 +123,14 @@ impl SpanStatistics {
         if self.count() == 0 {
             return f64::NAN;
         }
-        let away = self.mean() - self.first.as_secs_f64();
+        let away = self.mean() - self.first;
         (self.squares / self.count() as f64 - away * away).max(0.0).sqrt()
     }
 
     /// Percentile (0 to 100) in seconds; NaN without samples.
     pub fn percentile(&self, percent: f64) -> f64 {
-        self.histogram.as_ref().map_or(f64::NAN, |histogram| {
-            let class = histogram.median_equivalent(histogram.value_at_percentile(percent));
-            Span::from_micros(class).clamp(self.min, self.max).as_secs_f64()
-        })
+        let middle = self.classes.percentile(percent).map(Span::from_micros);
+        middle.map_or(f64::NAN, |middle| middle.clamp(self.min, self.max).as_secs_f64())
     }
 
     /// Smallest sample in seconds; NaN without samples.

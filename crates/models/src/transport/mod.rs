@@ -1,5 +1,6 @@
 //! End-to-end transport protocols.
 
+mod classes;
 pub mod details;
 pub mod flow;
 pub mod hosting;

@@ -104,8 +104,12 @@ impl Assignment {
             let begins_before = |other: &Run| {
                 u64::from(other.first) * u64::from(run.of) <= u64::from(run.first) * u64::from(other.of)
             };
-            let at = self.runs.partition_point(begins_before);
-            self.runs.insert(at, run);
+            if self.runs.last().is_none_or(begins_before) {
+                self.runs.push(run);
+            } else {
+                let at = self.runs.partition_point(begins_before);
+                self.runs.insert(at, run);
+            }
             self.count += u32::from(run.count);
         }
     }
@@ -146,8 +150,15 @@ impl Assignment {
     /// When own slot `index` ends, after the start of the superframe.
     #[inline]
     pub fn end_of(&self, frame: &Frame, index: u32) -> Span {
+        self.span_of(frame, index).1
+    }
+
+    /// When own slot `index` begins and ends, after the start of the superframe.
+    #[inline]
+    pub fn span_of(&self, frame: &Frame, index: u32) -> (Span, Span) {
         let (in_frame, run, slot) = self.position(index);
-        frame.length * u64::from(in_frame) + frame.slot_start(slot + 1, run.of)
+        let start = frame.length * u64::from(in_frame);
+        (start + frame.slot_start(slot, run.of), start + frame.slot_start(slot + 1, run.of))
     }
 
     /// The first own slot that begins `since` after the start of the superframe or later; the number of own

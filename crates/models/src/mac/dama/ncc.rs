@@ -182,8 +182,12 @@ impl Ncc {
         let &Request { terminal, superframe: made, ask, .. } = request;
         // What comes at a boundary has missed it, whichever of the two the event loop handles first.
         let superframe = self.parts.controller.earliest(&self.parts.frame, now, made);
+        let due = Due { superframe, made, terminal, ask };
+        if self.due.back().is_none_or(|last| last.superframe <= superframe) {
+            return self.due.push_back(due);
+        }
         let at = self.due.partition_point(|due| due.superframe <= superframe);
-        self.due.insert(at, Due { superframe, made, terminal, ask });
+        self.due.insert(at, due);
     }
 
     /// Keeps what came in shared mini-slots until everything has come that may have met it there.

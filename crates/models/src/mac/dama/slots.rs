@@ -77,16 +77,13 @@ impl Slots {
         }
         self.filled = from + bytes;
         let (first, last) = ((from / slot_bytes) as u32, ((self.filled - 1) / slot_bytes) as u32);
-        let begin = self.start + self.assignment.start_of(&self.frame, first);
+        let (last_begin, end) = self.assignment.span_of(&self.frame, last);
+        let begin = if last == first { last_begin } else { self.assignment.start_of(&self.frame, first) };
         Some(Placed {
             bytes,
-            begin,
-            last_begin: if last == first {
-                begin
-            } else {
-                self.start + self.assignment.start_of(&self.frame, last)
-            },
-            end: self.start + self.assignment.end_of(&self.frame, last),
+            begin: self.start + begin,
+            last_begin: self.start + last_begin,
+            end: self.start + end,
         })
     }
 
@@ -97,8 +94,8 @@ impl Slots {
         let from = self.filled.max(u64::from(begun) * slot_bytes);
         (from < self.capacity()).then(|| {
             let slot = (from / slot_bytes) as u32;
-            let begin = self.start + self.assignment.start_of(&self.frame, slot);
-            (begin, self.start + self.assignment.end_of(&self.frame, slot))
+            let (begin, end) = self.assignment.span_of(&self.frame, slot);
+            (self.start + begin, self.start + end)
         })
     }
 

@@ -105,7 +105,8 @@ pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Line {
-    number: u16,
+    /// As wide as what reads it: as two bytes it lies beside flags that were just written, and a load of both waits for them.
+    number: u32,
     connection: Connection,
     probes: Probes,
     /// Bytes that its receiver has delivered.
@@ -206,7 +207,15 @@ impl Endpoint {
         }
         let probes = self.traces.connections.get(usize::from(number)).copied().unwrap_or_default();
         let opened = self.site.end == End::Destination;
-        let line = Line { number, connection, probes, delivered: 0, opened, traced: false, stirred: false };
+        let line = Line {
+            number: number.into(),
+            connection,
+            probes,
+            delivered: 0,
+            opened,
+            traced: false,
+            stirred: false,
+        };
         self.lines.push(line);
         self.lines.len() - 1
     }
@@ -242,17 +251,17 @@ impl Endpoint {
     #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
         match self.lines.last() {
-            Some(line) if line.number == number => Some(self.lines.len() - 1),
+            Some(line) if line.number == u32::from(number) => Some(self.lines.len() - 1),
             _ => self.find_other(number),
         }
     }
 
     /// The place of a connection that is not the newest; one that had been put aside is back with that.
     fn find_other(&mut self, number: u16) -> Option<usize> {
-        if let Some(at) = self.lines.iter().rposition(|line| line.number == number) {
+        if let Some(at) = self.lines.iter().rposition(|line| line.number == u32::from(number)) {
             return Some(at);
         }
-        let at = self.waiting.iter().position(|(_, line)| line.number == number)?;
+        let at = self.waiting.iter().position(|(_, line)| line.number == u32::from(number))?;
         let (_, line) = self.waiting.remove(at)?;
         self.lines.push(line);
         Some(self.lines.len() - 1)
@@ -279,12 +288,9 @@ impl Endpoint {
     /// Looks after the connections of which the application asked something, and after the time to wake.
     #[inline]
     fn finish(&mut self, now: Time, out: &mut Outbox) {
-        while let Some(at) = self.lines.iter().position(|line| line.stirred) {
-            self.settle(now, at, None, out);
-        }
         self.wake = match &self.lines[..] {
-            [line] => line.connection.next_wake().min(self.hosted.next_wake()),
-            _ => self.finish_many(now),
+            [line] if !line.stirred => line.connection.next_wake().min(self.hosted.next_wake()),
+            _ => self.finish_many(now, out),
         };
         if !self.signals.is_empty() {
             self.wake = self.wake.min(self.next_signal());
@@ -304,9 +310,14 @@ impl Endpoint {
         self.finish(now, out);
     }
 
-    /// The same for several connections: forgets some, and returns when to wake.
-    fn finish_many(&mut self, now: Time) -> Time {
-        self.tidy(now);
+    /// The same where the application asked something, or of several connections: forgets some, and returns when to wake.
+    fn finish_many(&mut self, now: Time, out: &mut Outbox) -> Time {
+        while let Some(at) = self.lines.iter().position(|line| line.stirred) {
+            self.settle(now, at, None, out);
+        }
+        if self.lines.len() > 1 {
+            self.tidy(now);
+        }
         let wakes = self.lines.iter().map(|line| line.connection.next_wake());
         wakes.fold(self.hosted.next_wake(), Time::min)
     }
@@ -321,8 +332,7 @@ impl Endpoint {
                 self.destination.delivered_bytes += bytes;
                 self.destination.last_delivery = Some(now);
                 if let Some(probe) = line.probes.delivery {
-                    let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
-                    out.record(probe, now, &[line.delivered as f64, delay]);
+                    record_delivery(now, line, probe, arrived, out);
                 }
                 app::Event::Received { bytes }
             }
@@ -337,7 +347,7 @@ impl Endpoint {
                 app::Event::Failed
             }
         };
-        let number = line.number;
+        let number = line.number as u16;
         self.call(now, number, event, out);
     }
 
@@ -347,7 +357,9 @@ impl Endpoint {
         loop {
             let mut actions = Actions::default();
             self.hosted.ask(now, number, event, &mut actions);
-            self.act(now, number, &actions, out);
+            if actions.is_something() {
+                self.act(now, number, &actions, out);
+            }
             match actions.turn {
                 Some(other) => (number, event) = (other, app::Event::Turn),
                 None => return,
@@ -359,7 +371,7 @@ impl Endpoint {
         if let (Some(over), Some(probe)) = (&actions.over, self.traces.transactions) {
             out.record(probe, now, &hosting::row(now, over));
         }
-        if !(actions.connect || actions.send > 0 || actions.close || actions.stop) {
+        if !actions.concern_connection() {
             return;
         }
         let at = match self.find(number) {
@@ -394,7 +406,7 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
     let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
     let size = header::size(&segment, line.connection.sender().segment_size());
     let (flow, source, destination, dscp) = (site.flow, site.node, site.peer, site.dscp);
-    let (connection, this) = (line.number, *number);
+    let (connection, this) = (line.number as u16, *number);
     *number = this.wrapping_add(1);
     // Apart: what is only copied stays in registers until the packet is in its place.
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
@@ -421,6 +433,13 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
     if let Some(interface) = site.capture {
         out.capture_sent(interface, now);
     }
+}
+
+/// Writes the row of [`DELIVERY`].
+#[cold]
+fn record_delivery(now: Time, line: &Line, probe: Probe, arrived: Option<Time>, out: &mut Outbox) {
+    let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
+    out.record(probe, now, &[line.delivered as f64, delay]);
 }
 
 /// Writes the row of [`TRACE`].
@@ -464,18 +483,19 @@ impl Stage for Endpoint {
                 return;
             }
         };
-        if segment.payload > 0 {
-            let size = self.lines[at].connection.sender().segment_size();
-            self.destination.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
-            self.destination.arrive(now, &packet);
-        }
         let line = &mut self.lines[at];
         line.traced = line.connection.sender().is_waiting();
         line.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
-        let birth = packet.birth;
-        out.consumed(&packet);
-        self.settle(now, at, Some(birth), out);
+        let (payload, size) = (u32::from(segment.payload), line.connection.sender().segment_size());
+        self.settle(now, at, Some(packet.birth), out);
         self.finish(now, out);
+        // After the answer was written: it is looked at next, which waits until the writes are done.
+        out.consumed(&packet);
+        if payload > 0 {
+            self.destination.delivered_packets +=
+                u64::from(if payload <= size { 1 } else { payload.div_ceil(size) });
+            self.destination.arrive(now, &packet);
+        }
         if self.wake <= now {
             // A driver on a real clock may be late with a wake that was due before this packet.
             self.wake(now, out);
@@ -489,12 +509,14 @@ impl Stage for Endpoint {
         if let Some(event) = self.hosted.due(now) {
             self.call(now, 0, event, out);
         }
-        for at in 0..self.lines.len() {
-            let line = &mut self.lines[at];
+        for line in &mut self.lines {
             if line.connection.next_wake() <= now {
                 line.traced = line.connection.wake(now);
                 line.stirred = true;
             }
+        }
+        if let [Line { stirred: true, .. }] = &self.lines[..] {
+            self.settle(now, 0, None, out);
         }
         self.finish(now, out);
     }

@@ -32,56 +32,58 @@ pub enum Event {
 /// segment caused them; so data comes before the end of data.
 #[derive(Default, Debug)]
 pub(super) struct Events {
-    any: bool,
-    connected: bool,
+    /// A bit for each kind that waits, the first to be heard lowest.
+    waiting: u8,
     received: u64,
-    all_acknowledged: bool,
-    peer_closed: bool,
-    closed: bool,
     failed: Option<Failure>,
 }
+
+const CONNECTED: u8 = 1;
+const RECEIVED: u8 = 2;
+const ALL_ACKNOWLEDGED: u8 = 4;
+const PEER_CLOSED: u8 = 8;
+const CLOSED: u8 = 16;
+const FAILED: u8 = 32;
 
 impl Events {
     #[inline]
     pub fn add(&mut self, event: Event) {
-        self.any = true;
-        match event {
-            Event::Connected => self.connected = true,
-            Event::Received(bytes) => self.received += bytes,
-            Event::AllAcknowledged => self.all_acknowledged = true,
-            Event::PeerClosed => self.peer_closed = true,
-            Event::Closed => self.closed = true,
-            Event::Failed(failure) => self.failed = Some(failure),
-        }
+        self.waiting |= match event {
+            Event::Connected => CONNECTED,
+            Event::Received(bytes) => {
+                self.received += bytes;
+                RECEIVED
+            }
+            Event::AllAcknowledged => ALL_ACKNOWLEDGED,
+            Event::PeerClosed => PEER_CLOSED,
+            Event::Closed => CLOSED,
+            Event::Failed(failure) => {
+                self.failed = Some(failure);
+                FAILED
+            }
+        };
     }
 
     /// The application has handed over more before it heard that all was acknowledged.
     #[inline]
     pub fn withdraw_all_acknowledged(&mut self) {
-        self.all_acknowledged = false;
+        self.waiting &= !ALL_ACKNOWLEDGED;
     }
 
     #[inline]
     pub fn next(&mut self) -> Option<Event> {
-        if !self.any {
+        if self.waiting == 0 {
             return None;
         }
-        if std::mem::take(&mut self.connected) {
-            return Some(Event::Connected);
+        let first = self.waiting & self.waiting.wrapping_neg();
+        self.waiting &= !first;
+        match first {
+            CONNECTED => Some(Event::Connected),
+            RECEIVED => Some(Event::Received(std::mem::take(&mut self.received))),
+            ALL_ACKNOWLEDGED => Some(Event::AllAcknowledged),
+            PEER_CLOSED => Some(Event::PeerClosed),
+            CLOSED => Some(Event::Closed),
+            _ => self.failed.take().map(Event::Failed),
         }
-        if self.received > 0 {
-            return Some(Event::Received(std::mem::take(&mut self.received)));
-        }
-        for (waits, event) in [
-            (&mut self.all_acknowledged, Event::AllAcknowledged),
-            (&mut self.peer_closed, Event::PeerClosed),
-            (&mut self.closed, Event::Closed),
-        ] {
-            if std::mem::take(waits) {
-                return Some(event);
-            }
-        }
-        self.any = false;
-        self.failed.take().map(Event::Failed)
     }
 }

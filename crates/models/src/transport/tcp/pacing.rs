@@ -47,6 +47,8 @@ pub struct Pacing {
     sent: u32,
     slow_start_percent: u64,
     avoidance_percent: u64,
+    /// Payload, rate and time of the last segment: most are like the one before, and division is slow.
+    last: (u32, u64, u64),
 }
 
 impl Pacing {
@@ -60,6 +62,7 @@ impl Pacing {
             sent: 0,
             slow_start_percent,
             avoidance_percent,
+            last: (0, 1, 0),
         }
     }
 
@@ -111,7 +114,11 @@ impl Pacing {
         if self.sent < UNPACED {
             self.sent += 1;
         } else if state.sk_pacing_rate != u64::MAX {
-            let nanoseconds = u64::from(payload) * 1_000_000_000 / state.sk_pacing_rate.max(1);
+            let rate = state.sk_pacing_rate.max(1);
+            if (payload, rate) != (self.last.0, self.last.1) {
+                self.last = (payload, rate, u64::from(payload) * 1_000_000_000 / rate);
+            }
+            let nanoseconds = self.last.2;
             self.next += Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
         }
     }

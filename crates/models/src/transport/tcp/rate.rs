@@ -101,9 +101,10 @@ impl Estimator {
             }
             self.delivered_time = now;
         }
-        let done = (first - self.first) as usize;
-        self.stamps.drain(..done);
-        self.first = first;
+        while self.first < first {
+            self.stamps.pop_front();
+            self.first += 1;
+        }
         sample
     }
 

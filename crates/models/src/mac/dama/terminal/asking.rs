@@ -117,6 +117,7 @@ impl Terminal {
         out.create_held(&packet);
         self.held.add(&packet);
         let arrival = leaves + self.parts.timing.one_way;
-        self.fly(Flight { arrival, class: 0, added: Added::default(), waited: None, packet });
+        let (packet, added) = (Whole::new(packet), Added::default());
+        self.fly(Flight { packet, arrival, waited: None, added, class: 0 });
     }
 }

@@ -33,7 +33,7 @@ use crate::queue::Verdict;
 use crate::transport::flow::SpanStatistics;
 use bentpipe_core::{
     Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span,
-    Stage, Stream, Table, Time,
+    Stage, Stream, Table, Time, Whole,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -140,15 +140,16 @@ pub enum Logon {
     Begins(Time),
 }
 
-/// What is in slots or in flight.
+/// What is in slots or in flight. The packet comes first, so that it lies as when it is alone and is moved in the same pieces.
+#[repr(C)]
 struct Flight {
+    packet: Whole<Packet>,
     /// When it arrives at the gateway.
     arrival: Time,
-    class: u8,
-    added: Added,
     /// The row that says why it waited, when that is wanted.
     waited: Option<Box<waits::Row>>,
-    packet: Packet,
+    added: Added,
+    class: u8,
 }
 
 /// The stage.
@@ -477,8 +478,9 @@ impl Stage for Terminal {
             self.fill_slots(now);
         }
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, class, added, waited, mut packet } =
+            let Flight { arrival, class, added, waited, packet } =
                 self.flying.pop_front().expect("there is a front");
+            let mut packet = packet.into_inner();
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
             if let (Some(probe), Some(row)) = (self.parts.waits, waited) {

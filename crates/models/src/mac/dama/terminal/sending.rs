@@ -62,7 +62,7 @@ impl Terminal {
         self.counters.delay.add(placed.end.since(arrival));
         let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
         let arrival = placed.end + self.parts.timing.one_way;
-        self.fly(Flight { arrival, class: class as u8, added, waited, packet });
+        self.fly(Flight { packet: Whole::new(packet), arrival, waited, added, class: class as u8 });
         true
     }
 

@@ -33,7 +33,7 @@ impl Connection {
     }
 
     /// Segments in the synchronised states, in the order of RFC 9293, section 3.10.7.4.
-    #[inline]
+    #[inline(always)]
     fn receive_synchronised(&mut self, now: Time, segment: &Segment) {
         let flags = segment.flags;
         let fin = flags.contains(SegmentFlags::FIN);
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_acknowledgment(&mut self, now: Time, segment: &Segment, start: u64, occupies: bool) {
         let Some(position) = self.ours.position(segment.acknowledgment, self.sender.una()) else { return };
         let echo = match segment.timestamps {
@@ -151,7 +151,7 @@ impl Connection {
         self.sender.acknowledge(now, &Ack { sack: &blocks[..count], ..*ack })
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_data(&mut self, now: Time, start: u64, payload: u64, fin: bool) {
         let arrival = self.receiver.take(now, self.sender.estimator(), start, payload, fin);
         if arrival.delivered > 0 {

@@ -13,8 +13,8 @@ impl Connection {
         self.ecn.capable
     }
 
-    /// The next segment to send now; ask until there is none.
-    #[inline]
+    /// The next segment to send now; ask until there is none. Always inlined, so that the segment stays in registers.
+    #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
         if self.pending != Pending::Nothing {
@@ -38,6 +38,7 @@ impl Connection {
         if self.sender.take_probe() {
             return Some(self.acknowledgment(now, self.sender.una() - 1));
         }
+        self.sender.count_sample();
         None
     }
 

@@ -34,6 +34,7 @@ impl Sender {
         }
         self.stamp(now);
         self.check_application_limited();
+        self.count_sample();
         self.last_rtt = None;
         let before = Before { una: self.una, in_flight: in_flight(&self.state), lost: self.state.lost };
         let advanced = ack.position > self.una;
@@ -153,13 +154,26 @@ impl Sender {
 
     #[inline]
     pub(super) fn take_rtt(&mut self, rtt: Span) {
+        self.count_sample();
         self.estimator.sample(rtt, &mut self.state);
-        self.counters.rtt.add(rtt);
-        let (rttvar, rto, samples) = &mut self.counters.timer;
-        *rttvar += self.estimator.rttvar_seconds();
-        *rto += self.estimator.rto().as_secs_f64();
-        *samples += 1;
+        self.uncounted = true;
         self.last_rtt = Some(rtt);
+    }
+
+    /// Counts the latest sample if that has not been done. It is done after sending: what is sent is looked at next, and that
+    /// waits until it is written.
+    #[inline(always)]
+    pub fn count_sample(&mut self) {
+        if !std::mem::take(&mut self.uncounted) {
+            return;
+        }
+        if let Some(rtt) = self.last_rtt {
+            self.counters.rtt.add(rtt);
+            let (rttvar, rto, samples) = &mut self.counters.timer;
+            *rttvar += self.estimator.rttvar_seconds();
+            *rto += self.estimator.rto().as_secs_f64();
+            *samples += 1;
+        }
     }
 
     /// For a congestion control that takes samples.

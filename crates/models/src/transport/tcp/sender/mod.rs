@@ -116,6 +116,8 @@ pub struct Sender {
     /// The last segment must be sent again as a probe, or new data beyond the window.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
+    /// The counters do not yet have it.
+    uncounted: bool,
     random: u64,
 }
 
@@ -200,6 +202,7 @@ impl Sender {
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
             loss_probe_due: false,
             last_rtt: None,
+            uncounted: false,
             random,
             state,
         }

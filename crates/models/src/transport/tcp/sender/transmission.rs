@@ -27,7 +27,7 @@ impl Sender {
             && self.usage.is_settled()
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
         let mut chunk = self.next_segment(now)?;
         let burst = self.pacing.burst(&self.state);
@@ -43,6 +43,7 @@ impl Sender {
     }
 
     /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
+    #[inline(never)]
     fn following(&mut self, now: Time, chunk: Chunk) -> Option<Chunk> {
         let end = chunk.start() + u64::from(chunk.payload());
         if chunk.fin() || !chunk.payload().is_multiple_of(self.segment_size) || chunk.payload() == 0 {
@@ -55,24 +56,11 @@ impl Sender {
         self.next_lost(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_segment(&mut self, now: Time) -> Option<Chunk> {
-        if std::mem::take(&mut self.loss_probe_due) {
-            if let Some(chunk) = self.loss_probe(now) {
+        if self.loss_probe_due || !self.scoreboard.none_waits() {
+            if let Some(chunk) = self.next_before_new(now) {
                 return Some(chunk);
-            }
-        }
-        if !self.scoreboard.none_waits() {
-            if self.recovery.prefers_new() {
-                if let Some(chunk) = self.next_new(now) {
-                    return Some(chunk);
-                }
-                self.recovery.nothing_new(self.nxt);
-            }
-            if !self.recovery.prefers_new() {
-                if let Some(chunk) = self.next_lost(now) {
-                    return Some(chunk);
-                }
             }
         }
         let chunk = self.next_new(now);
@@ -80,6 +68,30 @@ impl Sender {
             self.validate(now);
         }
         chunk
+    }
+
+    /// What goes before new data: a probe, or what is lost.
+    #[inline(never)]
+    fn next_before_new(&mut self, now: Time) -> Option<Chunk> {
+        if std::mem::take(&mut self.loss_probe_due) {
+            if let Some(chunk) = self.loss_probe(now) {
+                return Some(chunk);
+            }
+        }
+        if self.scoreboard.none_waits() {
+            return None;
+        }
+        if self.recovery.prefers_new() {
+            if let Some(chunk) = self.next_new(now) {
+                return Some(chunk);
+            }
+            self.recovery.nothing_new(self.nxt);
+        }
+        if self.recovery.prefers_new() {
+            None
+        } else {
+            self.next_lost(now)
+        }
     }
 
     #[inline]
@@ -129,7 +141,7 @@ impl Sender {
         Some(chunk)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
         let available = self.end.saturating_sub(self.nxt);
         let fin_wanted = self.closed && self.nxt <= self.end;
@@ -171,6 +183,7 @@ impl Sender {
         Some(self.send_new(now, payload))
     }
 
+    #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Chunk {
         self.overriding = false;
         let fin = self.closed && self.nxt <= self.end && self.nxt + payload == self.end;

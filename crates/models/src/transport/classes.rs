@@ -1,0 +1,114 @@
+//! How many samples there were of each size, in the classes of an HdrHistogram with two significant digits: 256 of one unit
+//! each, then 128 for each doubling, so that none is wider than 1/128 of its values.
+//!
+//! Counting is a shift and an addition; what percentiles are is left to the `hdrhistogram` crate, which is given the
+//! classes when it is asked.
+
+use hdrhistogram::Histogram;
+
+/// Values below 2 to this have classes of their own.
+const EXACT_BITS: u32 = 8;
+
+/// Counts by class.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    counts: Vec<u32>,
+    total: u64,
+}
+
+#[inline]
+fn class_of(value: u64) -> usize {
+    let bits = u64::BITS - (value | ((1 << EXACT_BITS) - 1)).leading_zeros() - EXACT_BITS;
+    ((u64::from(bits) << (EXACT_BITS - 1)) + (value >> bits)) as usize
+}
+
+/// The least value of a class.
+fn least(class: usize) -> u64 {
+    let bits = (class >> (EXACT_BITS - 1)).saturating_sub(1);
+    ((class - (bits << (EXACT_BITS - 1))) as u64) << bits
+}
+
+impl Classes {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        let class = class_of(value);
+        if class >= self.counts.len() {
+            self.grow(class);
+        }
+        self.counts[class] = self.counts[class].saturating_add(1);
+        self.total += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self, class: usize) {
+        self.counts.resize(class + 1, 0);
+    }
+
+    /// All samples of another.
+    pub fn merge(&mut self, other: &Classes) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.saturating_add(*more);
+        }
+        self.total += other.total;
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The middle of the class in which so many percent (0 to 100) of the samples end; nothing without samples.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        if self.total == 0 {
+            return None;
+        }
+        let mut histogram = Histogram::<u32>::new(2).expect("the number of digits is a constant");
+        for (class, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            histogram.record_n(least(class), *count).expect("the histogram grows with its samples");
+        }
+        Some(histogram.median_equivalent(histogram.value_at_percentile(percent)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn classes_are_those_of_the_histogram() {
+        let histogram = Histogram::<u32>::new_with_bounds(1, u64::MAX / 2, 2).unwrap();
+        for bits in 0..62 {
+            for value in [1u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
+                let class = class_of(value);
+                assert_eq!(least(class), histogram.lowest_equivalent(value), "{value}");
+                assert_eq!(least(class + 1), histogram.next_non_equivalent(value), "{value}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_those_of_the_histogram(
+            samples in prop::collection::vec(prop_oneof![0u64..300, 0u64..2_000_000, 0u64..1 << 50], 1..200),
+            percent in 0.0f64..=100.0
+        ) {
+            let (mut classes, mut parts) = (Classes::default(), [Classes::default(), Classes::default()]);
+            let mut histogram = Histogram::<u32>::new(2).unwrap();
+            for (index, sample) in samples.iter().enumerate() {
+                classes.add(*sample);
+                parts[index % 2].add(*sample);
+                histogram.record(*sample).unwrap();
+            }
+            let expected = histogram.median_equivalent(histogram.value_at_percentile(percent));
+            prop_assert_eq!(classes.percentile(percent), Some(expected));
+            let [mut merged, other] = parts;
+            merged.merge(&other);
+            prop_assert_eq!((merged.percentile(percent), merged.count()), (Some(expected), samples.len() as u64));
+        }
+    }
+}
