@@ -21,6 +21,19 @@ impl Ranges {
         self.ends.iter().map(|(&start, &end)| (start, end))
     }
 
+    /// Start and end of each that begins at or above `position`, lowest first.
+    pub fn above(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ends.range(position..).map(|(&start, &end)| (start, end))
+    }
+
+    /// The first gap between two of them that begins at or above `from`.
+    pub fn gap(&self, from: u64) -> Option<(u64, u64)> {
+        let before = self.ends.range(..=from).next_back().map(|(_, &end)| end).filter(|end| *end >= from);
+        let begin = before.or_else(|| self.above(from).next().map(|(_, end)| end))?;
+        let (end, _) = self.above(begin).next()?;
+        Some((begin, end))
+    }
+
     pub fn clear(&mut self) {
         self.ends.clear();
     }

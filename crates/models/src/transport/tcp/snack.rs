@@ -2,8 +2,14 @@
 //! Protocol", 2006; as its profile for DVB-RCS uses them, ETSI TS 102 463, I-PEP): the receiver names what is missing, and the
 //! sender sends it again at once, without three segments above it to prove the loss.
 //!
-//! The option has the first hole by offset and size, and then a bit for each full segment's length of what follows, up to 128
-//! of them here (the header has room for 176 beside timestamps). A hole's size is rounded up to the unit.
+//! The option has a hole by its offset from what is acknowledged and its size, and then a bit for each full segment's length of
+//! what follows, up to 128 of them here (the header has room for 176 beside timestamps). A hole's offset is rounded down to the
+//! unit and its end up.
+//!
+//! One option tells of a part of what a long path holds. So the receiver goes on in turn: the next acknowledgment begins with the
+//! first hole that the one before did not tell of, and after the last with the first again. The sender takes for missing what
+//! is named and for there what has a bit, and nothing else: of what lies between, an acknowledgment that was lost
+//! may have told.
 
 use super::ranges::Ranges;
 use bentpipe_core::Snack;
@@ -11,39 +17,48 @@ use bentpipe_core::Snack;
 /// Most bits of a vector.
 const MOST_BITS: u64 = 128;
 
-/// What a receiver that expects `next` and holds `held` says in units of `unit` bytes; nothing without a hole.
-pub(super) fn say(next: u64, held: &Ranges, unit: u64) -> Option<Snack> {
+/// What a receiver that expects `next` and holds `held` says in units of `unit` bytes, beginning with the first hole at or above `from`
+/// or else with the first of all; and where the next one is to begin. Nothing without a hole.
+pub(super) fn say(next: u64, held: &Ranges, unit: u64, from: u64) -> Option<(Snack, u64)> {
     let unit = unit.max(1);
-    let (first, _) = held.iter().next()?;
-    let size = (first - next).div_ceil(unit).min(u64::from(u16::MAX));
-    let base = next + size * unit;
+    let (lowest, _) = held.iter().next()?;
+    let within = |&(begin, _): &(u64, u64)| (begin - next) / unit <= u64::from(u16::MAX);
+    let later = if from > next { held.gap(from).filter(within) } else { None };
+    let (begin, end) = later.unwrap_or((next, lowest));
+    let offset = (begin - next) / unit;
+    let size = (end - next - offset * unit).div_ceil(unit).min(u64::from(u16::MAX));
+    let base = next + (offset + size) * unit;
     let (mut vector, mut bits) = (0u128, 0);
-    for (start, end) in held.iter() {
-        let from = start.saturating_sub(base).div_ceil(unit);
-        let to = (end.saturating_sub(base) / unit).min(MOST_BITS);
-        for bit in from..to {
+    for (start, stop) in held.above(end).take_while(|(start, _)| *start < base + MOST_BITS * unit) {
+        let to = (stop.saturating_sub(base) / unit).min(MOST_BITS);
+        for bit in start.saturating_sub(base).div_ceil(unit)..to {
             vector |= 1 << bit;
             bits = bit as u8 + 1;
         }
     }
-    Some(Snack { offset: 0, size: size as u16, vector, bits })
+    let told = if bits > 0 { base + u64::from(bits) * unit } else { end };
+    let on = if held.gap(told).is_some() { told } else { 0 };
+    Some((Snack { offset: offset as u16, size: size as u16, vector, bits }, on))
 }
 
-/// The stretches that are there, lowest first, as a sender hears of them whose data is acknowledged up to `position`.
-pub(super) fn held(snack: &Snack, position: u64, unit: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-    let base = position + (u64::from(snack.offset) + u64::from(snack.size)) * unit;
+/// What a sender hears whose data is acknowledged up to `position`: stretches, lowest first, and whether each is there.
+pub(super) fn heard(
+    snack: &Snack,
+    position: u64,
+    unit: u64,
+) -> impl Iterator<Item = ((u64, u64), bool)> + '_ {
+    let begin = position + u64::from(snack.offset) * unit;
+    let base = begin + u64::from(snack.size) * unit;
+    let is_there = |bit: u8| snack.vector >> bit & 1 == 1;
     let mut bit = 0;
-    std::iter::from_fn(move || {
-        let is_there = |bit: u8| snack.vector >> bit & 1 == 1;
-        while bit < snack.bits && !is_there(bit) {
+    let following = std::iter::from_fn(move || {
+        let (from, there) = (bit, bit < snack.bits && is_there(bit));
+        while bit < snack.bits && is_there(bit) == there {
             bit += 1;
         }
-        let from = bit;
-        while bit < snack.bits && is_there(bit) {
-            bit += 1;
-        }
-        (from < bit).then(|| (base + u64::from(from) * unit, base + u64::from(bit) * unit))
-    })
+        (from < bit).then(|| ((base + u64::from(from) * unit, base + u64::from(bit) * unit), there))
+    });
+    std::iter::once(((begin, base), false)).chain(following)
 }
 
 #[cfg(test)]
@@ -54,29 +69,66 @@ mod tests {
     #[test]
     fn a_hole_has_offset_and_size_and_the_rest_a_bit_for_each_segment() {
         let mut ranges = Ranges::default();
-        assert_eq!(say(1, &ranges, 100), None);
+        assert_eq!(say(1, &ranges, 100, 0), None);
         ranges.insert(301, 501, |_, _, _| ());
         ranges.insert(701, 801, |_, _, _| ());
-        let snack = say(1, &ranges, 100).unwrap();
-        assert_eq!(snack, Snack { offset: 0, size: 3, vector: 0b10011, bits: 5 });
+        let (snack, on) = say(1, &ranges, 100, 0).unwrap();
+        assert_eq!((&snack, on), (&Snack { offset: 0, size: 3, vector: 0b10011, bits: 5 }, 0));
         assert_eq!(snack.bytes(), 7);
-        assert_eq!(held(&snack, 1, 100).collect::<Vec<_>>(), [(301, 501), (701, 801)]);
+        let heard: Vec<_> = heard(&snack, 1, 100).collect();
+        assert_eq!(heard, [((1, 301), false), ((301, 501), true), ((501, 701), false), ((701, 801), true)]);
+    }
+
+    #[test]
+    fn later_holes_have_their_turn_by_the_offset() {
+        let mut ranges = Ranges::default();
+        ranges.insert(201, 20_001, |_, _, _| ());
+        ranges.insert(20_101, 20_201, |_, _, _| ());
+        let (first, on) = say(1, &ranges, 100, 0).unwrap();
+        assert_eq!((first.offset, first.size, first.bits, on), (0, 2, 128, 13_001));
+        let (second, on) = say(1, &ranges, 100, on).unwrap();
+        assert_eq!((second, on), (Snack { offset: 200, size: 1, vector: 1, bits: 1 }, 0));
     }
 
     proptest! {
-        /// What is heard is held, and of the first 128 segments above the first hole all that is held is heard.
+        /// Whatever is held, in segments of any size: in turn every hole is named from end to end, and what has a bit is held. Where
+        /// segments are full, nothing that is held is named.
         #[test]
-        fn what_is_said_is_heard(units in prop::collection::btree_set(1u64..140, 1..60)) {
+        fn in_turn_every_hole_is_named(
+            lengths in prop::collection::vec((1u64..400, 1u64..90), 1..40), full in any::<bool>(), next in 1u64..9
+        ) {
+            let unit = 7;
             let mut ranges = Ranges::default();
-            for &unit in &units {
-                ranges.insert(1 + unit * 7, 8 + unit * 7, |_, _, _| ());
+            let (mut at, mut holes) = (next, Vec::new());
+            for (hold, hole) in lengths {
+                let (hold, hole) = if full { (hold * unit, hole * unit) } else { (hold, hole) };
+                holes.push((at, at + hole));
+                ranges.insert(at + hole, at + hole + hold, |_, _, _| ());
+                at += hole + hold;
             }
-            let snack = say(1, &ranges, 7).unwrap();
-            let heard: Vec<u64> =
-                held(&snack, 1, 7).flat_map(|(from, to)| (from..to).step_by(7)).map(|at| (at - 1) / 7).collect();
-            let first = *units.first().unwrap();
-            let within: Vec<u64> = units.iter().copied().filter(|unit| unit - first < MOST_BITS).collect();
-            prop_assert_eq!(heard, within);
+            let is_held = |position: u64| {
+                position < at && position >= next && !holes.iter().any(|hole| (hole.0..hole.1).contains(&position))
+            };
+            let (mut named, mut from) = (std::collections::BTreeSet::new(), 0);
+            loop {
+                let (snack, on) = say(next, &ranges, unit, from).unwrap();
+                prop_assert!(on == 0 || on > from, "it does not go on");
+                for ((begin, end), there) in heard(&snack, next, unit) {
+                    if there {
+                        prop_assert!((begin..end).all(is_held));
+                    } else {
+                        prop_assert!(!full || !(begin..end).any(is_held));
+                        named.extend(begin..end);
+                    }
+                }
+                from = on;
+                if from == 0 {
+                    break;
+                }
+            }
+            for (begin, end) in holes {
+                prop_assert!((begin..end).all(|position| named.contains(&position)), "{begin} to {end}");
+            }
         }
     }
 }

@@ -134,7 +134,10 @@ impl Connection {
     fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
         if let Some(snack) = &options.snack {
             let unit = self.sender.segment_size().into();
-            let blocks: Vec<_> = snack::held(snack, ack.position, unit).collect();
+            let (held, missing): (Vec<_>, Vec<_>) =
+                snack::heard(snack, ack.position, unit).partition(|(_, there)| *there);
+            self.sender.name_missing(missing.into_iter().map(|(stretch, _)| stretch));
+            let blocks: Vec<_> = held.into_iter().map(|(stretch, _)| stretch).collect();
             return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
         }
         let near = self.sender.una();

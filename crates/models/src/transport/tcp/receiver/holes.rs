@@ -12,9 +12,11 @@ const ALIKE: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 
 impl Receiver {
-    /// The negative acknowledgment to send, if something is missing.
-    pub fn snack(&self, unit: u64) -> Option<Snack> {
-        snack::say(self.next, &self.held, unit)
+    /// The negative acknowledgment to send, if something is missing: the next in turn.
+    pub fn snack(&mut self, unit: u64) -> Option<Snack> {
+        let (snack, on) = snack::say(self.next, &self.held, unit, self.named)?;
+        self.named = on;
+        Some(snack)
     }
 
     /// The SACK blocks to send, if there are any, in sequence numbers.

@@ -73,6 +73,8 @@ pub struct Receiver {
     acknowledged: u64,
     /// What is held out of order.
     held: Ranges,
+    /// Where the next negative acknowledgment is to begin.
+    named: u64,
     /// SACK blocks, most recent first.
     recent: [(u64, u64); 4],
     recent_count: usize,
@@ -125,6 +127,7 @@ impl Receiver {
             next: 0,
             acknowledged: 0,
             held: Ranges::default(),
+            named: 0,
             recent: [(0, 0); 4],
             recent_count: 0,
             most_blocks: 4,

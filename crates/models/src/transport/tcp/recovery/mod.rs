@@ -6,7 +6,8 @@
 //! - **RACK** (RFC 8985). Recovery starts when a segment is lost by [`super::rack`]'s rule, also one that was sent
 //!   again; lost ones go before new data.
 //! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). What the receiver says is missing is lost, at once; what was sent again is
-//!   lost again when it is missing a smoothed round-trip time later.
+//!   lost again when it is still named a smoothed round-trip time and a quarter later. Round-trip times are those of acknowledgments of new
+//!   data only, since a negative one may tell of segments long after they arrived.
 //! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is resent at once.
 //! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the
 //!   first segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by
@@ -147,7 +148,13 @@ impl Recovery {
 
     /// Whether losses are found by time.
     pub fn is_timed(&self) -> bool {
-        matches!(self.method, Method::Rack | Method::Snack)
+        self.method == Method::Rack
+    }
+
+    /// Whether what has arrived may be told of long after, so that this is no measure of the round-trip time.
+    #[inline]
+    pub fn hears_late(&self) -> bool {
+        self.method == Method::Snack
     }
 
     /// Whether the next lost segment may be sent whatever the window says.

@@ -114,7 +114,7 @@ impl Recovery {
             } else if facts.duplicate && parts.nxt > self.high {
                 delivered += self.add_reno_sack(parts);
             }
-        } else if self.method == Method::Rack {
+        } else if matches!(self.method, Method::Rack | Method::Snack) {
             let resent = parts.state.retrans_out;
             self.find_losses(parts);
             if parts.state.retrans_out < resent {
@@ -190,11 +190,10 @@ impl Recovery {
                     self.overdue = parts.scoreboard.mark_overdue(parts.now, &border, parts.state);
                 }
             }
-            Method::Sack => parts.scoreboard.mark_lost(DUP_THRESH, parts.state),
+            Method::Sack => parts.scoreboard.mark_lost(parts.state),
             Method::Snack => {
-                let patience = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
-                parts.scoreboard.mark_lost(1, parts.state);
-                parts.scoreboard.mark_resent(parts.now, patience, parts.state);
+                let srtt = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
+                parts.scoreboard.mark_named(parts.now, srtt + srtt / 4, parts.state);
             }
             Method::Newreno | Method::Reno | Method::Tahoe => {}
         }

@@ -1,16 +1,19 @@
 //! What is lost, by what is SACKed above it, by its time, or because the time-out came.
 
 use super::sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
-use super::Scoreboard;
+use super::{locate, Scoreboard, DUP_THRESH};
 use crate::transport::tcp::congestion::State;
 use crate::transport::tcp::rack::Border;
 use bentpipe_core::{Span, Time};
 
+/// Segments of a hole that are looked at though nothing is new of them.
+const LOOKED_AT: u32 = 128;
+
 impl Scoreboard {
-    /// Marks lost what `IsLost()` of RFC 6675 now says, with so many segments SACKed above as proof: `DUP_THRESH` or fewer.
+    /// Marks lost what `IsLost()` of RFC 6675 now says.
     #[inline]
-    pub fn mark_lost(&mut self, proof: u32, state: &mut State) {
-        let border = self.highest[proof as usize - 1].saturating_sub(1);
+    pub fn mark_lost(&mut self, state: &mut State) {
+        let border = self.highest[DUP_THRESH as usize - 1].saturating_sub(1);
         let mut number = self.scanned.max(self.first);
         while number < border {
             let segment = &mut self.sent[(number - self.first) as usize];
@@ -62,18 +65,39 @@ impl Scoreboard {
         None
     }
 
-    /// Marks lost again what was sent again `patience` ago or earlier and is still missing below what is SACKed.
-    pub fn mark_resent(&mut self, now: Time, patience: Span, state: &mut State) {
-        let border = self.highest[0];
-        while let Some((_, number)) = self.oldest_again() {
-            let segment = &mut self.sent[(number - self.first) as usize];
-            if number + 1 >= border || segment.at + patience > now {
-                return;
-            }
-            mark_lost_again(segment, state);
-            self.waiting.push(number);
-            if let Some(transmissions) = &mut self.transmissions {
-                transmissions.pass_again();
+    /// The receiver names these stretches as missing.
+    pub fn name(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
+        self.named.clear();
+        self.named.extend(stretches);
+    }
+
+    /// Whether the receiver has named something, and it was not dealt with.
+    #[inline]
+    pub fn has_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// Marks lost what the receiver has named as missing: what was sent once, and what was sent again `patience` ago or earlier. Of
+    /// what waits to be sent again or may still arrive, only the first in each hole are looked at; the others have their turn.
+    pub fn mark_named(&mut self, now: Time, patience: Span, state: &mut State) {
+        for (from, to) in std::mem::take(&mut self.named) {
+            let (mut index, mut looked_at) = (locate(&self.sent, from), 0);
+            while let Some(segment) = self.sent.get_mut(index).filter(|segment| segment.end() <= to) {
+                let number = self.first + index as u64;
+                index += 1;
+                if segment.start < from || segment.is(SACKED) {
+                    continue;
+                }
+                let waits = segment.is(LOST) && !segment.is(RESENT);
+                if waits || (segment.is(RESENT) && segment.at + patience > now) {
+                    looked_at += 1;
+                    if looked_at > LOOKED_AT {
+                        break;
+                    }
+                    continue;
+                }
+                mark_lost_again(segment, state);
+                self.waiting.push(number);
             }
         }
     }

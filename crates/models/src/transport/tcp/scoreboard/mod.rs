@@ -72,6 +72,8 @@ pub struct Scoreboard {
     transmissions: Option<Transmissions>,
     /// End of the highest segment delivered (RACK.fack).
     forward: u64,
+    /// What the receiver has named as missing, and was not dealt with yet.
+    named: Vec<(u64, u64)>,
 }
 
 impl Scoreboard {

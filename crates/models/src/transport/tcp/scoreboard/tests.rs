@@ -22,10 +22,10 @@ fn three_segments_sacked_above_make_a_segment_lost() {
     let (mut board, mut state) = filled(10);
     let mut tally = Tally::default();
     board.sack(at(2), at(4), &mut state, &mut tally);
-    board.mark_lost(DUP_THRESH, &mut state);
+    board.mark_lost(&mut state);
     assert_eq!((state.sacked_out, state.lost_out, board.next_lost()), (2, 0, None));
     board.sack(at(5), at(6), &mut state, &mut tally);
-    board.mark_lost(DUP_THRESH, &mut state);
+    board.mark_lost(&mut state);
     // Segments 0 and 1 have three above them, segment 4 has one.
     assert_eq!((state.sacked_out, state.lost_out), (3, 2));
     let lost = board.next_lost().unwrap();
@@ -34,7 +34,7 @@ fn three_segments_sacked_above_make_a_segment_lost() {
     assert_eq!(board.next_lost().unwrap().number, 1);
     assert_eq!(in_flight(&state), 10 - 3 - 2 + 1);
     board.sack(at(7), at(9), &mut state, &mut tally);
-    board.mark_lost(DUP_THRESH, &mut state);
+    board.mark_lost(&mut state);
     assert_eq!(state.lost_out, 3);
     board.acknowledge(at(4), &mut state, &mut tally);
     assert_eq!(tally.acked, 4);
@@ -97,7 +97,7 @@ proptest! {
                         }
                         prop_assert_eq!(tally.sacked, 0);
                     }
-                    board.mark_lost(DUP_THRESH, &mut state);
+                    board.mark_lost(&mut state);
                     for number in una..pushed {
                         let above = (number + 1..pushed).filter(|&n| sacked[n as usize]).count();
                         let marks = board.sent[(number - una) as usize].marks;

@@ -15,6 +15,11 @@ impl Sender {
         self.state.rcv_tsecr = echo;
     }
 
+    /// What the acknowledgment that comes next names as missing.
+    pub fn name_missing(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
+        self.scoreboard.name(stretches);
+    }
+
     /// Takes an acknowledgment.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
@@ -50,6 +55,9 @@ impl Sender {
             }
         }
         let mut delivered = tally.sacked;
+        if delivered > 0 && self.recovery.hears_late() {
+            tally.sacked_sent = None;
+        }
         if advanced {
             self.una = ack.position;
             if !self.quick_start.is_off() {
@@ -68,7 +76,7 @@ impl Sender {
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
         }
-        if self.recovery.is_dubious(&self.state, &facts) {
+        if self.recovery.is_dubious(&self.state, &facts) || self.scoreboard.has_named() {
             delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &facts));
         }
         self.restart_timer(now, advanced, &tally);
