@@ -217,3 +217,17 @@ def _file(folder: Path, name: str, text: str) -> Path:
     file = folder / f"{name}.toml"
     file.write_text(text, encoding="utf-8")
     return file
+
+
+@networks
+def test_nothing_is_sent_before_time_zero(tmp_path: Path) -> None:
+    """A SYN that left too early would wait for the network's time to begin, and its round trip be longer than the path."""
+    flows = "".join(FLOW.format(name=name, app='"bulk"', congestion="reno") for name in "efgh")
+    file = tmp_path / "zero.toml"
+    file.write_text(LINK.format(duration="1 s") + flows, encoding="utf-8")
+    rows = bp.emulate(file, out=tmp_path / "run").trace("tcp")
+    first = rows.unique("flow", keep="first", maintain_order=True)
+    assert len(first) == 4
+    # The smoothed time was the handshake's before the first sample came in (RFC 6298, 2.2 and 2.3).
+    handshakes = (8 * first["srtt"] - first["rtt"]) / 7
+    assert 0.020 < handshakes.min() < 0.022, handshakes.to_list()

@@ -480,6 +480,10 @@ impl Driver {
             }
             self.schedule(number, endpoint);
         }
+        if self.clock.timing() == Timing::Real {
+            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
+            self.clock.wait_for_zero();
+        }
         let mut events = [EpollEvent::empty(); 256];
         let mut next_look = Time::ZERO;
         let mut next_poll = Time::ZERO;
