@@ -217,14 +217,18 @@ const volatile struct {
 BP_PARAMETERS(BP_PARAMETER_VALUE)
 
 /*
- * A scenario's initial window and threshold, set when the connection is established and before the variant's own
- * init, as the engine's endpoint does. A variant chosen for a connection that has sent data starts from what it
+ * No private state, and a scenario's initial window and threshold, set when the connection is established and before
+ * the variant's own init, as the engine's endpoint does. A variant chosen for a connection that has sent data starts from what it
  * finds.
  */
 static inline void bp_start(struct bp_tcp *tp)
 {
 	u32 window = bp_settings.initial_window;
 
+	/* Linux has shown the variant the SYN's acknowledgment before its init, and the engine's endpoint has not. */
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < BP_PRIVATE_SIZE / sizeof(u64); i++)
+		tp->inet_conn.icsk_ca_priv[i] = 0;
 	if (tp->data_segs_out)
 		return;
 	if (window)
