@@ -14,7 +14,8 @@
  *             Linux' module has a filter of 875, order = 2 and late = 1.
  * Deviations: `order` = 2 filters what was filtered once more, as Linux' module does: slow start's rates then count for
  *             less. Delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
- *             from duplicate acknowledgments exactly. The first sample starts the filter.
+ *             from duplicate acknowledgments exactly. The first sample begins with the first acknowledgment, since nothing is
+ *             delivered before it, and starts the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -33,7 +34,7 @@ struct westwood {
 	u32 once;      /* filtered once, where `order` is 2 */
 	u32 rtt;       /* last sample, microseconds */
 	u32 rtt_min;
-	u32 start;     /* of the present sample, microseconds */
+	u32 start;     /* of the present sample, microseconds; 0: before the first acknowledgment */
 	u32 delivered; /* then */
 };
 BP_PRIVATE(struct westwood)
@@ -43,8 +44,6 @@ BP_OP(void, init, struct bp_tcp *tp)
 	struct westwood *westwood = bp_private(tp);
 
 	westwood->rtt_min = WESTWOOD_NO_RTT;
-	westwood->start = (u32)tp->tcp_mstamp;
-	westwood->delivered = tp->delivered;
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
@@ -63,13 +62,17 @@ static inline u32 westwood_filter(const struct bp_tcp *tp, u32 old, u32 sample)
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct westwood *westwood = bp_private(tp);
-	u32 elapsed = (u32)tp->tcp_mstamp - westwood->start;
-	u32 rate;
+	u32 elapsed, rate;
 
 	if (sample->rtt_us > 0) {
 		westwood->rtt = (u32)sample->rtt_us;
 		westwood->rtt_min = bp_min(westwood->rtt_min, westwood->rtt);
 	}
+	if (!westwood->start) {
+		westwood->start = bp_max((u32)tp->tcp_mstamp, 1);
+		westwood->delivered = tp->delivered;
+	}
+	elapsed = (u32)tp->tcp_mstamp - westwood->start;
 	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, least_sample(tp) * 1000))
 		return;
 	rate = bp_rate(tp->delivered - westwood->delivered, elapsed);

@@ -139,9 +139,10 @@ fn westwood_of_second_order_filters_what_it_has_filtered() {
         let mut westwood = Connection::new("westwood", &[("order", order)], 80, 80_000);
         westwood.state.is_cwnd_limited = 0;
         westwood.round(80_000);
-        // From 80 segments per round trip to 40: five samples later `left` of the distance is left.
+        // From 80 segments per round trip to 40: five samples later, each of which ends with the next round's first
+        // acknowledgment, `left` of the distance is left.
         westwood.state.snd_cwnd = 40;
-        westwood.rounds(5, 80_000);
+        westwood.rounds(6, 80_000);
         near(f64::from(westwood.lose()), 40.0 + 40.0 * left, 1.0);
     }
 }

@@ -72,8 +72,8 @@ pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
 /// Reports of progress in a run in virtual time, where each costs more than the time between them.
 const STEPS: u32 = 200;
 
-/// Time for the threads to see that they are to begin.
-pub(crate) const LEAD: Span = Span::from_millis(10);
+/// Time for the threads to begin, also on a machine with other work; until then nothing is sent.
+pub(crate) const LEAD: Span = Span::from_millis(50);
 
 /// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run. `progress`
 /// is told the fraction done about ten times a second and stops the run by breaking.
