@@ -140,10 +140,11 @@ fn westwood_of_second_order_filters_what_it_has_filtered() {
         westwood.state.is_cwnd_limited = 0;
         westwood.round(80_000);
         // From 80 segments per round trip to 40: five samples later, each of which ends with the next round's first
-        // acknowledgment, `left` of the distance is left.
+        // acknowledgment, `left` of the distance is left. The first of 40 comes a millisecond later than one of 80 would.
         westwood.state.snd_cwnd = 40;
         westwood.rounds(6, 80_000);
-        near(f64::from(westwood.lose()), 40.0 + 40.0 * left, 1.0);
+        let first = 80.0 * 80.0 / 81.0;
+        near(f64::from(westwood.lose()), 40.0 + (first - 40.0) * left, 1.0);
     }
 }
 

@@ -221,7 +221,7 @@ def _file(folder: Path, name: str, text: str) -> Path:
 
 @networks
 def test_nothing_is_sent_before_time_zero(tmp_path: Path) -> None:
-    """A SYN that left too early would wait for the network's time to begin, and its round trip be longer than the path."""
+    """A SYN that left too early would wait for time zero, and its round trip would be longer than the path."""
     flows = "".join(FLOW.format(name=name, app='"bulk"', congestion="reno") for name in "efgh")
     file = tmp_path / "zero.toml"
     file.write_text(LINK.format(duration="1 s") + flows, encoding="utf-8")
