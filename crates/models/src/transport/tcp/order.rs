@@ -23,12 +23,6 @@ impl Transmissions {
         self.again.push_back((at, number));
     }
 
-    /// All transmissions count again: the first ones from segment `first` on, and the latest of those sent again.
-    pub fn start_over(&mut self, first: u64, mut again: Vec<(Time, u64)>) {
-        again.sort_unstable();
-        (self.first, self.again) = (first, again.into());
-    }
-
     /// The oldest retransmission.
     #[inline]
     pub fn oldest_again(&self) -> Option<(Time, u64)> {

@@ -51,7 +51,7 @@ impl Connection {
         }
         let Some(start) = self.theirs.position(segment.sequence, self.receiver.next()) else { return };
         let old = match segment.timestamps {
-            Some(stamps) if self.timestamps => self.receiver.is_old(stamps.value(), start, occupies > 0),
+            Some(stamps) if self.timestamps => self.receiver.is_old(stamps.value(), start, occupies),
             _ => false,
         };
         if old || !self.receiver.is_acceptable(start, occupies) {

@@ -201,13 +201,14 @@ impl Receiver {
         start + length >= self.acknowledged && start <= self.edge
     }
 
-    /// Whether a segment's timestamp shows it to be old (PAWS); otherwise remembers it if it is to be echoed.
+    /// Whether a segment's timestamp shows it to be old (PAWS); otherwise remembers it if it is to be echoed. One that lies before the
+    /// window altogether has nothing to say of later ones (RFC 7323, section 5.3: R2 comes before R3): it may have overtaken them.
     #[inline]
-    pub fn is_old(&mut self, timestamp: u32, start: u64, has_data: bool) -> bool {
+    pub fn is_old(&mut self, timestamp: u32, start: u64, length: u64) -> bool {
         if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
-            return has_data;
+            return length > 0;
         }
-        if start <= self.acknowledged {
+        if start <= self.acknowledged && start + length >= self.acknowledged {
             self.recent_timestamp = timestamp;
         }
         false

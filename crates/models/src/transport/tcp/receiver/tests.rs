@@ -93,12 +93,12 @@ fn nothing_beyond_the_window_is_taken() {
 #[test]
 fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
     let mut receiver = receiver(Config::default());
-    assert!(!receiver.is_old(10, 1, true));
+    assert!(!receiver.is_old(10, 1, 5));
     assert_eq!(receiver.echo(), 10);
-    assert!(receiver.is_old(9, 1, true));
-    assert!(!receiver.is_old(9, 1, false));
+    assert!(receiver.is_old(9, 1, 5));
+    assert!(!receiver.is_old(9, 1, 0));
     assert_eq!(receiver.echo(), 10);
     // Not the earliest unacknowledged segment.
-    assert!(!receiver.is_old(12, 500, true));
+    assert!(!receiver.is_old(12, 500, 5));
     assert_eq!(receiver.echo(), 10);
 }

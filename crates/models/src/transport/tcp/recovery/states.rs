@@ -11,6 +11,8 @@ impl Recovery {
     /// Returns segments that it told to be delivered and that were not counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         match parts.state.ca_state {
+            // What was sent again in an earlier recovery says nothing of the next.
+            CA_OPEN => self.undo.forget_retransmissions(),
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
                 change(parts, CA_OPEN);
@@ -61,23 +63,28 @@ impl Recovery {
                 delivered += self.add_reno_sack(parts);
             }
         } else if self.undoes && self.undo.answers_original(facts.echo) {
-            // The hole was filled by what had been late. Wait until no retransmission is out.
-            if parts.state.retrans_out == 0 {
-                self.take_back(parts, true);
-                self.open_or_disorder(parts);
+            // The hole was filled by what had been late: reordering. Wait until no retransmission is out.
+            self.rack.saw_reordering();
+            if parts.state.retrans_out > 0 {
+                return delivered;
             }
-            return delivered;
+            self.take_back(parts, true);
+            self.open_or_disorder(parts);
         }
         if self.undoes && self.undo.all_were_duplicates() {
             self.take_back(parts, false);
             self.open_or_disorder(parts);
-            return delivered;
         }
-        if !self.uses_sack() && facts.advanced {
+        let in_recovery = parts.state.ca_state == CA_RECOVERY;
+        if !self.uses_sack() && facts.advanced && in_recovery {
             parts.scoreboard.mark_first_lost(parts.state);
             self.forced = !self.proportional;
         }
         self.find_losses(parts);
+        // What was taken back may be followed by a loss that is none the less one.
+        if !in_recovery && self.is_time_to_recover(parts.state) {
+            self.enter_recovery(parts, facts.ece);
+        }
         delivered
     }
 

@@ -172,17 +172,15 @@ impl Scoreboard {
         self.scanned = self.first + self.sent.len() as u64;
     }
 
-    /// What was taken for lost was not: its transmissions count again, since it may be lost yet.
+    /// What was taken for lost was not. As in Linux RACK does not look at its transmission again (seen in Linux 6.1: after an undo only
+    /// what had not been taken for lost before is), so what is lost after all is found when something sent again is missing, or by the
+    /// time-out.
     pub fn unmark_lost(&mut self, state: &mut State) {
         for segment in &mut self.sent {
             segment.marks &= !LOST;
         }
         self.waiting.clear();
         state.lost_out = 0;
-        if let Some(transmissions) = &mut self.transmissions {
-            let resent = self.sent.iter().zip(self.first..).filter(|(one, _)| one.is(EVER_RESENT));
-            transmissions.start_over(self.first, resent.map(|(one, number)| (one.at, number)).collect());
-        }
     }
 }
 

@@ -1,6 +1,4 @@
 use super::*;
-use crate::transport::tcp::rack::Border;
-use bentpipe_core::Span;
 use proptest::prelude::*;
 
 const MSS: u32 = 100;
@@ -41,24 +39,6 @@ fn three_segments_sacked_above_make_a_segment_lost() {
     assert_eq!(tally.sacked_before, 2);
     assert!(tally.resent);
     assert_eq!(board.next_lost().unwrap().number, 4);
-}
-
-#[test]
-fn what_was_not_lost_may_be_lost_yet() {
-    let (mut board, mut state) = filled(5);
-    let mut tally = Tally::default();
-    let border = |nanos| Border { sent: Time::from_nanos(nanos), end: at(9), patience: Span::from_nanos(10) };
-    board.mark_overdue(Time::from_nanos(50), &border(4), &mut state);
-    assert_eq!(board.next_lost().unwrap().number, 0);
-    board.resent(Time::from_nanos(60), 0, &mut state);
-    let lost = state.lost_out;
-    assert!(lost >= 4);
-    board.unmark_lost(&mut state);
-    assert_eq!((state.lost_out, board.next_lost()), (0, None));
-    // The one that was sent again arrives, and the others still do not.
-    board.sack(at(0), at(1), &mut state, &mut tally);
-    board.mark_overdue(Time::from_nanos(100), &border(60), &mut state);
-    assert_eq!((board.next_lost().unwrap().number, state.lost_out), (1, 4));
 }
 
 #[test]

@@ -37,6 +37,11 @@ impl Sender {
         if ack.position > self.nxt {
             return News::NotSent;
         }
+        if ack.position < self.una && ack.sack.is_empty() {
+            // Overtaken by a later one; RFC 9293, section 3.10.7.4.
+            self.last_rtt = None;
+            return News::Nothing;
+        }
         self.stamp(now);
         self.check_application_limited();
         self.count_sample();
