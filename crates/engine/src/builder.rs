@@ -207,6 +207,12 @@ impl<'a> Builder<'a> {
         Some(path)
     }
 
+    /// The delay by which a way leaves a node, the least if it leads to several.
+    pub fn delay(&self, node: NodeId, way: &str) -> Span {
+        let here = self.edges.iter().filter(|edge| edge.from == node && self.ways[edge.way as usize] == way);
+        here.map(|edge| edge.delay).min().unwrap_or(Span::ZERO)
+    }
+
     /// The name of a node.
     pub fn name(&self, node: NodeId) -> &str {
         self.ids.iter().find(|(_, id)| **id == node).map_or("", |(name, _)| name)

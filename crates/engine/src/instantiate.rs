@@ -2,6 +2,7 @@
 
 use crate::builder::Builder;
 use crate::change::Changes;
+use crate::handovers;
 use crate::network::{Network, StageId};
 use crate::passing::passing;
 use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
@@ -75,12 +76,14 @@ pub fn instantiate_ends(
         .collect();
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
+    let mut ways = lay(scenario, Streams::new(seed, run), Recorder::default());
     let flows = scenario.flow.iter().enumerate();
     for (index, flow) in flows.filter(|(_, flow)| !flow.is_modelled()) {
         let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
-            let stage = add_end(&mut builder, id, flow, end, nodes);
+            let tcp = told(&mut ways, scenario, flow, end);
+            let stage = add_end(&mut builder, id, (flow, tcp), end, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -135,7 +138,7 @@ fn build(
     let mut builder = lay(scenario, Streams::new(seed, run), recorder);
     for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.is_modelled() {
-            add_flow(&mut builder, FlowId(index as u32), flow);
+            add_flow(&mut builder, FlowId(index as u32), scenario, flow);
         }
     }
     add_edges(&mut builder, scenario);
@@ -292,10 +295,11 @@ fn add_proxies(builder: &mut Builder<'_>, scenario: &Scenario) {
     }
 }
 
-fn add_flow(builder: &mut Builder<'_>, id: FlowId, flow: &Flow) {
+fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &Flow) {
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
     for (end, node, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
-        let stage = add_end(builder, id, flow, end, (node, peer));
+        let tcp = told(builder, scenario, flow, end);
+        let stage = add_end(builder, id, (flow, tcp), end, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -306,11 +310,19 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
+/// The TCP of an end of a flow, if it has that, with what handovers will tell it.
+fn told(ways: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, end: End) -> Option<tcp::Config> {
+    match &flow.transport {
+        transport::Config::Tcp(config) => Some(handovers::told(ways, scenario, flow, config, end)),
+        _ => None,
+    }
+}
+
 /// One end of a flow, at the first of two nodes; its in port and its out port have the number 0.
 fn add_end(
     builder: &mut Builder<'_>,
     id: FlowId,
-    flow: &Flow,
+    (flow, tcp): (&Flow, Option<tcp::Config>),
     end: End,
     (node, peer): (NodeId, NodeId),
 ) -> StageId {
@@ -337,6 +349,7 @@ fn add_end(
     let stream = builder.stream(&stage_name);
     match &flow.transport {
         transport::Config::Tcp(config) => {
+            let config = tcp.as_ref().unwrap_or(config);
             let congestion = congestion(config);
             let connections = (0..flow.app.connections().traced()).map(|number| {
                 let (sender, receiver) = flow.traced_as(end, number);

@@ -2,6 +2,7 @@
 
 mod builder;
 mod change;
+mod handovers;
 mod instantiate;
 mod network;
 mod passing;

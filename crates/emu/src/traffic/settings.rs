@@ -217,6 +217,7 @@ pub fn impossible(config: &tcp::Config) -> Vec<String> {
     differs("quick_start", config.quick_start.is_some(), "not asked for");
     differs("freeze", !config.freeze.is_empty(), "never");
     differs("adapt", !config.adapt.is_empty(), "never");
+    differs("on_handover", !config.on_handover.is_empty(), "nothing");
     let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
     differs("delayed_ack_min", config.delayed_ack && least, "40 ms");
     differs("rto_estimator", config.rto_estimator != model.rto_estimator, "linux");

@@ -59,6 +59,9 @@ impl bentpipe_scenario::Check for Scenario {
             problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
         problems.within("proxy", |problems| self.check_proxies(&islands, problems));
+        if problems.count() == 0 {
+            problems.within("flow", |problems| self.check_told(problems));
+        }
         if problems.count() == 0 && !self.change.is_empty() {
             problems.within("change", |problems| self.check_changes(problems));
         }

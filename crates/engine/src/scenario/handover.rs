@@ -1,10 +1,13 @@
 //! Links of which one at a time carries, and when they follow each other.
 
 use super::Scenario;
-use bentpipe_core::{Problems, Span, Time};
+use crate::handovers;
+use crate::instantiate::lay;
+use bentpipe_core::{Problems, Recorder, Span, Streams, Time};
 use bentpipe_models::net::access::policy::{self, Order};
 use bentpipe_models::net::access::{self, Direction};
 use bentpipe_models::net::fate::Fate;
+use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +118,24 @@ impl Scenario {
                 self.check_plan(access, problems);
             }
         });
+    }
+
+    /// Flows that want to know of handovers must have some; for a scenario with which nothing else is wrong.
+    pub(super) fn check_told(&self, problems: &mut Problems) {
+        for flow in &self.flow {
+            let transport::Config::Tcp(config) = &flow.transport else { continue };
+            if config.on_handover.is_empty() {
+                continue;
+            }
+            let mut ways = lay(self, Streams::new(0, 0), Recorder::default());
+            if !handovers::any(&mut ways, self, flow, config) {
+                problems.within(&flow.name, |problems| {
+                    let message = "there is no [[handover]] on its way, whose moment ends could know; allowed: with a flow over \
+                                   an [[access]] that has some";
+                    problems.within("transport", |problems| problems.add("on_handover", message));
+                });
+            }
+        }
     }
 
     fn check_links(&self, access: &access::Config, problems: &mut Problems) {

@@ -40,6 +40,14 @@ impl Scenario {
             each_tcp(proxy, problems, |config, problems| {
                 config.check(problems);
                 check_congestion(config, true, problems);
+                let told = [
+                    ("freeze", !config.freeze.is_empty()),
+                    ("adapt", !config.adapt.is_empty()),
+                    ("on_handover", !config.on_handover.is_empty()),
+                ];
+                for (key, _) in told.into_iter().filter(|(_, told)| *told) {
+                    problems.add(key, "a proxy's connections are told of nothing; allowed: a flow's own");
+                }
             });
         });
     }

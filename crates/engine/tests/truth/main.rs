@@ -15,6 +15,7 @@ mod handover;
 mod proxy;
 mod queues;
 mod run;
+mod signals;
 mod spoiled;
 mod table;
 mod theory;

@@ -39,6 +39,16 @@ pub struct Path {
     pub round_trip: Span,
 }
 
+/// What ends do at handovers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnHandover {
+    /// Receivers close their window before and open it afterwards (Freeze-TCP).
+    Freeze,
+    /// Senders set window and time-out for the new link (fast adaptation).
+    Adapt,
+}
+
 /// Receivers keep their window closed for a while (Freeze-TCP).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 
 mod check;
 
-use super::handover::{Adapt, Freeze};
+use super::handover::{Adapt, Freeze, OnHandover};
 use bentpipe_core::{Count, Rate, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,6 +174,14 @@ keys! {
     /// Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }` for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
+    /// What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that interrupt or lose, `adapt`
+    /// (fast adaptation) at those to another link.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    on_handover: Vec<OnHandover>,
+    /// How long before such a handover the ends are warned of it; the round-trip time of a full segment over the path without queues
+    /// when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freeze_warning: Option<Span>,
     /// Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not given. Links and
     /// networks that know of it have the key `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -318,6 +326,8 @@ impl Profile {
             pacing_ca_ratio: Count::new(120),
             freeze: Vec::new(),
             adapt: Vec::new(),
+            on_handover: Vec::new(),
+            freeze_warning: None,
             quick_start: None,
             segmentation_offload: false,
             initial_sequence: None,

@@ -1,0 +1,174 @@
+//! What a scenario's handovers tell the ends of the flows that want to know of them.
+
+use crate::builder::Builder;
+use crate::scenario::{Flow, LinkPair, Scenario};
+use bentpipe_core::{NodeId, Rate, Span, Time};
+use bentpipe_models::app::End;
+use bentpipe_models::link;
+use bentpipe_models::net::access;
+use bentpipe_models::net::access::policy::Order;
+use bentpipe_models::net::fate::Fate;
+use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
+use bentpipe_models::transport::tcp::{self, header};
+
+/// The TCP of an end of `flow` with what handovers on its way tell it: from when to when a link will be gone, and which path follows.
+///
+/// A round-trip time is that of a full segment each way without queues, with rates and delays as at the start of the run. The ends
+/// are warned at handovers that interrupt or lose something, and adapt when the new link is there.
+pub fn told(
+    ways: &mut Builder<'_>,
+    scenario: &Scenario,
+    flow: &Flow,
+    config: &tcp::Config,
+    end: End,
+) -> tcp::Config {
+    let mut config = config.clone();
+    if config.on_handover.is_empty() {
+        return config;
+    }
+    let mut path = Path::of(ways, scenario, flow, &config);
+    let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
+    for (at, place, order) in path.orders() {
+        let before = ahead(&path);
+        let changes = path.follow(place, &order);
+        let access::Handover { interruption, overlap, packets } = order.handover;
+        let breaks = interruption > Span::ZERO || (packets == Fate::Lose && overlap == Span::ZERO);
+        if breaks && config.on_handover.contains(&OnHandover::Freeze) {
+            let free = config.freeze.last().map_or(Span::ZERO, |one| one.until);
+            let (at, until) = (at.saturating_sub(before).max(free), at + interruption);
+            if at < until {
+                config.freeze.push(Freeze { at, until });
+            }
+        }
+        if changes && config.on_handover.contains(&OnHandover::Adapt) {
+            if let Some(rate) = path.rate(end) {
+                config.adapt.push(Adapt { at: at + interruption, rate, round_trip: path.round_trip() });
+            }
+        }
+    }
+    config
+}
+
+/// Whether an access with planned handovers is on the way of `flow`.
+pub fn any(ways: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
+    !Path::of(ways, scenario, flow, config).orders().is_empty()
+}
+
+/// A way there and back, and the links that serve on it.
+struct Path<'a> {
+    /// Bytes of a full packet.
+    packet: u64,
+    scenario: &'a Scenario,
+    hops: [Vec<Hop<'a>>; 2],
+    /// The accesses on it, and the place of the link that serves in each direction.
+    serving: Vec<(&'a access::Config, [usize; 2])>,
+}
+
+enum Hop<'a> {
+    /// A link, in one direction.
+    Link(link::Config),
+    /// The access of this place in `serving`, in one direction, from this node.
+    Access(usize, &'a str),
+    /// A network, with its delay.
+    Network(Span),
+}
+
+impl<'a> Path<'a> {
+    fn of(ways: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow, config: &tcp::Config) -> Path<'a> {
+        let ends = [ways.node(&flow.from), ways.node(&flow.to)];
+        let timestamps = if config.timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        let bytes = config.segment_size.value() + u64::from(header::HEADER + timestamps);
+        let mut path = Path { packet: bytes, scenario, hops: Default::default(), serving: Vec::new() };
+        for (side, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
+            for (node, way) in ways.path(from, to).unwrap_or_default() {
+                let hop = path.hop(ways, node, way);
+                path.hops[side].push(hop);
+            }
+        }
+        path
+    }
+
+    fn hop(&mut self, ways: &Builder<'_>, node: NodeId, way: &str) -> Hop<'a> {
+        let from = ways.name(node);
+        if let Some(access) = self.scenario.access.iter().find(|access| access.name == way) {
+            let first = self.link(access, 0);
+            let from = if first.from == from { &first.from } else { &first.to };
+            let known = self.serving.iter().position(|(other, _)| other.name == access.name);
+            let place = known.unwrap_or_else(|| {
+                let place = |name: &String| access.links.iter().position(|link| link == name);
+                let back = access.back.as_ref().and_then(place).unwrap_or(0);
+                self.serving.push((access, [0, back]));
+                self.serving.len() - 1
+            });
+            return Hop::Access(place, from);
+        }
+        match self.scenario.link.iter().find(|link| link.name == way) {
+            Some(link) => Hop::Link(direction(link, from)),
+            None => Hop::Network(ways.delay(node, way)),
+        }
+    }
+
+    fn link(&self, access: &access::Config, place: usize) -> &'a LinkPair {
+        let name = &access.links[place];
+        self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
+    }
+
+    /// What is planned on the way, in order of time: when, for the access of which place, and what.
+    fn orders(&self) -> Vec<(Span, usize, Order)> {
+        let planned = self.serving.iter().enumerate().flat_map(|(place, (access, _))| {
+            let orders = self.scenario.schedule_of(access).into_iter();
+            orders.map(move |(at, order)| (at.since(Time::ZERO), place, order))
+        });
+        let mut planned: Vec<_> = planned.collect();
+        planned.sort_by_key(|(at, ..)| *at);
+        planned
+    }
+
+    /// A handover is over. Returns whether another link serves.
+    fn follow(&mut self, place: usize, order: &Order) -> bool {
+        let before = self.serving[place].1;
+        for (side, serving) in self.serving[place].1.iter_mut().enumerate() {
+            if order.direction.includes(side) {
+                *serving = order.to;
+            }
+        }
+        before != self.serving[place].1
+    }
+
+    /// Delay and rate of a hop.
+    fn of_hop(&self, hop: &Hop<'a>) -> (Span, Option<Rate>) {
+        match hop {
+            Hop::Link(config) => (config.delay, Some(config.rate)),
+            Hop::Access(place, from) => {
+                let (access, serving) = &self.serving[*place];
+                let side = usize::from(self.link(access, 0).from != *from);
+                let config = direction(self.link(access, serving[side]), from);
+                (config.delay, Some(config.rate))
+            }
+            Hop::Network(delay) => (*delay, None),
+        }
+    }
+
+    fn round_trip(&self) -> Span {
+        let hops = self.hops.iter().flatten().map(|hop| self.of_hop(hop));
+        hops.fold(Span::ZERO, |sum, (delay, rate)| {
+            let sending = rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet));
+            sum + delay + sending
+        })
+    }
+
+    /// The least rate on the way of what `end` sends.
+    fn rate(&self, end: End) -> Option<Rate> {
+        let side = usize::from(end == End::Destination);
+        self.hops[side].iter().filter_map(|hop| self.of_hop(hop).1).min_by_key(|rate| rate.bits_per_second())
+    }
+}
+
+/// The direction of a link that begins at `from`.
+fn direction(link: &LinkPair, from: &str) -> link::Config {
+    if link.from == from {
+        link.forward()
+    } else {
+        link.back()
+    }
+}
