@@ -62,6 +62,7 @@ __all__ = [
     "Method",
     "Metric",
     "NetworkKind",
+    "OnHandover",
     "Planning",
     "Policy",
     "Positions",
@@ -514,6 +515,9 @@ class Freeze(TypedDict):
     """When the link is there again."""
 
 
+#: What ends do at handovers.
+OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
+
 #: Named sets of values.
 Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps"]'
 
@@ -577,6 +581,9 @@ class TcpTransport(TypedDict):
     freeze: NotRequired[list[Freeze]]
     """Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until
     }` for each."""
+    freeze_warning: NotRequired[Span]
+    """How long before such a handover the ends are warned of it; the round-trip time of a full segment over
+    the path without queues when not given."""
     frto: NotRequired[bool]
     """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
     use: on (linux), off (classic)."""
@@ -591,6 +598,9 @@ class TcpTransport(TypedDict):
     nagle: NotRequired[bool]
     """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4): off in all profiles."""
+    on_handover: NotRequired[list[OnHandover]]
+    """What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that
+    interrupt or lose, `adapt` (fast adaptation) at those to another link."""
     pacing: NotRequired[bool]
     """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
     only those of a congestion control that asks for it, such as bbr."""
@@ -1869,6 +1879,9 @@ class Sides(TypedDict):
     freeze: NotRequired[list[Freeze]]
     """Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until
     }` for each."""
+    freeze_warning: NotRequired[Span]
+    """How long before such a handover the ends are warned of it; the round-trip time of a full segment over
+    the path without queues when not given."""
     frto: NotRequired[bool]
     """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
     use: on (linux), off (classic)."""
@@ -1882,6 +1895,9 @@ class Sides(TypedDict):
     nagle: NotRequired[bool]
     """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4): off in all profiles."""
+    on_handover: NotRequired[list[OnHandover]]
+    """What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that
+    interrupt or lose, `adapt` (fast adaptation) at those to another link."""
     pacing: NotRequired[bool]
     """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
     only those of a congestion control that asks for it, such as bbr."""
