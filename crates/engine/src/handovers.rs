@@ -66,7 +66,7 @@ struct Path<'a> {
 
 enum Hop<'a> {
     /// A link, in one direction.
-    Link(link::Config),
+    Link(Box<link::Config>),
     /// The access of this place in `serving`, in one direction, from this node.
     Access(usize, &'a str),
     /// A network, with its delay.
@@ -103,7 +103,7 @@ impl<'a> Path<'a> {
             return Hop::Access(place, from);
         }
         match self.scenario.link.iter().find(|link| link.name == way) {
-            Some(link) => Hop::Link(direction(link, from)),
+            Some(link) => Hop::Link(Box::new(direction(link, from))),
             None => Hop::Network(ways.delay(node, way)),
         }
     }
