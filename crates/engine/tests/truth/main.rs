@@ -16,6 +16,7 @@ mod proxy;
 mod queues;
 mod run;
 mod signals;
+mod special;
 mod spoiled;
 mod table;
 mod theory;
