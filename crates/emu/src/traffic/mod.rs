@@ -1,5 +1,6 @@
 //! The scenario's flows over real sockets: one thread, and the applications of the simulation.
 
+mod driver;
 mod exact;
 mod info;
 mod limits;
@@ -16,39 +17,23 @@ use crate::error::{Doing, Error};
 use crate::lateness::Lateness;
 use crate::live::LiveHost;
 use crate::variants::Variants;
-use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Span, Streams, Table, Time};
+use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Streams, Table, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
-use bentpipe_engine::Wakes;
 use bentpipe_kernel::Log;
 use bentpipe_models::app::{Connections, End, Transaction};
 use bentpipe_models::transport::flow::SourceCounters;
 use bentpipe_models::transport::hosting::{self, Hosted, Site};
 use bentpipe_models::transport::{tcp as tcp_model, udp as udp_model, Config};
+use driver::Driver;
 use exact::{Exact, Watched};
 use log::{Seen, Sockets, Statistics, TcpLog};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use rows::Rows;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::os::fd::BorrowedFd;
 
-/// How often TCP_INFO is asked where the kernel gives no log of acknowledgments.
-const POLL: Span = Span::from_millis(10);
-/// Time between two questions to one connection for each that there is, so that asking takes a few percent of the time.
-const POLL_EACH: Span = Span::from_micros(50);
-/// Longest time in which nobody looks whether to stop.
-const LOOK: Span = Span::from_millis(50);
-/// How often in a run in virtual time somebody looks, where time costs nothing and looking does.
-const LOOKS: u64 = 200;
-/// Timers that are served before sockets get their turn.
-const TURN: usize = 1024;
-const TIMER: u64 = u64::MAX;
-/// What sockets report because of packets that have come.
-const OF_PACKETS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP);
 /// Connections of which the kernel's log is read where they come and go.
 const KNOWN: u16 = 4096;
 
@@ -253,20 +238,9 @@ impl Traffic {
             let ends = std::mem::take(&mut self.sockets);
             TcpLog::start(log, ends, clock, Rows::new(handle.clone()), end).ok()
         });
-        let mut driver = Driver {
-            clock,
-            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("running the flows")?,
-            rows: Rows::new(handle.clone()),
-            scratch: vec![0; 256 << 10],
-            late: Lateness::default(),
-            due: Wakes::new(self.ends.len()),
-            polls: log.is_none() && self.exact.is_none(),
-            exact: self.exact.clone(),
-            look: match clock.timing() {
-                Timing::Real => LOOK,
-                Timing::Virtual => LOOK.max(end.since(Time::ZERO) / LOOKS),
-            },
-        };
+        let polls = log.is_none() && self.exact.is_none();
+        let mut driver = Driver::new(clock, handle, self.ends.len(), polls, self.exact.clone(), end)
+            .doing("running the flows")?;
         let outcome = driver.run(&mut self.ends, end, stop);
         for Ending { endpoint, .. } in &mut self.ends {
             if let Endpoint::Tcp(tcp) = endpoint {
@@ -449,163 +423,5 @@ impl Planned<'_> {
             }
         };
         made.doing(format!("making the socket of flow {} at host {}", self.flow.name, own.name))
-    }
-}
-
-struct Driver {
-    clock: Clock,
-    epoll: Epoll,
-    rows: Rows,
-    scratch: Vec<u8>,
-    late: Lateness,
-    /// When to wake which end.
-    due: Wakes,
-    polls: bool,
-    exact: Option<Exact>,
-    look: Span,
-}
-
-impl Driver {
-    fn run(&mut self, ends: &mut [Ending], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
-        let timer =
-            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
-            let watched = match endpoint {
-                Endpoint::Tcp(tcp) => tcp.listener(),
-                Endpoint::Udp(udp) => Some((udp.fd(), 0)),
-            };
-            if let Some((fd, connection)) = watched {
-                self.watch(number, *traces).add(fd, connection)?;
-            }
-            self.schedule(number, endpoint);
-        }
-        if self.clock.timing() == Timing::Real {
-            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
-            self.clock.wait_for_zero();
-        }
-        let mut events = [EpollEvent::empty(); 256];
-        let mut next_look = Time::ZERO;
-        let mut next_poll = Time::ZERO;
-        let mut armed = None;
-        loop {
-            let now = self.clock.now();
-            if now >= next_look {
-                if now >= end || stop() {
-                    return Ok(());
-                }
-                self.rows.flush();
-                next_look = (now + self.look).min(end);
-            }
-            if self.polls && now >= next_poll {
-                let asked = self.poll(ends, now);
-                next_poll = now + POLL.max(POLL_EACH * asked);
-            }
-            for _ in 0..TURN {
-                let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
-                    break;
-                };
-                self.call(number as usize, &mut ends[number as usize], None)?;
-            }
-            let mut alarm = self.due.first().map_or(next_look, |(time, _)| time.min(next_look));
-            if self.polls {
-                alarm = alarm.min(next_poll);
-            }
-            let at = TimeSpec::from_duration(Duration::from_nanos(self.clock.monotonic_at(alarm).max(1)));
-            if armed.replace(alarm) != Some(alarm) {
-                timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            }
-            let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
-                Err(nix::errno::Errno::EINTR) => 0,
-                other => other?,
-            };
-            // What sockets report of their own accord comes with an error's flag.
-            let passed_on =
-                |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
-            if ready == 1 && events[0].data() == TIMER {
-                self.clock.woken_at(alarm);
-            } else if events[..ready].iter().all(passed_on) {
-                self.clock.woken_by_another();
-            } else {
-                self.clock.woken();
-            }
-            for event in &events[..ready] {
-                match event.data() {
-                    TIMER => {
-                        armed = None;
-                        let _ = nix::unistd::read(&timer, &mut [0; 8]);
-                    }
-                    token => {
-                        let (number, connection) = (token as u32 as usize, (token >> 32) as u16);
-                        self.call(number, &mut ends[number], Some((connection, event.events())))?;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Something is ready on a connection of an end, or without one what is due is to be done.
-    fn call(&mut self, number: usize, end: &mut Ending, ready: Option<(u16, EpollFlags)>) -> io::Result<()> {
-        let clock = self.clock;
-        let Ending { endpoint, traces, .. } = end;
-        let mut watch = self.watch(number, *traces);
-        match (&mut *endpoint, ready) {
-            (Endpoint::Tcp(tcp), Some((connection, flags))) => {
-                tcp.ready(connection, flags, clock, &mut watch)?;
-            }
-            (Endpoint::Tcp(tcp), None) => tcp.wake(clock, &mut watch)?,
-            (Endpoint::Udp(udp), Some(_)) => udp.ready(clock, &mut watch)?,
-            (Endpoint::Udp(udp), None) => udp.wake(clock, &mut watch)?,
-        }
-        self.schedule(number, endpoint);
-        Ok(())
-    }
-
-    fn schedule(&mut self, number: usize, endpoint: &Endpoint) {
-        let next = match endpoint {
-            Endpoint::Tcp(tcp) => tcp.next_wake(),
-            Endpoint::Udp(udp) => udp.next_wake(),
-        };
-        self.due.set(number as u32, (next != Time::MAX).then_some(next));
-    }
-
-    fn watch(&mut self, number: usize, traces: Traces) -> Watch<'_> {
-        Watch {
-            epoll: &self.epoll,
-            number: number as u64,
-            scratch: &mut self.scratch,
-            rows: &mut self.rows,
-            late: &mut self.late,
-            traces,
-            exact: self.exact.as_ref(),
-        }
-    }
-
-    /// The trace `tcp` and the statistics of senders, from what the kernel says when asked; returns how often it was. As
-    /// with the log, there is a row only where something has been acknowledged or has timed out.
-    fn poll(&mut self, ends: &mut [Ending], now: Time) -> u64 {
-        let mut asked = 0;
-        for Ending { endpoint, asked: of_end, .. } in ends {
-            let Endpoint::Tcp(tcp) = endpoint else { continue };
-            let opened = tcp.site.end == End::Source;
-            for line in tcp.lines() {
-                let Some(info) = line.info() else { continue };
-                asked += 1;
-                if info.data_segments_out() == 0 {
-                    continue;
-                }
-                let row = info.row(opened);
-                let [.., acknowledged, _, _, timeouts, _] = row;
-                let [.., last_acknowledged, _, _, last_timeouts, _] = line.traced.unwrap_or([0.0; 12]);
-                if acknowledged > last_acknowledged {
-                    of_end.rtt.add(Span::from_micros(info.srtt().into()));
-                }
-                if acknowledged > last_acknowledged || timeouts > last_timeouts {
-                    line.traced = Some(row);
-                    self.rows.add(line.probes.tcp, now, &row);
-                }
-            }
-        }
-        asked
     }
 }
