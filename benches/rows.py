@@ -40,36 +40,25 @@ class Plan:
         return [str(programs.BENTPIPE), str(path), *options]
 
 
-def rows(plan: Plan) -> Iterator[Row]:
-    """Everything that is measured."""
-    # ns-3 is given its cheapest equal: two nodes, and no timestamp option.
-    s = plan.seconds(400)
+def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps: int) -> Iterator[Row]:
+    """The same in ns-3, which is given its cheapest equal (two nodes, and no timestamp option), and in bentpipe."""
+    delay_ms = 250
+    command = [str(programs.NS3), f"--flows={flows}", f"--rate={rate_mbps}000000", f"--delay={delay_ms}"]
+    yield Row(f"ns3 {name}", [*command, f"--duration={seconds:g}"], simulated_s=seconds)
+    scenario = bulk_tcp(seconds, flows=flows, rate_mbps=rate_mbps, delay_ms=delay_ms)
     yield Row(
-        "ns3 geo",
-        [str(programs.NS3), "--flows=1", "--rate=10000000", "--delay=250", f"--duration={s:g}"],
-        simulated_s=s,
-    )
-    yield Row(
-        "geo",
-        plan.bentpipe("geo", bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)),
-        "ns3 geo",
+        name,
+        plan.bentpipe(name.removeprefix(f"{flows} "), scenario),
+        f"ns3 {name}",
         Figure(times_less_cpu, "x less cpu", at_least=40),
-        s,
+        seconds,
     )
 
-    s = plan.seconds(60)
-    yield Row(
-        "ns3 100 flows",
-        [str(programs.NS3), "--flows=100", "--rate=100000000", "--delay=250", f"--duration={s:g}"],
-        simulated_s=s,
-    )
-    yield Row(
-        "100 flows",
-        plan.bentpipe("flows", bulk_tcp(s, flows=100, rate_mbps=100, delay_ms=250)),
-        "ns3 100 flows",
-        Figure(times_less_cpu, "x less cpu", at_least=40),
-        s,
-    )
+
+def rows(plan: Plan) -> Iterator[Row]:
+    """Everything that is measured."""
+    yield from against_ns3(plan, "geo", plan.seconds(400), flows=1, rate_mbps=10)
+    yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
 
     # 40 000 packets in flight, and as many lost when slow start overshoots.
     s, longer = plan.seconds(20), plan.seconds(60)
