@@ -65,12 +65,10 @@ struct Path<'a> {
 }
 
 enum Hop<'a> {
-    /// A link, in one direction.
-    Link(Box<link::Config>),
+    /// A link or a network, with its delay and a link's rate.
+    Fixed(Span, Option<Rate>),
     /// The access of this place in `serving`, in one direction, from this node.
     Access(usize, &'a str),
-    /// A network, with its delay.
-    Network(Span),
 }
 
 impl<'a> Path<'a> {
@@ -103,8 +101,11 @@ impl<'a> Path<'a> {
             return Hop::Access(place, from);
         }
         match self.scenario.link.iter().find(|link| link.name == way) {
-            Some(link) => Hop::Link(Box::new(direction(link, from))),
-            None => Hop::Network(ways.delay(node, way)),
+            Some(link) => {
+                let config = direction(link, from);
+                Hop::Fixed(config.delay, Some(config.rate))
+            }
+            None => Hop::Fixed(ways.delay(node, way), None),
         }
     }
 
@@ -138,14 +139,13 @@ impl<'a> Path<'a> {
     /// Delay and rate of a hop.
     fn of_hop(&self, hop: &Hop<'a>) -> (Span, Option<Rate>) {
         match hop {
-            Hop::Link(config) => (config.delay, Some(config.rate)),
+            Hop::Fixed(delay, rate) => (*delay, *rate),
             Hop::Access(place, from) => {
                 let (access, serving) = &self.serving[*place];
                 let side = usize::from(self.link(access, 0).from != *from);
                 let config = direction(self.link(access, serving[side]), from);
                 (config.delay, Some(config.rate))
             }
-            Hop::Network(delay) => (*delay, None),
         }
     }
 
