@@ -1,0 +1,63 @@
+//! Packets of our own, with valid lengths and checksums.
+
+use etherparse::{IpHeaders, IpNumber, Ipv4Header, Ipv6Header, PacketBuilder, PacketBuilderStep};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Time to live (hop limit) of what is written.
+const HOPS: u8 = 64;
+
+/// The segment that resets a connection which the other end tries to open (RFC 9293, section 3.10.7.1): RST and ACK.
+///
+/// # Panics
+/// If the addresses are of different IP versions.
+pub fn reset(source: SocketAddr, destination: SocketAddr, acknowledgment: u32) -> Vec<u8> {
+    let step = begin(source.ip(), destination.ip());
+    let step = step.tcp(source.port(), destination.port(), 0, 0).rst().ack(acknowledgment);
+    let mut packet = Vec::with_capacity(step.size(0));
+    step.write_to_vec(&mut packet, &[]).expect("a header without payload has a valid length");
+    packet
+}
+
+/// An ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and `code` are those of the addresses' IP
+/// version.
+///
+/// # Panics
+/// If the addresses are of different IP versions, or the packet becomes longer than 65 535 bytes.
+pub fn icmp_error(source: IpAddr, destination: IpAddr, kind: u8, code: u8, quoted: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::with_capacity(48 + quoted.len());
+    let step = begin(source, destination);
+    let written = match source {
+        IpAddr::V4(_) => step.icmpv4_raw(kind, code, [0; 4]).write_to_vec(&mut packet, quoted),
+        IpAddr::V6(_) => step.icmpv6_raw(kind, code, [0; 4]).write_to_vec(&mut packet, quoted),
+    };
+    written.expect("a quoted packet fits into another");
+    packet
+}
+
+/// An ICMP echo request (RFC 792) without data.
+pub fn echo_request(source: Ipv4Addr, destination: Ipv4Addr, identifier: u16, number: u16) -> Vec<u8> {
+    let step = begin(source.into(), destination.into()).icmpv4_echo_request(identifier, number);
+    let mut packet = Vec::with_capacity(step.size(0));
+    step.write_to_vec(&mut packet, &[]).expect("a header without payload has a valid length");
+    packet
+}
+
+fn begin(source: IpAddr, destination: IpAddr) -> PacketBuilderStep<IpHeaders> {
+    // The builder fills in lengths and protocol.
+    PacketBuilder::ip(match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let header = Ipv4Header::new(0, HOPS, IpNumber(0), source.octets(), destination.octets());
+            IpHeaders::Ipv4(header.expect("an empty packet has a valid length"), Default::default())
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            let header = Ipv6Header {
+                hop_limit: HOPS,
+                source: source.octets(),
+                destination: destination.octets(),
+                ..Ipv6Header::default()
+            };
+            IpHeaders::Ipv6(header, Default::default())
+        }
+        _ => panic!("{source} and {destination} are addresses of different IP versions"),
+    })
+}
