@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from .path import path_of
+from .path import NoPath, path_of
 from .quantities import span_text
 
 
@@ -52,10 +52,17 @@ def scenario_from(preset: str, about: str, text: str) -> str:
 
 
 def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
-    """Where a first flow goes, or may go: along the first link, or from the first terminal to its gateway."""
+    """Returns the ends of the first flow. Without a flow: of the first link, a star's first terminal and its gateway,
+    or two sites of a constellation: from one with the fewest antennas to one with the most."""
     for part in (*fragment.get("flow", []), *fragment.get("link", [])):
         return part["from"], part["to"]
     for network in fragment.get("network", {}).values():
+        if network["kind"] == "constellation":
+            sites = network["sites"]
+            # A table has no order. Where the antennas do not decide, the presets' names do: from user to server.
+            by_name, equal = sorted(sites, reverse=True), network["gsl"].get("antennas", 1)
+            user, *_, server = sorted(by_name, key=lambda name: sites[name].get("antennas", equal))
+            return user, server
         first = network["terminals"][0]
         if not isinstance(first, str):
             first = first.get("name") or f"{first['prefix']}1"
@@ -67,8 +74,8 @@ def _duration(fragment: Mapping[str, Any]) -> str:
     """A minute, or a hundred round trips where that is longer."""
     try:
         there_and_back_s = 2 * path_of(fragment, *ends(fragment)).delay_s
-    except KeyError:
-        # A fragment leaves to the defaults what it does not say.
+    except (KeyError, NoPath):
+        # A fragment leaves keys to their defaults, and the equations do not know every network.
         there_and_back_s = 0.0
     return span_text(max(60.0, 100 * there_and_back_s))
 

@@ -1,0 +1,54 @@
+"""Every preset is a beginning: a scenario of its own, a network for a program, a network that stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe import _native
+from bentpipe.beginnings import ends, scenario_from
+from bentpipe.live.target import target
+from networks import Bentpipe, needs, networks
+
+PRESETS = {name: (about, text) for name, about, text in _native.presets()}
+CONSTELLATIONS = [name for name, (_, text) in PRESETS.items() if '"constellation"' in text]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_scenario_from_a_preset_runs(preset: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(scenario_from(preset, *PRESETS[preset]), encoding="utf-8")
+    assert bp.check(file) == []
+    run = bp.simulate(file, overrides=["duration=20 ms"], out=tmp_path / "run")
+    assert run.complete and run.flows.height >= 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_ends_of_a_preset_are_the_same_before_and_after_it_is_resolved(preset: str) -> None:
+    written = bp.load({"name": "a", "duration": "1 s", "preset": preset})
+    wanted = target(preset)
+    assert (wanted.near, wanted.far) == ends(written.data)
+    assert {wanted.near, wanted.far} <= set(wanted.hosts) and wanted.near != wanted.far
+
+
+@pytest.mark.parametrize("preset", CONSTELLATIONS)
+def test_a_constellation_leads_from_the_user_to_the_gateway(preset: str) -> None:
+    wanted = target(preset)
+    assert (wanted.near, wanted.far) == ("user", "server")
+
+
+def test_of_sites_those_with_the_fewest_and_the_most_antennas_are_the_ends() -> None:
+    sky = {"kind": "constellation", "gsl": {"antennas": 2}}
+    sites: dict[str, dict[str, object]] = {"a": {"antennas": 16}, "b": {"antennas": 1}, "c": {}}
+    assert ends({"network": {"sky": {**sky, "sites": sites}}}) == ("b", "a")
+
+
+@networks
+@needs("ping")
+def test_programs_run_behind_constellations(bentpipe: Bentpipe) -> None:
+    assert "1 received" in bentpipe("run", "geo-five", "--", "ping", "-c", "1", "-W", "5", "server")
+    bentpipe("up", "iridium-next")
+    assert "1 received" in bentpipe("exec", "user", "--", "ping", "-c", "1", "-W", "5", "server")
+    assert "sky.user.up" in bentpipe("watch", "--once")
+    bentpipe("down")
