@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bentpipe.quantities import rate_text, size_text, span_text
+from bentpipe.quantities import rate_text, span_text
 
 Status = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def links(now: Status, before: Status | None) -> Shown:
                 rate_text(8 * change.get("bytes", 0.0)),
                 _percent(values["utilisation"]),
                 span_text(values["wait_mean"]),
-                size_text(values["queue_max"]),
+                _count(values["queue_max"]),
                 _count(values["queue_drops"]),
                 _count(values["error_drops"]),
             ]
@@ -47,9 +47,9 @@ def links(now: Status, before: Status | None) -> Shown:
     return (
         "link",
         "rate",
-        "utili-\nsation",
-        "waiting\nmean",
-        "queue\nmost",
+        "utilisation",
+        "mean\nwait",
+        "longest queue\npackets",
         "queue\ndrops",
         "error\ndrops",
     ), rows
@@ -72,7 +72,7 @@ def terminals(now: Status, before: Status | None) -> Shown:
                 _count(values["queue_drops"]),
             ]
         )
-    return ("terminal", "rate", "granted", "used", "re-\nquests", "delay\nmean", "queue\ndrops"), rows
+    return ("terminal", "rate", "granted", "used", "requests", "mean\ndelay", "queue\ndrops"), rows
 
 
 def state(now: Status) -> str:
