@@ -73,31 +73,59 @@ class Path:
         return 1 - survives
 
 
+class Graph:
+    """The hops of a scenario's links and networks. Raises :class:`NoPath` for what the equations do not know."""
+
+    def __init__(self, scenario: Mapping[str, Any]) -> None:
+        self._scenario = scenario
+        self._hops: dict[str, list[tuple[str, Hop]]] = {}
+        for one, other, hop in _hops(scenario):
+            self._hops.setdefault(one, []).append((other, hop))
+        self._searches: dict[str, Iterator[tuple[str, tuple[Hop, ...]]]] = {}
+        self._found: dict[str, dict[str, tuple[Hop, ...]]] = {}
+
+    def path(self, origin: str, destination: str) -> Path:
+        """The path with the least propagation delay, which is the one that the engine routes over. Raises
+        :class:`NoPath`."""
+        # The search from an origin continues where the one to an earlier destination stopped.
+        search = self._searches.setdefault(origin, self._nearest(origin))
+        found = self._found.setdefault(origin, {})
+        while destination not in found:
+            try:
+                node, hops = next(search)
+            except StopIteration:
+                raise self._no_path(origin, destination) from None
+            found[node] = hops
+        return Path(found[destination])
+
+    def _nearest(self, origin: str) -> Iterator[tuple[str, tuple[Hop, ...]]]:
+        """The nodes with the hops to them, the nearest first (Dijkstra)."""
+        order = itertools.count()
+        waiting: list[tuple[float, int, str, tuple[Hop, ...]]] = [(0.0, next(order), origin, ())]
+        seen: set[str] = set()
+        while waiting:
+            delay_s, _, node, hops = heapq.heappop(waiting)
+            if node in seen:
+                continue
+            seen.add(node)
+            yield node, hops
+            for neighbour, hop in self._hops.get(node, []):
+                heapq.heappush(waiting, (delay_s + hop.delay_s, next(order), neighbour, (*hops, hop)))
+
+    def _no_path(self, origin: str, destination: str) -> NoPath:
+        others = [
+            f"{name}, which is {network['kind']}"
+            for name, network in self._scenario.get("network", {}).items()
+            if network["kind"] != "dvb-rcs"
+        ]
+        known = "they know links and networks of the kind dvb-rcs"
+        why = f": {known}, not {', '.join(others)}" if others else ""
+        return NoPath(f"the equations know no path from {origin} to {destination}{why}")
+
+
 def path_of(scenario: Mapping[str, Any], origin: str, destination: str) -> Path:
-    """The way with the least propagation delay, which is the one that the engine routes over. Raises
-    :class:`NoPath`."""
-    graph: dict[str, list[tuple[str, Hop]]] = {}
-    for one, other, hop in _hops(scenario):
-        graph.setdefault(one, []).append((other, hop))
-    order = itertools.count()
-    waiting: list[tuple[float, int, str, tuple[Hop, ...]]] = [(0.0, next(order), origin, ())]
-    seen: set[str] = set()
-    while waiting:
-        delay_s, _, node, hops = heapq.heappop(waiting)
-        if node == destination:
-            return Path(hops)
-        if node in seen:
-            continue
-        seen.add(node)
-        for neighbour, hop in graph.get(node, []):
-            heapq.heappush(waiting, (delay_s + hop.delay_s, next(order), neighbour, (*hops, hop)))
-    others = [
-        f"{name}, which is {network['kind']}"
-        for name, network in scenario.get("network", {}).items()
-        if network["kind"] != "dvb-rcs"
-    ]
-    why = f": they know links and networks of the kind dvb-rcs, not {', '.join(others)}" if others else ""
-    raise NoPath(f"the equations know no way from {origin} to {destination}{why}")
+    """The path between two nodes, see :meth:`Graph.path`."""
+    return Graph(scenario).path(origin, destination)
 
 
 def _hops(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str, Hop]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from .path import NoPath, Path, kind_of, path_of
+from .path import Graph, NoPath, Path, kind_of
 from .quantities import base_value
 
 if TYPE_CHECKING:
@@ -65,12 +65,17 @@ def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> d
 
 def predict_resolved(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
     """The same of a scenario that is resolved already (``Run.scenario``), which may be an older version's."""
-    return {flow["name"]: _predict(scenario, flow) for flow in scenario.get("flow", [])}
+    try:
+        graph = Graph(scenario)
+    except NoPath:
+        # Each flow that needs a path then says why it has none.
+        graph = None
+    return {flow["name"]: _predict(scenario, flow, graph) for flow in scenario.get("flow", [])}
 
 
-def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPrediction:
+def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> FlowPrediction:
     """Of a flow that proxies split, the prediction of the leg that brings least: its legs are in series."""
-    legs = [_predict_leg(scenario, leg) for leg in _legs(scenario, flow)]
+    legs = [_predict_leg(scenario, leg, graph) for leg in _legs(scenario, flow, graph)]
     known = [leg for leg in legs if leg.prediction is not None]
     if len(legs) == 1 or len(known) < len(legs):
         return next((leg for leg in legs if leg.prediction is None), legs[0])
@@ -79,13 +84,13 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPredic
     return replace(slowest, note="; ".join(filter(None, (note, slowest.note))))
 
 
-def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> list[dict[str, Any]]:
     """The connections that carry a flow, one after the other, as flows: several where proxies split it."""
     legs = [dict(flow)]
     if kind_of(flow["transport"]) != "tcp":
         return legs
     try:
-        hops = path_of(scenario, flow["from"], flow["to"]).hops
+        hops = (graph or Graph(scenario)).path(flow["from"], flow["to"]).hops
     except NoPath:
         return legs
     for before, after in itertools.pairwise(hops):
@@ -105,12 +110,12 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> list[dict[str
     return legs
 
 
-def _predict_leg(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> FlowPrediction:
+def _predict_leg(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> FlowPrediction:
     from .predict import predict_flow
 
     name = str(flow["name"])
     try:
-        arguments = flow_arguments(scenario, flow)
+        arguments = flow_arguments(scenario, flow, graph)
     except (NoPath, NotPredicted) as reason:
         return FlowPrediction(name, None, str(reason), {})
     congestion = flow["transport"]["congestion"]
@@ -126,7 +131,9 @@ class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do no
     """Why there is no prediction."""
 
 
-def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
+def flow_arguments(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None = None
+) -> dict[str, Any]:
     """The arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason where the
     equations have nothing to say, and :class:`bentpipe.path.NoPath` where the way of the flow is not clear."""
     transport, app = flow["transport"], flow["app"]
@@ -134,7 +141,8 @@ def flow_arguments(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> dict
         raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(transport)}")
     if kind_of(app) != "bulk":
         raise NotPredicted(f"the equations are about bulk transfers, and this flow is {kind_of(app)}")
-    there, back = path_of(scenario, flow["from"], flow["to"]), path_of(scenario, flow["to"], flow["from"])
+    graph = graph or Graph(scenario)
+    there, back = graph.path(flow["from"], flow["to"]), graph.path(flow["to"], flow["from"])
     segment = int(transport["segment_size"])
     header = HEADER_BYTES + (TIMESTAMP_BYTES if transport["timestamps"] else 0)
     start_s = base_value(flow["start"]) if "start" in flow else 0.0

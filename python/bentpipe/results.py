@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-from .prediction import predict_resolved
 
 if TYPE_CHECKING:
     from .runs import Run
 
 #: Why TCP gave a connection up, by the number in column ``failure`` of the table ``tcp_connection``.
 FAILURES: Final = {1: "reset by the other end", 2: "no answer to the handshake", 3: "too many retries"}
+
+#: With more flows than this in a run, what people read shows quantiles over the flows instead of each.
+MOST_FLOWS: Final = 30
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class FlowResult:
 
 def flow_results(run: Run) -> list[FlowResult]:
     """The flows of a run, in the order of the scenario."""
-    predictions = predict_resolved(run.scenario)
+    predictions = run.predictions
     efficiencies, failures = terminal_efficiency(run), connection_failures(run)
     results = []
     for row in run.flows.iter_rows(named=True):
@@ -70,6 +72,44 @@ def flow_results(run: Run) -> list[FlowResult]:
             )
         )
     return results
+
+
+@dataclass(frozen=True)
+class OverFlows:
+    """A quantity over the flows that have it: the least, the 10th percentile, the median, the 90th percentile and the
+    greatest value, in the unit of ``about``, and the names of the flows with the least and the greatest."""
+
+    about: str
+    count: int
+    quantiles: tuple[float, ...]
+    least: str
+    greatest: str
+
+
+#: Heading, field of :class:`FlowResult`, factor to the heading's unit.
+_SUMMARISED: Final = (
+    ("goodput, kbit/s", "goodput", 1e-3),
+    ("RTT mean, ms", "rtt_mean", 1e3),
+    ("RTT 95 %, ms", "rtt_p95", 1e3),
+    ("completed, s", "completed", 1.0),
+    ("time-outs", "timeouts", 1.0),
+    ("retransmissions", "retransmissions", 1.0),
+)
+
+
+def over_flows(flows: Sequence[FlowResult]) -> list[OverFlows]:
+    """Quantiles over flows of each quantity that any of them has."""
+    import numpy as np
+
+    rows = []
+    for about, quantity, factor in _SUMMARISED:
+        known = [(value, flow.flow) for flow in flows if (value := getattr(flow, quantity)) is not None]
+        if known:
+            values = factor * np.array([value for value, _ in known])
+            quantiles = tuple(np.quantile(values, (0.0, 0.1, 0.5, 0.9, 1.0)).tolist())
+            least, greatest = (chosen(known, key=lambda one: one[0])[1] for chosen in (min, max))
+            rows.append(OverFlows(about, len(known), quantiles, least, greatest))
+    return rows
 
 
 def connection_failures(run: Run) -> dict[str, str]:

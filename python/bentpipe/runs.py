@@ -14,6 +14,8 @@ from .errors import InputError, unknown
 if TYPE_CHECKING:
     import polars as pl
 
+    from .prediction import FlowPrediction
+
 
 class Run:
     """The results of one scenario, one seed, one instrument.
@@ -63,6 +65,13 @@ class Run:
         """What an emulation imposed and how far that is from the scenario, with a ``verdict``: ``"valid"``,
         ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
         return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
+
+    @cached_property
+    def predictions(self) -> dict[str, FlowPrediction]:
+        """What the equations say about each flow of the scenario, by its name."""
+        from .prediction import predict_resolved
+
+        return predict_resolved(self.scenario)
 
     @property
     def name(self) -> str:

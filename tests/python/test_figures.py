@@ -77,7 +77,8 @@ def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["one", "two", "predicted"]
     colours = [one.get_color() for one in axes.lines]
-    assert colours[0] == colours[1] != colours[2]
+    # Both runs, and then what is predicted for each.
+    assert colours[:2] == colours[2:] and colours[0] != colours[1]
     assert len(plots.side_by_side(runs, "rtt").axes) == 2
     assert len(plots.comparison({name: flow_results(run) for name, run in runs.items()}).axes) == 3
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bentpipe.quantities import number
+from bentpipe.results import MOST_FLOWS, over_flows
 
 from .output import print_table
 
@@ -24,7 +25,10 @@ _NUMBERS = (
 
 
 def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
-    """Flows of runs, each run with the labels that tell it from the others."""
+    """Print the flows of runs, each run with the labels that tell it from the others; of runs with many flows,
+    quantiles over the flows."""
+    if max((len(flows) for _, flows in runs), default=0) > MOST_FLOWS:
+        return _print_summary(runs)
     labels = list(runs[0][0]) if runs else []
     several = len({flow.flow for _, flows in runs for flow in flows}) > 1
     words = [*labels, *(["flow"] if several or not labels else [])]
@@ -37,7 +41,20 @@ def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -
         for own, flows in runs
         for flow in flows
     ]
-    print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+    return print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+
+
+def _print_summary(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
+    labels = list(runs[0][0])
+    rows = [
+        [*own.values(), one.about, *map(number, one.quantiles), str(one.count)]
+        for own, flows in runs
+        for one in over_flows(flows)
+    ]
+    words = [*labels, "over flows"]
+    print_table(
+        [*words, "least", "10 %", "median", "90 %", "greatest", "flows"], rows, text_columns=len(words)
+    )
 
 
 def _numbers(flow: FlowResult) -> list[str]:

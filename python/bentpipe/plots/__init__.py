@@ -15,14 +15,17 @@ Figures are made without pyplot: a notebook shows them, and :func:`save` writes 
 from __future__ import annotations
 
 from .access import timelines, waits
-from .bars import comparison
+from .bars import MOST_ROWS, comparison
 from .campaigns import campaign_cdf, campaign_lines, campaign_map, campaign_multiples
 from .constellation import constellation_globe, constellation_map
+from .lines import MOST_LINES
 from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 
 __all__ = [
     "COLOURS",
+    "MOST_LINES",
+    "MOST_ROWS",
     "campaign_cdf",
     "campaign_lines",
     "campaign_map",

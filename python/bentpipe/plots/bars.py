@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from .style import COLOURS, INK, figure_function
 
@@ -13,15 +15,22 @@ if TYPE_CHECKING:
 
     from bentpipe.results import FlowResult
 
+#: Bars beyond this many would be an atlas.
+MOST_ROWS: Final = 60
+
 
 @figure_function
 def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
     """Goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow of each run;
-    diamonds are predictions. Runs without any efficiency leave that panel out."""
+    diamonds are predictions. Runs without any efficiency leave that panel out. With more than :data:`MOST_ROWS` flows
+    in all, each run has one row, the medians over its flows."""
     from matplotlib.figure import Figure
 
+    whole = {name: len(flows) for name, flows in results.items()}
+    if sum(whole.values()) > MOST_ROWS:
+        results = {name: [_median(flows)] for name, flows in results.items() if flows}
     rows = [
-        (name if len(flows) == 1 else f"{name}, {flow.flow}", flow)
+        (name if whole[name] == 1 else f"{name}, {flow.flow}", flow)
         for name, flows in results.items()
         for flow in flows
     ]
@@ -42,6 +51,20 @@ def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
     if len(handles) > 1:
         figure.legend(handles, labels, loc="outside upper right", ncols=2)
     return figure
+
+
+def _median(flows: Sequence[FlowResult]) -> FlowResult:
+    """A flow whose numbers are the medians over flows, each over those that have it."""
+    if len(flows) == 1:
+        return flows[0]
+    known = {
+        quantity: [value for flow in flows if (value := getattr(flow, quantity)) is not None]
+        for quantity in ("goodput", "rtt_mean", "rtt_p95", "efficiency", "predicted_goodput", "predicted_rtt")
+    }
+    medians: dict[str, Any] = {
+        quantity: statistics.median(values) if values else None for quantity, values in known.items()
+    }
+    return replace(flows[0], flow=f"median of {len(flows)} flows", **medians)
 
 
 def _goodput(axes: Axes, flows: Sequence[FlowResult]) -> None:

@@ -3,26 +3,27 @@ whose names are then those of their folders), and returns a matplotlib figure; p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from bentpipe.errors import InputError
-from bentpipe.prediction import predict_resolved
-from bentpipe.runs import by_folder
 
-from .data import POINTS, FloatArray, bin_for, duration_s, rate, round_up, spread, superframes, thin, trace_of
-from .style import PREDICTED, figure_function, grid, legend, line, panels
+from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes, trace_of
+from .lines import Line, Runs, draw_lines, named_runs
+from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.predict import Prediction
+    from bentpipe.predict import GrowthCurve
     from bentpipe.runs import Run
 
-Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
+#: Draws one quantity of runs into axes.
+Draw: TypeAlias = Callable[[Any, Any], None]
 
 #: Running totals of what reached the application, by transport.
 _VOLUMES = ("delivery.delivered", "datagram.received")
@@ -59,7 +60,9 @@ def window(runs: Runs, *, predictions: bool = True) -> Figure:
 @figure_function
 def queue(runs: Runs) -> Figure:
     """What waits: packets in the queues of links, bytes in terminals."""
-    drawn = [draw for draw in (draw_link_queue, draw_terminal_queue) if _draws(draw, runs)]
+    drawn = _with_data(
+        (draw_link_queue, "link.queue_packets"), (draw_terminal_queue, "dama.queue"), runs=runs
+    )
     if not drawn:
         raise InputError("no queue was recorded: add the traces link or dama to the scenario")
     figure, axes = panels([2.4] * len(drawn))
@@ -72,7 +75,7 @@ def queue(runs: Runs) -> Figure:
 def dama(runs: Runs) -> Figure:
     """Slots requested, assigned and used on the return link, one panel per run: superframe by superframe, or, where
     there are many, mean and range over a two-hundredth of the run."""
-    named = dict(_named(runs))
+    named = dict(named_runs(runs))
     figure, axes = panels([2.4] * len(named))
     for one, (name, run) in zip(axes, named.items(), strict=True):
         draw_dama(one, run, name)
@@ -94,24 +97,24 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
     figure, axes = grid(len(runs))
     draw = {"throughput": draw_throughput, "rtt": draw_rtt, "window": draw_window}[quantity]
     unit = _rate_unit(runs) if quantity == "throughput" else None
+    tops = []
     for index, (one, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
+        # The panels share their axis, and each fixes it at what it shows.
+        one.autoscale(axis="y")
         if unit is None:
             draw(one, run)
         else:
             draw_throughput(one, run, unit=unit)
+        tops.append(one.get_ylim()[1])
         one.set_title(name)
         one.label_outer()
         if index % 2:
             one.set_ylabel("")
-        below = one.get_legend()
-        if index and below is not None:
-            below.remove()
         if index >= len(axes) - 2:
             one.set_xlabel("time (s)")
             one.tick_params(labelbottom=True)
-    # The panels share their axis, but each has fixed it at what it shows.
-    axes[0].autoscale(axis="y")
-    axes[0].set_ylim(bottom=0)
+    legend_of_all(figure, axes)
+    axes[0].set_ylim(0, max(tops))
     axes[0].set_xlim(left=0)
     return figure
 
@@ -119,15 +122,16 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
 @figure_function
 def overview(run: Run, *, predictions: bool = True) -> Figure:
     """Everything that was recorded of one run: throughput, round-trip time, window, queues, slots."""
-    draws: list[Callable[[Axes, Runs], None]] = [
-        lambda axes, runs: draw_throughput(axes, runs, predictions=predictions),
-        lambda axes, runs: draw_rtt(axes, runs, predictions=predictions),
-        lambda axes, runs: draw_window(axes, runs, predictions=predictions),
-        draw_link_queue,
-        draw_terminal_queue,
-        lambda axes, _: draw_dama(axes, run),
-    ]
-    shown = [draw for draw in draws if _draws(draw, run)]
+    shown = _with_data(
+        (partial(draw_throughput, predictions=predictions), *_VOLUMES),
+        (partial(draw_rtt, predictions=predictions), "rtt"),
+        (partial(draw_window, predictions=predictions), "cwnd"),
+        (draw_link_queue, "link.queue_packets"),
+        (draw_terminal_queue, "dama.queue"),
+        runs=run,
+    )
+    if run.has_trace("dama"):
+        shown.append(lambda axes, _: draw_dama(axes, run))
     if not shown:
         raise InputError(f"{run.path} has no trace to draw")
     figure, axes = panels([2.0] * len(shown))
@@ -140,13 +144,15 @@ def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
     """Draw round-trip times into axes."""
     axes.set_title("Round-trip time")
     axes.set_ylabel("RTT (ms)")
-    for index, (label, run, flow, (time, value)) in enumerate(_lines(runs, "rtt")):
-        axes.plot(*_scaled(thin(time, value), 1e3), label=label, **line(index))
-        prediction = _prediction(run, flow) if predictions else None
-        if prediction is not None:
-            trip, colour = prediction.round_trip, line(index)["color"]
-            axes.axhline(1e3 * trip.mean_s, color=colour, linestyle=PREDICTED)
-            axes.axhspan(1e3 * trip.minimum_s, 1e3 * trip.maximum_s, color=colour, alpha=0.08, linewidth=0)
+    for colour, lines in draw_lines(axes, runs, "rtt", factor=1e3):
+        trips = [known.round_trip for line in lines if predictions and (known := line.prediction)]
+        if trips:
+            mean, least, greatest = (
+                1e3 * float(np.median(values))
+                for values in zip(*((one.mean_s, one.minimum_s, one.maximum_s) for one in trips), strict=True)
+            )
+            axes.axhline(mean, color=colour, linestyle=PREDICTED)
+            axes.axhspan(least, greatest, color=colour, alpha=0.08, linewidth=0)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -157,16 +163,10 @@ def draw_throughput(
     """Draw throughput into axes, in ``unit`` or in the one in which it reads best."""
     axes.set_title("Throughput")
     unit = unit or _rate_unit(runs)
-    size = {"kbit/s": 1e3, "Mbit/s": 1e6}[unit]
-    for index, (label, run, flow, (time, volume)) in enumerate(_lines(runs, *_VOLUMES)):
-        end = duration_s(run)
-        bins = bin_s or max(bin_for(end), _round_trip(run, flow))
-        axes.plot(*_scaled(rate(time, volume, bins, end), 1 / size), label=label, **line(index))
-        prediction = _prediction(run, flow) if predictions else None
-        if prediction is not None:
-            curve = prediction.curve
-            data = curve.time_s + _start(run, flow), curve.goodput_bit_s / size
-            axes.plot(*data, color=line(index)["color"], linestyle=PREDICTED)
+    factor = {"kbit/s": 1e-3, "Mbit/s": 1e-6}[unit]
+    for colour, lines in draw_lines(axes, runs, *_VOLUMES, factor=factor, rate_bin_s=bin_s or 0.0):
+        if predictions:
+            _draw_growth(axes, lines, colour, lambda curve: curve.goodput_bit_s * factor)
     axes.set_ylabel(f"delivered ({unit})")
     axes.set_ylim(bottom=0)
     legend(axes)
@@ -176,12 +176,9 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
     """Draw congestion windows into axes."""
     axes.set_title("Congestion window")
     axes.set_ylabel("cwnd (segments)")
-    for index, (label, run, flow, data) in enumerate(_lines(runs, "cwnd")):
-        axes.plot(*thin(*data), label=label, **line(index))
-        prediction = _prediction(run, flow) if predictions else None
-        if prediction is not None:
-            data = prediction.curve.time_s + _start(run, flow), prediction.curve.window_segments
-            axes.plot(*data, color=line(index)["color"], linestyle=PREDICTED)
+    for colour, lines in draw_lines(axes, runs, "cwnd"):
+        if predictions:
+            _draw_growth(axes, lines, colour, lambda curve: curve.window_segments)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -190,8 +187,7 @@ def draw_link_queue(axes: Axes, runs: Runs) -> None:
     """Draw the queues of links into axes."""
     axes.set_title("Queues of links")
     axes.set_ylabel("waiting (packets)")
-    for index, (label, _, _, data) in enumerate(_lines(runs, "link.queue_packets")):
-        axes.plot(*thin(*data), label=label, **line(index))
+    draw_lines(axes, runs, "link.queue_packets")
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -200,8 +196,7 @@ def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
     """Draw what waits in terminals into axes."""
     axes.set_title("Queues of terminals")
     axes.set_ylabel("waiting (kB)")
-    for index, (label, _, _, data) in enumerate(_lines(runs, "dama.queue")):
-        axes.plot(*_scaled(thin(*data), 1e-3), label=label, **line(index))
+    draw_lines(axes, runs, "dama.queue", factor=1e-3)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -241,7 +236,7 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
     """Draw used over assigned capacity into axes."""
     axes.set_title("Efficiency of the return link")
     axes.set_ylabel("used / assigned (%)")
-    for index, (name, run) in enumerate(_named(runs)):
+    for index, (name, run) in enumerate(named_runs(runs)):
         if not run.has_trace("dama"):
             continue
         slots, end = superframes(run.trace("dama")), duration_s(run)
@@ -255,62 +250,42 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
     legend(axes)
 
 
-def _named(runs: Runs) -> Iterator[tuple[str, Run]]:
-    if isinstance(runs, Mapping):
-        yield from runs.items()
-    elif isinstance(runs, Sequence):
-        yield from by_folder(runs).items()
-    else:
-        yield "", runs
-
-
-def _lines(runs: Runs, *quantities: str) -> Iterator[tuple[str, Run, str, tuple[FloatArray, FloatArray]]]:
-    """Label, run, entity and data of each line; the label says what tells the lines apart."""
-    for name, run in _named(runs):
-        traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
-        for entity, data in traces:
-            label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
-            yield label, run, entity, data
-
-
-def _prediction(run: Run, flow: str) -> Prediction | None:
-    known = predict_resolved(run.scenario).get(flow)
-    return None if known is None else known.prediction
-
-
-def _round_trip(run: Run, flow: str) -> float:
-    """Mean round-trip time of a flow in seconds, rounded up to a round number; 0 where there is none."""
-    mean = next((row["rtt_mean"] for row in run.flows.iter_rows(named=True) if row["flow"] == flow), None)
-    return round_up(mean) if mean else 0.0
-
-
 def _rate_unit(runs: Runs) -> str:
-    goodputs = [value for _, run in _named(runs) for value in run.flows["goodput"] if value is not None]
+    goodputs = [value for _, run in named_runs(runs) for value in run.flows["goodput"] if value is not None]
     return "Mbit/s" if max(goodputs, default=0.0) >= 5e6 else "kbit/s"
 
 
-def _start(run: Run, flow: str) -> float:
-    from bentpipe.quantities import base_value
+def _draw_growth(
+    axes: Axes, lines: Sequence[Line], colour: str, values: Callable[[GrowthCurve], FloatArray]
+) -> None:
+    """Draw the predicted growth of a line, or the median of those of several."""
+    curves = [
+        (known.curve.time_s + line.start_s, values(known.curve))
+        for line in lines
+        if (known := line.prediction)
+    ]
+    if len(curves) > 1:
+        times = np.linspace(0.0, max(time[-1] for time, _ in curves), POINTS)
+        grown = [np.interp(times, *curve, left=np.nan, right=np.nan) for curve in curves]
+        middle, _ = quantiles(np.array(grown))
+        curves = [(times, middle)]
+    for curve in curves:
+        axes.plot(*curve, color=colour, linestyle=PREDICTED)
 
-    return next(
-        (
-            base_value(one["start"])
-            for one in run.scenario.get("flow", [])
-            if one["name"] == flow and "start" in one
-        ),
-        0.0,
-    )
 
-
-def _scaled(data: tuple[FloatArray, FloatArray], factor: float) -> tuple[FloatArray, FloatArray]:
-    return data[0], data[1] * factor
-
-
-def _draws(draw: Callable[[Axes, Runs], None], runs: Runs) -> bool:
-    """Whether there is anything for this panel: a queue in which nothing ever waited is none."""
-    _, (axes,) = panels([1])
-    draw(axes, runs)
-    return any(np.any(line.get_ydata()) for line in axes.lines)
+def _with_data(*draws: tuple[Draw, *tuple[str, ...]], runs: Runs) -> list[Draw]:
+    """Those of the functions with anything to draw of their quantities. A queue in which nothing ever waited is left
+    out."""
+    return [
+        draw
+        for draw, *quantities in draws
+        if any(
+            np.nanmax(values, initial=0.0) > 0
+            for _, run in named_runs(runs)
+            for quantity in quantities
+            for _, values in trace_of(run, quantity).values()
+        )
+    ]
 
 
 def _finish(figure: Figure, lowest: Axes) -> Figure:

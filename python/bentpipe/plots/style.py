@@ -112,14 +112,37 @@ def line(index: int) -> dict[str, Any]:
 def legend(axes: Axes) -> None:
     """A legend in rows above the axes, where it hides nothing: what tells the lines apart, and dashes for what is
     predicted. None for a single line, which the title names."""
+    handles = _handles(axes)
+    if len(handles) > 1:
+        axes.legend(
+            list(handles.values()),
+            list(handles),
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            ncols=4,
+            borderaxespad=0.2,
+        )
+
+
+def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One such legend above all panels instead of one for each."""
+    handles: dict[str, Any] = {}
+    for one in axes:
+        handles |= _handles(one)
+        if (own := one.get_legend()) is not None:
+            own.remove()
+    if len(handles) > 1:
+        figure.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=4)
+
+
+def _handles(axes: Axes) -> dict[str, Any]:
     from matplotlib.lines import Line2D
 
     handles, labels = axes.get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
     if any(str(one.get_label()).startswith("_") for one in axes.lines):
-        handles.append(Line2D([], [], color=INK, linestyle=PREDICTED))
-        labels.append("predicted")
-    if len(handles) > 1:
-        axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
+        named["predicted"] = Line2D([], [], color=INK, linestyle=PREDICTED)
+    return named
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -40,7 +40,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
     import jinja2
 
     from bentpipe.fidelity import fidelity_text
-    from bentpipe.results import flow_results
+    from bentpipe.results import MOST_FLOWS, flow_results
 
     named = _named(runs, variations)
     results = {name: flow_results(run) for name, run in named.items()}
@@ -56,6 +56,9 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,
         rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
+        summaries=[
+            (name, len(flows), _summary(flows)) for name, flows in results.items() if len(flows) > MOST_FLOWS
+        ],
         notes=_notes(named),
         pictures=[
             _Picture(caption, _svg(figure, index))
@@ -97,23 +100,44 @@ def _figures(
     if len(runs) == 1:
         (run,) = runs.values()
         try:
-            return [("Everything that was recorded. Dashed: predicted.", plots.overview(run))]
+            caption = "Everything that was recorded. Dashed: predicted."
+            return [(caption + _about_quantiles(results), plots.overview(run))]
         except InputError:
             # Nothing was, or nothing happened.
             return []
-    figures = [("Flows of all runs. Diamonds: predicted.", plots.comparison(results))]
+    about = _about_quantiles(results)
+    summarised = (
+        " Of each run, the medians over its flows."
+        if sum(map(len, results.values())) > plots.MOST_ROWS
+        else ""
+    )
+    figures = [(f"Flows of all runs. Diamonds: predicted.{summarised}", plots.comparison(results))]
     traced = {name: run for name, run in runs.items() if run.traces}
     if 0 < len(traced) <= MOST_PANELS:
         if any(run.has_trace("delivery") or run.has_trace("datagram") for run in traced.values()):
-            figures.append(("Throughput. Dashed: predicted.", plots.side_by_side(traced, "throughput")))
+            figures.append(
+                (f"Throughput. Dashed: predicted.{about}", plots.side_by_side(traced, "throughput"))
+            )
         if any(run.has_trace("rtt") for run in traced.values()):
             caption = (
                 "Round-trip time. Dashed: predicted mean; shaded: from the least to the greatest predicted."
+                + about
             )
             figures.append((caption, plots.side_by_side(traced, "rtt")))
         if any(run.has_trace("dama") for run in traced.values()):
             figures.append(("Efficiency of the return link.", plots.efficiency(traced)))
     return figures
+
+
+def _about_quantiles(results: Mapping[str, Sequence[FlowResult]]) -> str:
+    from bentpipe import plots
+
+    if max(map(len, results.values()), default=0) <= plots.MOST_LINES:
+        return ""
+    return (
+        f" A panel of more than {plots.MOST_LINES} flows, terminals or links shows their median and the range from the "
+        "10th to the 90th percentile; the lighter range holds all of them. Predictions are then medians, too."
+    )
 
 
 def _svg(figure: Figure, index: int) -> str:
@@ -153,16 +177,34 @@ def _change(run: Run) -> str:
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
-    """What to bear in mind about the predictions, each thing once."""
-    from bentpipe.prediction import predict_resolved
+    """What to bear in mind about the predictions: each note once, with the flows that it is about."""
+    flows: dict[str, dict[str, None]] = {}
+    for run in runs.values():
+        for prediction in run.predictions.values():
+            if prediction.note:
+                flows.setdefault(prediction.note, {})[prediction.flow] = None
+    return [f"{_listed(list(names))}: {note}" for note, names in flows.items()]
 
-    notes = [
-        f"{prediction.flow}: {prediction.note}"
-        for run in runs.values()
-        for prediction in predict_resolved(run.scenario).values()
-        if prediction.note
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more flows"
+
+
+def _summary(flows: Sequence[FlowResult]) -> list[dict[str, Any]]:
+    """A row per quantity, each number as text."""
+    from bentpipe.results import over_flows
+
+    return [
+        {
+            "about": one.about,
+            "flows": str(one.count),
+            "quantiles": [number(value) for value in one.quantiles],
+            "extremes": f"{one.least}, {one.greatest}",
+        }
+        for one in over_flows(flows)
     ]
-    return list(dict.fromkeys(notes))
 
 
 def _provenance(run: Run) -> list[tuple[str, str]]:

@@ -1,0 +1,152 @@
+"""Lines of many flows in one panel: each by itself as long as they can be told apart, quantiles beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from bentpipe.quantities import base_value
+from bentpipe.runs import by_folder
+
+from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, round_up, thin, trace_of
+from .style import line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bentpipe.predict import Prediction
+    from bentpipe.runs import Run
+
+Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
+
+#: Lines that a reader can tell apart. Of more, quantiles are drawn.
+MOST_LINES: Final = 12
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entity of one run: its samples, and for a flow its start and what was predicted for it.
+
+    ``bin_s`` is the least bin over which its rate makes sense: a window that does not fill the pipe comes in one
+    burst per round trip.
+    """
+
+    label: str
+    group: str
+    time_s: FloatArray
+    values: FloatArray
+    end_s: float
+    start_s: float
+    bin_s: float
+    prediction: Prediction | None
+
+
+def draw_lines(
+    axes: Axes, runs: Runs, *quantities: str, factor: float = 1.0, rate_bin_s: float | None = None
+) -> list[tuple[str, list[Line]]]:
+    """Draw the quantities of all entities, times ``factor``; running totals of bytes as rates over bins of
+    ``rate_bin_s`` seconds (0: chosen).
+
+    Up to :data:`MOST_LINES` entities have a line each. Of more, one line per run is the median over its entities, or
+    over all entities if there are that many runs; shaded are the range from the 10th to the 90th percentile and,
+    lighter, that from the least to the greatest value. Returns the colour of each line drawn and what it stands for.
+    """
+    lines = list(_lines(runs, *quantities))
+    if len(lines) > MOST_LINES:
+        return _draw_quantiles(axes, lines, factor, rate_bin_s)
+    drawn = []
+    for index, one in enumerate(lines):
+        if rate_bin_s is None:
+            data = thin(one.time_s, one.values)
+        else:
+            bins = rate_bin_s or max(bin_for(one.end_s), one.bin_s)
+            data = rate(one.time_s, one.values, bins, one.end_s)
+        axes.plot(data[0], factor * data[1], label=one.label, **line(index))
+        drawn.append((str(line(index)["color"]), [one]))
+    return drawn
+
+
+def named_runs(runs: Runs) -> Iterator[tuple[str, Run]]:
+    """The runs with their names; a single run has an empty one."""
+    if isinstance(runs, Mapping):
+        yield from runs.items()
+    elif isinstance(runs, Sequence):
+        yield from by_folder(runs).items()
+    else:
+        yield "", runs
+
+
+def _draw_quantiles(
+    axes: Axes, lines: Sequence[Line], factor: float, rate_bin_s: float | None
+) -> list[tuple[str, list[Line]]]:
+    groups: dict[str, list[Line]] = {}
+    for one in lines:
+        groups.setdefault(one.group, []).append(one)
+    if len(groups) > MOST_LINES:
+        groups = {"": list(lines)}
+    drawn, highest = [], 0.0
+    for index, (name, members) in enumerate(groups.items()):
+        end_s = max(one.end_s for one in members)
+        if rate_bin_s is None:
+            bins = bin_for(end_s)
+            rows = [on_grid(one.time_s, one.values, bins, end_s) for one in members]
+        else:
+            trip_s = float(np.median([one.bin_s for one in members]))
+            bins = rate_bin_s or max(bin_for(end_s), min(trip_s, 4 * bin_for(end_s)))
+            rows = [rate(one.time_s, one.values, bins, end_s)[1] for one in members]
+        middle, ((tenth, ninetieth), (least, greatest)) = quantiles(factor * np.array(rows))
+        middles = (np.arange(len(middle)) + 0.5) * bins
+        count = f"median of {len(members)}"
+        label, single = f"{name}, {count}" if name else count, len(groups) == 1
+        axes.plot(middles, middle, label=label, **line(index))
+        colour = str(line(index)["color"])
+        for low, high, alpha, about in (
+            (tenth, ninetieth, 0.3, "10 % to 90 %"),
+            (least, greatest, 0.12, "all"),
+        ):
+            shown = about if single else None
+            axes.fill_between(middles, low, high, color=colour, alpha=alpha, linewidth=0, label=shown)
+        highest = max(highest, float(np.nanmax(greatest, initial=0.0)))
+        drawn.append((colour, members))
+    # What is predicted may be many times what so many flows get; it must not press the rest to the floor.
+    axes.set_ylim(0, 1.1 * highest or None)
+    return drawn
+
+
+def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
+    """A line per entity; its label is what tells it from the others."""
+    for name, run in named_runs(runs):
+        traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
+        if traces and "delivery.delivered" in quantities:
+            traces += _starved(run, {entity for entity, _ in traces})
+        trips = dict(run.flows.select("flow", "rtt_mean").iter_rows())
+        starts = {
+            flow["name"]: base_value(flow["start"])
+            for flow in run.scenario.get("flow", [])
+            if "start" in flow
+        }
+        for entity, (time_s, values) in traces:
+            label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
+            known = run.predictions.get(entity)
+            trip = trips.get(entity)
+            yield Line(
+                label,
+                name,
+                time_s,
+                values,
+                end_s=duration_s(run),
+                start_s=starts.get(entity, 0.0),
+                bin_s=round_up(trip) if trip else 0.0,
+                prediction=None if known is None else known.prediction,
+            )
+
+
+def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, tuple[FloatArray, FloatArray]]]:
+    """Flows to which nothing was delivered: no trace has a row of theirs."""
+    nothing = np.zeros(0)
+    for flow, delivered in run.flows.select("flow", "delivered_bytes").iter_rows():
+        if not delivered and flow not in recorded:
+            yield flow, (nothing, nothing)
