@@ -8,9 +8,8 @@
 #[path = "../../crates/models/tests/tcp/reno.rs"]
 mod reno;
 
-use bentpipe_core::{
-    Count, Rate, Segment, SegmentFlags, SegmentOptions, Size, Snack, Span, Time, Timestamps,
-};
+use bentpipe_core::{Count, Rate, Size, Span, Time};
+use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Freeze, Path, Signal};

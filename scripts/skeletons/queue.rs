@@ -7,7 +7,8 @@
 //! ```
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Count, DropReason, Packet, Rate, Stream, Time};
+use crate::{DropReason, Packet};
+use bentpipe_core::{Count, Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,20 @@
 //! IPv4 addresses are those of 198.18.0.0/15, which RFC 2544 (appendix C.2.2) sets aside for measurements of networks, so
 //! that they meet no machine's own; IPv6 addresses are of a local prefix (RFC 4193).
 
-use crate::{FlowId, NodeId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Index of a flow in the scenario, in the order in which flows are listed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// From here on numbers are of packets that no flow of the scenario is known to have sent.
+    pub const UNKNOWN: u32 = 1 << 31;
+}
+
+/// Index of a node of the network.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u16);
 
 const IPV4: u32 = 0xc612_0000;
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;

@@ -1,7 +1,7 @@
 //! Traces and reports: tables whose columns are described once, beside the model that fills them.
 //!
 //! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a flow, a link, a
-//! terminal) and hands it to the stage as `Option<Probe>`; rows go through the [`Outbox`](crate::Outbox) to a
+//! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
 //! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
 
 use crate::Time;

@@ -1,7 +1,8 @@
 //! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and what models
 //! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
 
-use bentpipe_core::{checksum, Ecn, FlowId};
+use bentpipe_core::{checksum, FlowId};
+use bentpipe_models::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 const TCP: u8 = 6;

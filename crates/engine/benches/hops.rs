@@ -1,11 +1,10 @@
 //! Packet-hops per second through a chain of links without TCP.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
-use bentpipe_core::{
-    Body, Ecn, FlowId, Held, NodeId, Outbox, Packet, Port, Rate, Span, Stage, Streams, Time,
-};
+use bentpipe_core::{FlowId, NodeId, Rate, Span, Streams, Time};
 use bentpipe_engine::Graph;
 use bentpipe_models::{channel, link, queue};
+use bentpipe_models::{Body, Ecn, Held, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 
 /// Sends a packet each `interval`.

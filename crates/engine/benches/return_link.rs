@@ -1,12 +1,11 @@
 //! Simulated seconds per second of a DVB-RCS return link under more load than it carries, by number of terminals.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
-use bentpipe_core::{
-    Body, Ecn, FlowId, NodeId, Outbox, Packet, Port, Probe, Span, Stage, Stream, Streams, Table, Time,
-};
+use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};
 use bentpipe_engine::{Graph, Network};
 use bentpipe_models::mac::dama::{build, Config, Star};
 use bentpipe_models::Supply;
+use bentpipe_models::{Body, Ecn, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 
 /// Sends a packet each `interval`.

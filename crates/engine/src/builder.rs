@@ -3,10 +3,11 @@
 
 use crate::network::{Graph, Network, StageId};
 use crate::routes::{incoming, towards, Edge};
-use bentpipe_core::{FlowId, NodeId, Outbox, Port, Probe, Recorder, Span, Stage, Stream, Streams, Table};
+use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_models::net::constellation::{self, routes::Exit, Constellation, FlowPath};
 use bentpipe_models::net::edge;
 use bentpipe_models::net::router::Router;
+use bentpipe_models::{Outbox, Port, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A node under construction.

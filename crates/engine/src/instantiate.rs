@@ -6,7 +6,7 @@ use crate::handovers;
 use crate::network::{Network, StageId};
 use crate::passing::passing;
 use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
-use bentpipe_core::{FlowId, NodeId, Port, Probe, Recorder, Span, Stream, Streams, Table, Time};
+use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::mac::dama;
@@ -18,6 +18,7 @@ use bentpipe_models::net::proxy;
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
 use bentpipe_models::transport::{self, tcp, tfrc, udp};
+use bentpipe_models::Port;
 use bentpipe_models::Supply;
 use std::collections::BTreeMap;
 

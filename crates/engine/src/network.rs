@@ -3,8 +3,9 @@
 
 use crate::change::{Changes, Orders};
 use crate::wakes::Wakes;
-use bentpipe_core::{Held, Outbox, Packet, Port, Report, Span, Stage, Time};
+use bentpipe_core::{Report, Span, Time};
 use bentpipe_models::net::router::Router;
+use bentpipe_models::{Held, Outbox, Packet, Port, Stage};
 use bentpipe_scenario::ScenarioError;
 
 /// Number of a stage in its network.

@@ -1,6 +1,7 @@
 //! Static routing: the path of least delay, then of fewest hops, then of the lowest edge number.
 
-use bentpipe_core::{NodeId, Port, Span};
+use bentpipe_core::{NodeId, Span};
+use bentpipe_models::Port;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -5,11 +5,12 @@
 #[path = "../tests/tcp/reno.rs"]
 mod reno;
 
-use bentpipe_core::{Count, FlowId, NodeId, Outbox, Packet, Port, Size, Span, Stage, Streams, Time};
+use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Streams, Time};
 use bentpipe_models::app::{bulk, Config as AppConfig, End};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Recovery};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
+use bentpipe_models::{Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 

@@ -1,4 +1,8 @@
-//! bentpipe's models, in folders in the order in which a packet meets them. Pure: no clock, no thread, no I/O.
+//! bentpipe's models, in folders in the order in which a packet meets them, and what they have in common: packets with
+//! the bodies of their layers ([`Packet`], [`Payload`]) and the contract of the stages ([`Stage`]).
+//!
+//! Models are sans-I/O and told the time. Nothing here reads a clock, starts a thread or keeps a global; the crate builds
+//! for wasm, which CI uses as the proof.
 
 pub mod app;
 pub mod channel;
@@ -6,8 +10,12 @@ pub mod link;
 pub mod mac;
 pub mod net;
 pub mod orbit;
+mod packet;
 pub mod queue;
+mod stage;
 mod supply;
 pub mod transport;
 
+pub use packet::{Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, TCP, UDP, UDP_HEADER};
+pub use stage::{Capture, Change, DropReason, Held, Leaving, Loss, Outbox, Port, Sent, Stage, Totals};
 pub use supply::Supply;

@@ -4,10 +4,9 @@
 //! `cargo bench -p bentpipe-results [ROWS]`. Prints values per second of wall and of processor time (all threads),
 //! bytes per value, nanoseconds per packet, and the peak memory of the process.
 
-use bentpipe_core::{
-    Body, Capture, Column, Ecn, FlowId, NodeId, Packet, Recorder, Segment, SegmentFlags, Sink, Span, Table,
-    Time, Timestamps,
-};
+use bentpipe_core::{Column, FlowId, NodeId, Recorder, Sink, Span, Table, Time};
+use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, Timestamps};
+use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,8 @@
 //! `tshark -r packets.pcapng -Y 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` takes out one.
 
 use crate::{headers, pcapng, ResultsError};
-use bentpipe_core::{Body, Capture, FlowId, Packet, Segment, SegmentFlags, Time};
+use bentpipe_core::{FlowId, Time};
+use bentpipe_models::{Body, Capture, Content, Packet};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -37,7 +38,7 @@ pub struct CaptureOptions {
 }
 
 /// What stages show packets to; give it to
-/// [`Outbox::set_capture`](bentpipe_core::Outbox::set_capture).
+/// [`Outbox::set_capture`](bentpipe_models::Outbox::set_capture).
 pub struct PacketCapture {
     shared: Arc<Shared>,
 }
@@ -63,7 +64,8 @@ struct Writer {
     whole: usize,
     /// Bytes in the file, always whole blocks.
     length: u64,
-    scales: Scales,
+    /// What layers have noted about a connection of a flow ([`Payload::header`](bentpipe_models::Payload::header)).
+    notes: BTreeMap<(FlowId, u16), [u32; 2]>,
     problem: Option<ResultsError>,
 }
 
@@ -86,7 +88,7 @@ pub(crate) fn create(
         whole: buffer.len(),
         buffer,
         length: 0,
-        scales: Scales::default(),
+        notes: BTreeMap::new(),
         problem: None,
     };
     // Written at once, so that also the capture of a killed run can be read.
@@ -142,22 +144,22 @@ impl Writer {
     fn packet(&mut self, interface: u32, now: Time, packet: &Packet) {
         let snap = self.options.snap.map_or(usize::MAX, |snap| snap as usize);
         let time = self.options.epoch + now.as_nanos();
-        let comment = match &packet.body {
-            Body::Control(message) => Some(shortened(format!("{message:?}"))),
-            _ => None,
-        };
-        let scales = &mut self.scales;
+        let payload = packet.body.payload();
+        let signalling = payload.filter(|payload| payload.content() == Content::Signalling);
+        let comment = signalling.map(|message| shortened(format!("{message:?}")));
+        let notes = &mut self.notes;
         pcapng::enhanced_packet(&mut self.buffer, interface, time, comment.as_deref(), |out| {
             let begin = out.len();
-            let original = match &packet.body {
-                Body::Frame(bytes) => {
+            let original = match (&packet.body, payload) {
+                (_, Some(payload)) => {
+                    let notes = notes.entry((packet.flow, packet.connection)).or_default();
+                    headers::write(packet, payload, notes, out)
+                }
+                (Body::Frame(bytes), None) => {
                     out.extend_from_slice(&bytes[..packet.size as usize]);
                     packet.size
                 }
-                Body::Segment(segment) => headers::write(packet, scales.shift(packet, segment), out),
-                Body::Datagram | Body::Tfrc(_) | Body::Control(_) | Body::Spoiled(_) => {
-                    headers::write(packet, 0, out)
-                }
+                (_, None) => unreachable!("all but frames have a payload"),
             };
             out.resize(begin + (original as usize).min(snap), 0);
             original
@@ -184,31 +186,6 @@ impl Writer {
     }
 }
 
-/// The window scale that each end of each flow announced.
-#[derive(Debug, Default)]
-struct Scales {
-    /// By connection of a flow; the direction from the lower to the higher node number first. The outer option says
-    /// whether a SYN was seen, the inner one whether it had a scale.
-    announced: BTreeMap<(FlowId, u16), [Option<Option<u8>>; 2]>,
-}
-
-impl Scales {
-    /// The scale in use for the window of this segment. Both ends must have announced one (RFC 7323, section 2.2);
-    /// an end whose SYN passed no capture point is taken to have done so.
-    fn shift(&mut self, packet: &Packet, segment: &Segment) -> u8 {
-        let ends = self.announced.entry((packet.flow, packet.connection)).or_default();
-        let direction = usize::from(packet.source > packet.destination);
-        if segment.flags.contains(SegmentFlags::SYN) {
-            ends[direction] = Some(segment.options.as_deref().and_then(|options| options.window_scale));
-            return 0;
-        }
-        match (ends[direction], ends[1 - direction]) {
-            (_, Some(None)) => 0,
-            (own, _) => own.flatten().unwrap_or(0),
-        }
-    }
-}
-
 fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().find(|(index, _)| *index >= COMMENT) {
         text.truncate(end);
@@ -220,41 +197,6 @@ fn shortened(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{Ecn, NodeId, SegmentOptions};
-
-    fn segment(from: u16, flags: SegmentFlags, window_scale: Option<u8>) -> (Packet, Segment) {
-        let options = SegmentOptions { window_scale, ..SegmentOptions::default() };
-        let segment = Segment { flags, options: Some(Box::new(options)), ..Segment::default() };
-        let packet = Packet {
-            birth: Time::ZERO,
-            number: 0,
-            size: 40,
-            flow: FlowId(1),
-            source: NodeId(from),
-            destination: NodeId(1 - from),
-            connection: 0,
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            body: Body::Datagram,
-        };
-        (packet, segment)
-    }
-
-    #[test]
-    fn a_window_is_scaled_when_both_ends_announced_it() {
-        let mut scales = Scales::default();
-        let mut shift = |from, flags, scale| {
-            let (packet, segment) = segment(from, flags, scale);
-            scales.shift(&packet, &segment)
-        };
-        assert_eq!(shift(0, SegmentFlags::ACK, None), 0);
-        assert_eq!(shift(0, SegmentFlags::SYN, Some(7)), 0);
-        assert_eq!(shift(0, SegmentFlags::ACK, None), 7);
-        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), Some(3)), 0);
-        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (7, 3));
-        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), None), 0);
-        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (0, 0));
-    }
 
     #[test]
     fn comments_are_cut_between_characters() {

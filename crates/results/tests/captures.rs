@@ -2,16 +2,15 @@
 
 mod common;
 
-use bentpipe_core::{
-    Body, Capture, Ecn, FlowId, Message, NodeId, Packet, SackBlocks, Segment, SegmentFlags, SegmentOptions,
-    Span, Time, Timestamps,
+use bentpipe_core::{FlowId, NodeId, Span, Time};
+use bentpipe_models::transport::tcp::segment::{
+    SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps,
 };
+use bentpipe_models::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
 use common::fresh;
-use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
 #[derive(Debug)]
 #[allow(dead_code, reason = "shown by its Debug")]
@@ -19,9 +18,9 @@ struct Request {
     slots: u32,
 }
 
-impl Message for Request {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Payload for Request {
+    fn content(&self) -> Content {
+        Content::Signalling
     }
 }
 
@@ -137,8 +136,8 @@ fn captured(name: &str, interfaces: &[&str], options: CaptureOptions) -> PathBuf
         connection.flow = flow;
         connection.packet(SERVER, size, Body::Datagram);
     }
-    connection.packet(CLIENT, 64, Body::Control(Arc::new(Request { slots: 12 })));
-    connection.packet(CLIENT, 4, Body::Control(Arc::new(Request { slots: 1 })));
+    connection.packet(CLIENT, 64, Body::layer(Request { slots: 12 }));
+    connection.packet(CLIENT, 4, Body::layer(Request { slots: 1 }));
     // ICMP echo request with a valid checksum, from 198.18.0.4 to 198.18.1.45.
     let ping = [
         0x45, 0, 0, 28, 0, 1, 0, 0, 64, 1, 0xed, 0x8a, 198, 18, 0, 4, 198, 18, 1, 45, 8, 0, 0xf7, 0xfd, 0, 1,

@@ -3,7 +3,8 @@
 
 mod common;
 
-use bentpipe_core::{Body, Capture, Ecn, FlowId, NodeId, Packet, Recorder, Span, Time};
+use bentpipe_core::{FlowId, NodeId, Recorder, Span, Time};
+use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Status};
 use common::{fresh, read, TCP};
 use std::fs;

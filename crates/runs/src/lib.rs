@@ -3,8 +3,9 @@
 
 mod flows;
 
-use bentpipe_core::{Capture, Held, Recorder, Report, Span, Time, Totals};
+use bentpipe_core::{Recorder, Report, Span, Time};
 use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::{Capture, Held, Totals};
 use bentpipe_results::{
     CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
 };

@@ -1,8 +1,9 @@
 //! One run of a scenario on the virtual clock.
 
-use bentpipe_core::{Report, Time, Totals};
+use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, Network};
+use bentpipe_models::Totals;
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
 use cpu_time::ThreadTime;

@@ -2,7 +2,7 @@
 //!
 //! `#[schemars(extend("changeable" = true))]` beside a key makes it one, with all below it. The mark is in the scenario's
 //! schema, so the reference page shows it too. A model that marks a key acts on it in its
-//! [`Stage::change`](bentpipe_core::Stage::change).
+//! [`Stage::change`](bentpipe_models::Stage::change).
 
 use crate::scenario::{LinkPair, NetworkKind};
 use schemars::{generate::SchemaSettings, JsonSchema};

@@ -2,7 +2,7 @@
 //!
 //! Both set keys of the scenario, as an override does before a run, and both go one way: [`parts`] makes the configuration
 //! of the link or network anew by the loader's own rules and checks, refuses what is not [marked as changeable](keys), and
-//! says which stages are to be [told](bentpipe_core::Stage::change). A change that the scenario gives takes place at its
+//! says which stages are to be [told](bentpipe_models::Stage::change). A change that the scenario gives takes place at its
 //! time before anything else that is due then; of several at one time, in the order of the file.
 //!
 //! Limit: routes stay those of the start, whatever delays become.

@@ -2,7 +2,8 @@
 
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
-use bentpipe_core::{Change, Problem, Problems};
+use bentpipe_core::{Problem, Problems};
+use bentpipe_models::Change;
 use bentpipe_models::{link, mac::dama, net::access};
 use bentpipe_scenario::{changed, Set};
 use serde_json::Value;

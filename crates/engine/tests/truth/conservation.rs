@@ -2,9 +2,10 @@
 //! no link carries and no control centre grants more than there is; and time goes forward.
 
 use crate::run::{scenario, Run, TraceRow, Traces};
-use bentpipe_core::{Held, Rate, Report, Time};
+use bentpipe_core::{Rate, Report, Time};
 use bentpipe_engine::scenario::{LinkPair, Scenario};
 use bentpipe_engine::Network;
+use bentpipe_models::Held;
 use bentpipe_models::{app, transport};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,9 @@
 //! Loads scenarios, runs them in memory, and keeps everything that they say.
 
-use bentpipe_core::{Capture, Held, Packet, Recorder, Report, Row, Sink, Table, Time, Totals};
+use bentpipe_core::{Recorder, Report, Row, Sink, Table, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, presets, Network};
+use bentpipe_models::{Capture, Held, Packet, Totals};
 use bentpipe_scenario::{load, Source};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

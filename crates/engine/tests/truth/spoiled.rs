@@ -2,7 +2,7 @@
 //! the application can tell.
 
 use crate::run::{results, scenario, Results};
-use bentpipe_core::Held;
+use bentpipe_models::Held;
 
 fn run(error: &str) -> Results {
     results(&scenario(&format!(

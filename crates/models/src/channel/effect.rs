@@ -11,16 +11,16 @@
 //!
 //! Every bit in question is wrong with the same probability. Lost in any case is what has no such bit (with valid checksums: a
 //! packet without payload, a fragment, what is none of TCP, UDP and ICMP) and signalling, which has checksums of its own. A
-//! real packet gets the bit in its bytes. A simulated one, which has none, is marked: its endpoint drops it as
-//! ["wrong checksum"](WRONG_CHECKSUM) or takes it as if it were good, and counts it in either case ([`REPORT`]).
+//! real packet gets the bit in its bytes. A simulated one, which has none, is marked as its layer says
+//! ([`Payload::damage`](crate::Payload::damage)): its endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or takes it as if
+//! it were good, and counts it in either case ([`REPORT`]).
 //!
 //! Deviations: one bit is wrong in a spoiled packet, also where the process is one of bits; a checksum that does not hold is
 //! always noticed; nothing is wrong in network headers, for which routers drop packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Process};
-use bentpipe_core::{
-    checksum, Body, Column, DropReason, Outbox, Packet, Report, Spoiled, Stream, Table, Time,
-};
+use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER};
+use bentpipe_core::{checksum, Column, Report, Stream, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,25 +108,23 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
         Effect::StaleChecksum => false,
         Effect::ValidChecksum => true,
     };
-    let goes_on = match &mut packet.body {
-        Body::Control(_) => false,
-        Body::Frame(buffer) => flip(&mut buffer[..packet.size as usize], valid, stream).is_some(),
-        Body::Spoiled(before) => {
-            before.valid &= valid;
-            true
-        }
-        Body::Segment(segment) if valid && segment.payload == 0 => false,
-        Body::Datagram if valid && packet.size <= crate::transport::udp::HEADER => false,
-        body => {
-            *body = Body::Spoiled(Box::new(Spoiled { body: std::mem::take(body), valid }));
-            true
-        }
-    };
-    if goes_on {
-        Fate::Altered
-    } else {
-        Fate::Lost
+    if let Body::Frame(buffer) = &mut packet.body {
+        let flipped = flip(&mut buffer[..packet.size as usize], valid, stream);
+        return flipped.map_or(Fate::Lost, |()| Fate::Altered);
     }
+    let bytes = f64::from(packet.size.saturating_sub(IPV4_HEADER));
+    let mut byte = || IPV4_HEADER + (stream.uniform() * bytes) as u32;
+    let damage = packet.body.payload().map(|payload| payload.damage(packet, valid, &mut byte));
+    let valid = match damage {
+        None | Some(Damage::Lost) => return Fate::Lost,
+        Some(Damage::Noticed) => false,
+        Some(Damage::Unnoticed) => true,
+    };
+    match &mut packet.body {
+        Body::Spoiled(before) => before.valid &= valid,
+        body => *body = Body::Spoiled(Box::new(Spoiled { body: std::mem::take(body), valid })),
+    }
+    Fate::Altered
 }
 
 /// Flips a bit of a real packet; nothing where there is none that may be wrong.

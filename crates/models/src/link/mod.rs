@@ -27,10 +27,8 @@ use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
-use bentpipe_core::{
-    Change, Column, Fraction, Held, Outbox, Packet, Port, Probe, Problems, Rate, Report, Span, Stage, Stream,
-    Table, Time, Whole,
-};
+use crate::{Change, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Fraction, Probe, Problems, Rate, Report, Span, Stream, Table, Time, Whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

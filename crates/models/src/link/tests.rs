@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::queue::drop_tail;
-use bentpipe_core::{Body, Count, Ecn, FlowId, Fraction, NodeId, Streams};
+use crate::{Body, Ecn};
+use bentpipe_core::{Count, FlowId, Fraction, NodeId, Streams};
 use proptest::prelude::*;
 
 fn packet(number: u32, size: u32) -> Packet {

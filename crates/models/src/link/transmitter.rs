@@ -8,7 +8,8 @@ use crate::net::quick_start::{self, Grants};
 use crate::queue::buffer::{Buffer, Effects};
 use crate::queue::drop_tail;
 use crate::queue::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{DropReason, Fraction, Held, Outbox, Packet, Probe, Rate, Report, Span, Stream, Time};
+use crate::{DropReason, Held, Outbox, Packet};
+use bentpipe_core::{Fraction, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
 
 /// Queue and transmitter; what it counts is what [`REPORT`] reports.

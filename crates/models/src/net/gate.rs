@@ -1,7 +1,8 @@
 //! Where the network ends and a real host begins. In port 0 is the network's side, in port 1 the host's; what comes from
 //! the host goes out of port 0.
 
-use bentpipe_core::{Outbox, Packet, Port, Stage, Time};
+use crate::{Outbox, Packet, Port, Stage};
+use bentpipe_core::Time;
 
 /// In port for packets from the network.
 pub const NETWORK: Port = Port(0);

@@ -8,7 +8,40 @@
 //!
 //! Deviations: no nonce and no report of the approved rate, as nobody cheats here.
 
-use bentpipe_core::{QuickStart, Rate, Span, Time};
+use crate::Packet;
+use bentpipe_core::{Rate, Span, Time};
+
+/// A Quick-Start request (RFC 4782, section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuickStart {
+    /// N of the rate, 40 kbit/s x 2^N; 0 when nothing is granted any more.
+    pub rate: u8,
+    /// Whether it has passed a router that does not know of it.
+    pub missed: bool,
+}
+
+impl QuickStart {
+    /// The least rate that the option can say and that is enough, or the greatest.
+    pub fn asking(bits_per_second: f64) -> QuickStart {
+        let rate = (1..15).find(|rate| f64::from(40_000u32 << rate) >= bits_per_second).unwrap_or(15);
+        QuickStart { rate, missed: false }
+    }
+
+    /// The rate in bit/s; 0 when nothing is granted.
+    pub fn bits_per_second(self) -> u64 {
+        match self.rate {
+            0 => 0,
+            rate => 40_000 << rate,
+        }
+    }
+
+    /// A router grants no more than this.
+    pub fn reduce_to(&mut self, bits_per_second: f64) {
+        while self.rate > 0 && self.bits_per_second() as f64 > bits_per_second {
+            self.rate -= 1;
+        }
+    }
+}
 
 /// For how long what has flowed and what was granted counts: longer than most round trips, as section 3.3 asks.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -66,14 +99,15 @@ impl Grants {
 
 /// A request, or none, passes a router that may know of Quick-Start.
 #[inline]
-pub fn pass(grants: &mut Option<Grants>, now: Time, capacity: Rate, packet: &mut bentpipe_core::Packet) {
+pub fn pass(grants: &mut Option<Grants>, now: Time, capacity: Rate, packet: &mut Packet) {
     let size = packet.size;
     match (grants, packet.quick_start()) {
         (None, None) => {}
-        (None, Some(request)) => request.missed = true,
+        (None, Some(request)) => packet.set_quick_start(QuickStart { missed: true, ..request }),
         (Some(grants), request) => {
-            if let Some(request) = request {
-                grants.judge(now, capacity, request);
+            if let Some(mut request) = request {
+                grants.judge(now, capacity, &mut request);
+                packet.set_quick_start(request);
             }
             grants.pass(now, size);
         }

@@ -7,7 +7,8 @@
 //! proxies ([`super::proxy`]), which are given what only passes, after the edge has seen it.
 
 use super::edge::Edge;
-use bentpipe_core::{DropReason, FlowId, NodeId, Outbox, Packet, Port, Report, Time};
+use crate::{DropReason, Outbox, Packet, Port};
+use bentpipe_core::{FlowId, NodeId, Report, Time};
 
 /// There is no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");

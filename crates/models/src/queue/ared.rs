@@ -15,7 +15,8 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Fraction, Packet, Problems, Rate, Size, Span, Stream, Time};
+use crate::Packet;
+use bentpipe_core::{Fraction, Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,8 @@
 //! departure have in common.
 
 use super::{Admission, Backlog, Queue, Verdict};
-use bentpipe_core::{DropReason, Held, Outbox, Packet, Rate, Stream, Time, Whole};
+use crate::{DropReason, Held, Outbox, Packet};
+use bentpipe_core::{Rate, Stream, Time, Whole};
 use std::collections::VecDeque;
 
 /// A queue that decides when a packet leaves.

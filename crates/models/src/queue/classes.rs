@@ -3,7 +3,8 @@
 
 use super::buffer::{Buffer, Effects, Head};
 use super::Config;
-use bentpipe_core::{Count, Dscp, Held, Packet, Problems, Rate, Size, Time};
+use crate::{Held, Packet};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -16,7 +16,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets};
 use super::{Discipline, Queue};
-use bentpipe_core::{DropReason, Held, Packet, Problems, Rate, Size, Span, Time};
+use crate::{DropReason, Held, Packet};
+use bentpipe_core::{Problems, Rate, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,8 @@
 //! ```
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Count, DropReason, Packet, Problems, Rate, Size, Stream, Time};
+use crate::{DropReason, Packet};
+use bentpipe_core::{Count, Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

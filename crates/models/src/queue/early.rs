@@ -6,7 +6,8 @@
 
 use super::drop_tail::FULL;
 use super::{Backlog, Verdict};
-use bentpipe_core::{Count, DropReason, Ecn, Fraction, Packet, Problems, Rate, Size, Span, Stream, Time};
+use crate::{DropReason, Ecn, Packet};
+use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
 
 /// Packets: a limit or a threshold.
 pub type Packets = Count<1, 1_000_000>;

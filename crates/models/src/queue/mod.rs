@@ -26,7 +26,8 @@ pub mod wred;
 pub mod wrr;
 
 use self::buffer::Buffer;
-use bentpipe_core::{kinds, Packet, Problems, Rate, Stream, Time};
+use crate::Packet;
+use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
     /// A queue discipline.
@@ -122,7 +123,7 @@ pub enum Verdict {
     /// It joins the queue.
     Admit,
     /// It does not, for this reason.
-    Drop(bentpipe_core::DropReason),
+    Drop(crate::DropReason),
 }
 
 /// A discipline that decides at arrival.

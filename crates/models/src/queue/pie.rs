@@ -17,7 +17,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
 use super::{Discipline, Queue};
-use bentpipe_core::{Held, Packet, Problems, Rate, Span, Stream, Time};
+use crate::{Held, Packet};
+use bentpipe_core::{Problems, Rate, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

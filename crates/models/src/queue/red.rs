@@ -11,7 +11,8 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Fraction, Packet, Problems, Rate, Size, Stream, Time};
+use crate::Packet;
+use bentpipe_core::{Fraction, Problems, Rate, Size, Stream, Time};
 
 /// Declares `Config` with the keys of RED, for a slope that is gentle or not.
 macro_rules! config {

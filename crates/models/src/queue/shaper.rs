@@ -15,7 +15,8 @@
 use super::bucket::Bucket;
 use super::buffer::{Buffer, Effects, Head};
 use super::{Config as Inner, Discipline, Queue};
-use bentpipe_core::{DropReason, Held, Packet, Problems, Rate, Size, Time};
+use crate::{DropReason, Held, Packet};
+use bentpipe_core::{Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

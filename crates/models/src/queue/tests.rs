@@ -2,7 +2,8 @@
 
 use super::buffer::{Buffer, Effects};
 use super::*;
-use bentpipe_core::{Dscp, Ecn, FlowId, Outbox, Span, Streams};
+use crate::{Ecn, Outbox};
+use bentpipe_core::{Dscp, FlowId, Span, Streams};
 use std::collections::BTreeMap;
 
 /// A buffer in front of a link.

@@ -16,7 +16,8 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Dscp, Fraction, Packet, Problems, Rate, Size, Stream, Time};
+use crate::Packet;
+use bentpipe_core::{Dscp, Fraction, Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

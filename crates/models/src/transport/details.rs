@@ -10,7 +10,8 @@
 //! Percentiles are those of [`SpanStatistics`].
 
 use super::flow::SpanStatistics;
-use bentpipe_core::{Column, Dscp, Packet, Report, Span, Table};
+use crate::Packet;
+use bentpipe_core::{Column, Dscp, Report, Span, Table};
 use std::collections::BTreeMap;
 
 /// Delay variation and reordering of a flow.

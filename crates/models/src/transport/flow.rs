@@ -3,7 +3,8 @@
 
 use super::classes::Classes;
 use super::details::Details;
-use bentpipe_core::{Column, Packet, Report, Span, Table, Time};
+use crate::Packet;
+use bentpipe_core::{Column, Report, Span, Table, Time};
 
 /// What the source of a flow knows.
 pub static SOURCE: Table = Table {

@@ -9,7 +9,8 @@ pub mod tfrc;
 pub mod udp;
 
 use crate::app;
-use bentpipe_core::{kinds, Problems, QuickStart, Rate};
+use crate::net::quick_start::QuickStart;
+use bentpipe_core::{kinds, Problems, Rate};
 
 kinds! {
     /// What carries a flow.

@@ -8,9 +8,8 @@ use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Event};
 use crate::channel::effect::Received;
-use bentpipe_core::{
-    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Stage, Stream, Table, Time,
-};
+use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +27,24 @@ pub const HEADER: u32 = 28;
 
 /// Largest payload of a datagram over IPv4.
 pub const LARGEST: u64 = 65_507;
+
+/// The body of a datagram whose payload matters only by its size.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram;
+
+impl Payload for Datagram {
+    fn content(&self) -> Content {
+        Content::Data
+    }
+
+    fn damage(&self, packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
+        match valid {
+            true if packet.size <= HEADER => Damage::Lost,
+            true => Damage::Unnoticed,
+            false => Damage::Noticed,
+        }
+    }
+}
 
 /// A packet that is not a datagram came to a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");

@@ -1,8 +1,9 @@
 //! Bulk transfers over simple paths, held to what theory says of them.
 
 use super::path::{Path, DESTINATION, SOURCE};
-use bentpipe_core::{Count, Size, Span, Stage, Time};
+use bentpipe_core::{Count, Size, Span, Time};
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
+use bentpipe_models::Stage;
 
 const FAST: &str = r#"{"rate": "1 Gbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 100000}}}"#;
 

@@ -2,16 +2,15 @@
 //! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
 
 use super::reno::Reno;
-use bentpipe_core::{
-    Body, Count, FlowId, NodeId, Outbox, Packet, Port, Segment, SegmentFlags, SegmentOptions, Size, Span,
-    Spoiled, Stage, Stream, Streams, Time, Timestamps,
-};
+use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
 use bentpipe_models::app::{Actions, App, End, Event};
 use bentpipe_models::channel::effect::WRONG_CHECKSUM;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
+use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_models::{Body, Outbox, Packet, Port, Spoiled, Stage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,13 @@
 //! Two endpoints and a link each way, run on a virtual clock.
 
 use super::reno::Reno;
-use bentpipe_core::{FlowId, NodeId, Outbox, Packet, Port, Recorder, Report, Stage, Streams, Time};
+use bentpipe_core::{FlowId, NodeId, Recorder, Report, Streams, Time};
 use bentpipe_models::app::{Config as AppConfig, End};
 use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Probes, Traces, DELIVERY, TRACE};
 use bentpipe_models::transport::tcp::Config;
+use bentpipe_models::{Outbox, Packet, Port, Stage};
 
 pub const SOURCE: usize = 0;
 pub const DESTINATION: usize = 1;

@@ -4,15 +4,14 @@
 
 use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
 use super::reno::Reno;
-use bentpipe_core::{
-    Body, FlowId, NodeId, Outbox, Packet, Port, Probe, Report, SegmentFlags, Size, Span, Stage, Stream,
-    Streams, Table, Time,
-};
+use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
 use bentpipe_models::net::proxy::split::{self, Accept, Split};
 use bentpipe_models::net::proxy::{Passing, Supply};
 use bentpipe_models::transport::tcp::connection::{Failure, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
+use bentpipe_models::transport::tcp::segment::SegmentFlags;
 use bentpipe_models::transport::tcp::Config;
+use bentpipe_models::{Body, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -22,12 +22,14 @@
 //! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
-use bentpipe_core::{
-    QuickStart, SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Span, Time, Timestamps,
-};
+use bentpipe_core::{Span, Time};
+use bentpipe_models::net::quick_start::QuickStart;
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
+use bentpipe_models::transport::tcp::segment::{
+    SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps,
+};
 use bentpipe_models::transport::tcp::Config;
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
 //! A made-up run for tests, and ways to read what it left.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use bentpipe_core::{Column, DropReason, Held, Recorder, Report, Span, Table, Time, Totals};
+use bentpipe_core::{Column, Recorder, Report, Span, Table, Time};
+use bentpipe_models::{DropReason, Held, Totals};
 use bentpipe_results::{
     Cost, Ending, Existing, FlowColumn, FlowColumns, FlowValues, Outcome, Provenance, ResultsError,
     RunFolder, Written,

@@ -19,7 +19,8 @@ pub mod transport_stream;
 pub mod ule;
 
 use crate::channel::{Errors, Fate};
-use bentpipe_core::{kinds, DropReason, Packet, Problems, Stream, Time};
+use crate::{DropReason, Packet};
+use bentpipe_core::{kinds, Problems, Stream, Time};
 
 /// The framing has no length field for so many bytes.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");

@@ -14,15 +14,13 @@
 //! terminal i.
 
 use super::config::Config;
-use super::message::{self, LogonResponse, Tbtp};
+use super::message::{LogonResponse, Tbtp};
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::framing::{self, Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
 use crate::queue::Queue;
-use bentpipe_core::{
-    Body, Change, Fraction, Held, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span, Stage, Stream,
-    Time,
-};
+use crate::{Change, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a forward link is made of.
@@ -118,7 +116,7 @@ impl Forward {
     /// Whether a packet is data and still to be sent. (A plan was counted once, however many terminals hear it.)
     fn waits(&self, flight: &Flight, now: Time) -> bool {
         let delay = self.terminals[usize::from(flight.terminal)].delay;
-        flight.arrival > now + delay && !matches!(flight.packet.body, Body::Control(_))
+        flight.arrival > now + delay && !flight.packet.body.is_signalling()
     }
 
     /// Another rate for the data that are still to be sent. Signalling that is being sent keeps its time.
@@ -160,12 +158,12 @@ impl Forward {
 
     fn send_signalling(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
         let sent = self.transmitter.send_at_once(now, &packet);
-        if let Some(response) = message::message::<LogonResponse>(&packet) {
+        if let Some(response) = packet.body.of::<LogonResponse>() {
             self.fly(sent, response.terminal, packet);
         } else {
             // Each terminal hears a copy of its own, so that packets stay countable.
             let plan = out.consume(packet);
-            let entries = message::message::<Tbtp>(&plan).map_or(&[][..], |plan| &plan.entries);
+            let entries = plan.body.of::<Tbtp>().map_or(&[][..], |plan| &plan.entries);
             for (index, &(terminal, _)) in entries.iter().enumerate() {
                 if index > 0 && entries[index - 1].0 == terminal {
                     continue;
@@ -195,7 +193,7 @@ impl Stage for Forward {
             let Flight { arrival, terminal, added, mut packet } =
                 self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
-            let is_plan = message::message::<Tbtp>(&packet).is_some();
+            let is_plan = packet.body.of::<Tbtp>().is_some();
             let unit = self.transmitter.unit();
             let stream = &mut self.transmitter.stream;
             let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];

@@ -4,8 +4,8 @@
 use super::category::Ask;
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
-use bentpipe_core::{Body, Ecn, FlowId, Message, NodeId, Packet, Time};
-use std::any::Any;
+use crate::{Body, Content, Ecn, Packet, Payload};
+use bentpipe_core::{FlowId, NodeId, Time};
 use std::sync::Arc;
 
 /// A capacity request, in the satellite access control field of a synchronisation burst (EN 301 790, section
@@ -71,9 +71,9 @@ pub struct LogonResponse {
 
 macro_rules! messages {
     ($($type:ty),+) => {
-        $(impl Message for $type {
-            fn as_any(&self) -> &dyn Any {
-                self
+        $(impl Payload for $type {
+            fn content(&self) -> Content {
+                Content::Signalling
             }
         })+
     };
@@ -114,7 +114,7 @@ pub fn packet(
     (source, destination): (NodeId, NodeId),
     number: u32,
     size: u32,
-    body: Arc<dyn Message>,
+    body: Arc<dyn Payload>,
 ) -> Packet {
     Packet {
         birth: now,
@@ -127,14 +127,6 @@ pub fn packet(
         // Network control (RFC 4594, section 3.2).
         dscp: 48,
         ecn: Ecn::NotEct,
-        body: Body::Control(body),
-    }
-}
-
-/// The message of type `M` in a packet, if that is what it carries.
-pub fn message<M: Message>(packet: &Packet) -> Option<&M> {
-    match &packet.body {
-        Body::Control(message) => message.as_any().downcast_ref(),
-        _ => None,
+        body: Body::Layer(body),
     }
 }

@@ -18,10 +18,8 @@ use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Reque
 use super::plan::{Grant, Plan};
 use super::requests::contention::{resolve, Contention};
 use super::waits::Controller;
-use bentpipe_core::{
-    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage,
-    Table, Time,
-};
+use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -206,12 +204,12 @@ impl Ncc {
             if !received {
                 self.counters.collisions += 1;
                 out.drop(packet, COLLISION);
-            } else if let Some(&request) = message::message::<Request>(&packet) {
+            } else if let Some(&request) = packet.body.of::<Request>() {
                 out.consume(packet);
                 self.hear_request(now, &request);
             } else {
                 let packet = out.consume(packet);
-                let burst = message::message::<DataBurst>(&packet).expect("these come in mini-slots");
+                let burst = packet.body.of::<DataBurst>().expect("these come in mini-slots");
                 burst.packets.iter().for_each(|packet| out.create(TO_ROUTER, packet.clone()));
             }
         }
@@ -247,7 +245,7 @@ impl Ncc {
         self.due.retain(|due| due.terminal != terminal);
     }
 
-    fn tell(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
+    fn tell(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
         out.create(TO_FORWARD, message::packet(now, (self.parts.gateway, to), self.messages, size, body));
         self.messages += 1;
     }
@@ -389,7 +387,7 @@ impl Ncc {
 
 impl Stage for Ncc {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        if let Some(&request) = message::message::<Request>(&packet) {
+        if let Some(&request) = packet.body.of::<Request>() {
             match request.shared {
                 Some(shared) => self.hear_shared(now, shared, packet),
                 None => {
@@ -397,12 +395,12 @@ impl Stage for Ncc {
                     self.hear_request(now, &request);
                 }
             }
-        } else if let Some(DataBurst { shared, .. }) = message::message(&packet) {
+        } else if let Some(DataBurst { shared, .. }) = packet.body.of() {
             self.hear_shared(now, *shared, packet);
-        } else if let Some(&LogonRequest { terminal }) = message::message(&packet) {
+        } else if let Some(&LogonRequest { terminal }) = packet.body.of() {
             out.consume(packet);
             self.hear_logon(now, terminal, out);
-        } else if let Some(&Logoff { terminal, .. }) = message::message(&packet) {
+        } else if let Some(&Logoff { terminal, .. }) = packet.body.of() {
             out.consume(packet);
             self.hear_logoff(terminal);
         } else {

@@ -4,10 +4,8 @@
 use super::policy::{Order, Policy, View};
 use super::{Config, Fate, Handover};
 use crate::link::{self, Link};
-use bentpipe_core::{
-    Change, Column, DropReason, Held, Outbox, Packet, Port, Probe, Rate, Report, Stage, Stream, Table, Time,
-    Whole,
-};
+use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Probe, Rate, Report, Stream, Table, Time, Whole};
 use std::collections::VecDeque;
 
 /// There was no link at the moment.

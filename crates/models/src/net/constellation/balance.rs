@@ -17,7 +17,8 @@
 
 use super::routes::{Cost, Hop, Stamp};
 use super::stage::NO_PATH;
-use bentpipe_core::{Count, DropReason, Fraction, Packet, Problems, Rate, Span, Time};
+use crate::{DropReason, Packet};
+use bentpipe_core::{Count, Fraction, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -7,7 +7,8 @@
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
 use crate::queue;
-use bentpipe_core::{DropReason, Held, Outbox, Packet, Rate, Report, Span, Stream, Time, Whole};
+use crate::{DropReason, Held, Outbox, Packet};
+use bentpipe_core::{Rate, Report, Span, Stream, Time, Whole};
 use std::collections::VecDeque;
 
 /// Rate, queue and errors of a link's direction.

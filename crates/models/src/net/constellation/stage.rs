@@ -11,10 +11,8 @@ use super::way::{FlowPath, FlowWay, Way};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::orbit::vector::{length, minus};
-use bentpipe_core::{
-    Column, DropReason, Held, NodeId, Outbox, Packet, Port, Probe, Report, Span, Stage, Streams, Table, Time,
-    Whole,
-};
+use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, NodeId, Probe, Report, Span, Streams, Table, Time, Whole};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

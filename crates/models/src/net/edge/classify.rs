@@ -1,7 +1,8 @@
 //! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes, protocol, DSCP. Packets of the model
 //! have no ports; the connection's number stands for them. Real packets are told apart by their headers.
 
-use bentpipe_core::{address, Body, Dscp, FlowId, NodeId, Packet};
+use crate::{Body, Content, Packet, TCP, UDP};
+use bentpipe_core::{address, Dscp, FlowId, NodeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,17 @@ pub enum Protocol {
     Tcp,
     /// UDP, also what TFRC sends.
     Udp,
+}
+
+impl Protocol {
+    /// The protocol with this number in the IP header.
+    pub fn numbered(number: u8) -> Option<Protocol> {
+        match number {
+            TCP => Some(Protocol::Tcp),
+            UDP => Some(Protocol::Udp),
+            _ => None,
+        }
+    }
 }
 
 /// A flow as packets are recognised by.
@@ -100,11 +112,11 @@ impl Known {
 
 fn protocol_of(body: &Body) -> Option<Protocol> {
     match body {
-        Body::Segment(_) => Some(Protocol::Tcp),
-        Body::Datagram | Body::Tfrc(_) => Some(Protocol::Udp),
         Body::Frame(bytes) => transport(bytes).map(|(protocol, ..)| protocol),
-        Body::Spoiled(spoiled) => protocol_of(&spoiled.body),
-        Body::Control(_) => None,
+        body => {
+            let payload = body.payload().filter(|payload| payload.content() != Content::Signalling);
+            payload.and_then(|payload| Protocol::numbered(payload.protocol()))
+        }
     }
 }
 
@@ -115,11 +127,7 @@ fn transport(bytes: &[u8]) -> Option<(Protocol, u16, u16)> {
         6 => (*bytes.get(6)?, 40),
         _ => return None,
     };
-    let protocol = match number {
-        6 => Protocol::Tcp,
-        17 => Protocol::Udp,
-        _ => return None,
-    };
+    let protocol = Protocol::numbered(number)?;
     let ports = bytes.get(header..header + 4)?;
     let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
     Some((protocol, port(0), port(2)))

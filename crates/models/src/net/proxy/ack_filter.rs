@@ -14,7 +14,8 @@
 use super::acknowledgments::{ahead, alike, pure};
 use super::thinning::{Thinned, Thinning};
 use super::{Enhancement, Passing, Supply};
-use bentpipe_core::{Count, DropReason, Packet, Rate, Stage};
+use crate::{DropReason, Packet, Stage};
+use bentpipe_core::{Count, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -10,7 +10,8 @@
 
 use super::acknowledgments::{ahead, pure, Counters};
 use super::{Enhancement, Passing, Supply};
-use bentpipe_core::{Body, FlowId, Held, Outbox, Packet, Port, Problems, Report, Size, Span, Stage, Time};
+use crate::{Body, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{FlowId, Problems, Report, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

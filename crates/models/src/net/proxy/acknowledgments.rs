@@ -1,6 +1,8 @@
 //! What the helpers that deal with acknowledgments have in common.
 
-use bentpipe_core::{Body, Column, Packet, Report, Segment, SegmentFlags, Table};
+use crate::transport::tcp::segment::{Segment, SegmentFlags};
+use crate::{Body, Packet};
+use bentpipe_core::{Column, Report, Table};
 
 /// What a helper did with the acknowledgments of a flow.
 pub static REPORT: Table = Table {

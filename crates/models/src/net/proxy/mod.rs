@@ -14,7 +14,8 @@ mod thinning;
 
 use crate::transport::tcp;
 use crate::transport::tcp::endpoint::MakeCongestion;
-use bentpipe_core::{kinds, FlowId, NodeId, Problems, Stage};
+use crate::Stage;
+use bentpipe_core::{kinds, FlowId, NodeId, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -23,10 +23,9 @@
 
 use super::acknowledgments::{acknowledges, ahead};
 use super::{Enhancement, Passing, Supply};
-use bentpipe_core::{
-    Body, Column, Count, DropReason, FlowId, Outbox, Packet, Port, Report, Segment, SegmentFlags, Span,
-    Stage, Table, Time,
-};
+use crate::transport::tcp::segment::{Segment, SegmentFlags};
+use crate::{Body, DropReason, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Count, FlowId, Report, Span, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};

@@ -4,7 +4,8 @@
 use super::acknowledgments::{acknowledges, Counters};
 use super::Passing;
 use crate::queue::drop_tail::FULL;
-use bentpipe_core::{DropReason, FlowId, Held, Outbox, Packet, Port, Rate, Report, Stage, Time};
+use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{FlowId, Rate, Report, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Which of the acknowledgments that wait are not needed any more.

@@ -14,10 +14,9 @@ use crate::app::{self, Actions, App, End};
 use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
-use bentpipe_core::{
-    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, Report, Segment, Stage, Stream, Streams,
-    Table, Time,
-};
+use crate::transport::tcp::segment::Segment;
+use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
 use std::collections::VecDeque;
 
 /// Trace of a sender.

@@ -14,7 +14,9 @@
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{config::Recovery, header, Config};
-use bentpipe_core::{QuickStart, Rate, Segment, SegmentFlags, SegmentOptions, Span, Time};
+use crate::net::quick_start::QuickStart;
+use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions};
+use bentpipe_core::{Rate, Span, Time};
 
 /// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -202,7 +204,7 @@ impl Handshake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::Timestamps;
+    use crate::transport::tcp::segment::Timestamps;
 
     #[test]
     fn options_are_agreed_on_when_both_ends_offer_them() {

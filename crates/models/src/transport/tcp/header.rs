@@ -1,7 +1,8 @@
 //! What of a connection stands in the TCP header: sequence numbers of 32 bits for positions of 64, and the
 //! room that options take.
 
-use bentpipe_core::{Segment, Time};
+use crate::transport::tcp::segment::Segment;
+use bentpipe_core::Time;
 
 /// IPv4 and TCP header without options.
 pub const HEADER: u32 = 40;
@@ -101,7 +102,7 @@ pub const fn most_sack_blocks(timestamps: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{SackBlocks, SegmentOptions, Timestamps};
+    use crate::transport::tcp::segment::{SackBlocks, SegmentOptions, Timestamps};
 
     #[test]
     fn positions_survive_the_wrap() {

@@ -32,11 +32,13 @@ pub mod reset;
 mod right_sizing;
 pub mod rtt;
 pub mod scoreboard;
+pub mod segment;
 pub mod sender;
 mod snack;
 mod timer;
 mod undo;
 mod window;
+mod wire;
 
 pub use config::Config;
 pub use endpoint::Endpoint;

@@ -12,7 +12,7 @@
 //! may have told.
 
 use super::ranges::Ranges;
-use bentpipe_core::Snack;
+use crate::transport::tcp::segment::Snack;
 
 /// Most bits of a vector.
 const MOST_BITS: u64 = 128;

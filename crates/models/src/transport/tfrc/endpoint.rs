@@ -6,13 +6,13 @@ use super::sender::Sender;
 use super::Config;
 use crate::app::{Actions, App, End, Event};
 use crate::channel::effect::Received;
+use crate::net::quick_start::QuickStart;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
+use crate::transport::tfrc::header::{Tfrc, TfrcFeedback};
 use crate::transport::udp;
-use bentpipe_core::{
-    Body, Column, DropReason, Ecn, Outbox, Packet, Port, Probe, QuickStart, Report, Span, Stage, Stream,
-    Table, Tfrc, TfrcFeedback, Time,
-};
+use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Probe, Report, Span, Stream, Table, Time};
 use std::collections::VecDeque;
 
 /// A packet that is not TFRC's came to a TFRC endpoint.
@@ -207,7 +207,7 @@ impl Endpoint {
             connection: 0,
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
-            body: Body::Tfrc(Box::new(header)),
+            body: Body::layer(header),
         };
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
@@ -255,7 +255,7 @@ impl Endpoint {
 
 impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        let Body::Tfrc(header) = &packet.body else {
+        let Some(header) = packet.body.of::<Tfrc>() else {
             if let Some(packet) = self.spoiled.open(packet, NOT_TFRC, out) {
                 self.receive(now, Port(0), packet, out);
             }

@@ -15,6 +15,7 @@
 pub mod config;
 pub mod endpoint;
 pub mod equation;
+pub mod header;
 pub mod losses;
 pub mod receiver;
 pub mod sender;

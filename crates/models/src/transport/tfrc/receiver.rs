@@ -1,7 +1,8 @@
 //! The receiver's half of TFRC (RFC 5348, section 6): what it reports, and when.
 
 use super::losses::Losses;
-use bentpipe_core::{Span, TfrcFeedback, Time};
+use crate::transport::tfrc::header::TfrcFeedback;
+use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// See the module.

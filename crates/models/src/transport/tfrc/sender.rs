@@ -1,7 +1,8 @@
 //! The sender's half of TFRC (RFC 5348, section 4): how fast it may send.
 
 use super::equation;
-use bentpipe_core::{Span, TfrcFeedback, Time};
+use crate::transport::tfrc::header::TfrcFeedback;
+use bentpipe_core::{Span, Time};
 
 /// Seconds between packets at the lowest rate (t_mbi).
 const SLOWEST: f64 = 64.0;

@@ -111,7 +111,7 @@ impl Terminal {
     }
 
     /// Sends a message to the network control centre.
-    pub(super) fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Message>, out: &mut Outbox) {
+    pub(super) fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
         let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
         self.messages += 1;
         out.create_held(&packet);

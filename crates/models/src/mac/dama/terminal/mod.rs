@@ -31,10 +31,8 @@ use crate::link::framing::{Added, Unit, TOO_LONG};
 use crate::net::quick_start::{self, Grants};
 use crate::queue::Verdict;
 use crate::transport::flow::SpanStatistics;
-use bentpipe_core::{
-    Change, Column, DropReason, Held, Message, NodeId, Outbox, Packet, Port, Probe, Rate, Report, Span,
-    Stage, Stream, Table, Time, Whole,
-};
+use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_core::{Column, NodeId, Probe, Rate, Report, Span, Stream, Table, Time, Whole};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -453,10 +451,10 @@ impl Stage for Terminal {
         self.advance(now, out);
         if port == FROM_HOST {
             self.accept(now, packet, out);
-        } else if let Some(plan) = message::message::<Tbtp>(&packet) {
+        } else if let Some(plan) = packet.body.of::<Tbtp>() {
             self.hear_plan(plan);
             out.consume(packet);
-        } else if let Some(response) = message::message::<LogonResponse>(&packet) {
+        } else if let Some(response) = packet.body.of::<LogonResponse>() {
             self.hear_logon(response);
             out.consume(packet);
         } else {
@@ -486,7 +484,7 @@ impl Stage for Terminal {
             if let (Some(probe), Some(row)) = (self.parts.waits, waited) {
                 out.record(probe, now, &row[..]);
             }
-            let is_request = message::message::<Request>(&packet).is_some();
+            let is_request = packet.body.of::<Request>().is_some();
             let fate = self.meet(arrival, class, added, is_request, &mut packet);
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {

@@ -7,11 +7,11 @@ mod slots;
 mod terminals;
 
 use super::message::Tbtp;
-use super::{build, message, ncc, terminal, Config, Star};
+use super::{build, ncc, terminal, Config, Star};
 use crate::Supply;
+use crate::{Body, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{
-    Body, Ecn, FlowId, NodeId, Outbox, Packet, Port, Probe, Problems, Recorder, Report, Row, Sink, Span,
-    Stage, Stream, Streams, Table, Time,
+    FlowId, NodeId, Probe, Problems, Recorder, Report, Row, Sink, Span, Stream, Streams, Table, Time,
 };
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -101,7 +101,7 @@ impl Rig {
                     continue;
                 }
                 (0, _) => {
-                    self.plans.extend(message::message::<Tbtp>(&sent.packet).cloned());
+                    self.plans.extend(sent.packet.body.of::<Tbtp>().cloned());
                     (1, Port(self.terminals() as u16))
                 }
                 (1, port) => (2 + u32::from(port), terminal::FROM_SATELLITE),

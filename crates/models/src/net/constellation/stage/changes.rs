@@ -4,7 +4,8 @@ use super::{CarrierId, Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, V
 use crate::net::constellation::carrier::Cut;
 use crate::net::constellation::topology::{seconds, Change};
 use crate::net::fate::Fate;
-use bentpipe_core::{DropReason, Outbox, Packet, Span, Time, Whole};
+use crate::{DropReason, Outbox, Packet};
+use bentpipe_core::{Span, Time, Whole};
 
 impl Constellation {
     /// Lets the topology change up to `now`, and packets bear it.

@@ -3,7 +3,8 @@
 use super::Split;
 use crate::net::proxy::{Enhancement, Passing, Supply};
 use crate::transport::tcp;
-use bentpipe_core::{Problems, Size, Stage};
+use crate::Stage;
+use bentpipe_core::{Problems, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,7 +4,9 @@ use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Connection, Event};
 use crate::transport::tcp::endpoint::{self, Probes};
 use crate::transport::tcp::header;
-use bentpipe_core::{Body, Ecn, Outbox, Packet, Port, Segment, Time};
+use crate::transport::tcp::segment::Segment;
+use crate::{Body, Ecn, Outbox, Packet, Port};
+use bentpipe_core::Time;
 
 /// See the module.
 pub struct Leg {

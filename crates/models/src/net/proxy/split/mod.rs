@@ -32,9 +32,9 @@ use crate::transport::tcp::connection::{is_syn, Connection, Phase, TIME_WAIT};
 use crate::transport::tcp::endpoint::{self, MakeCongestion, Probes, NOT_TCP};
 use crate::transport::tcp::header;
 use crate::transport::tcp::reset::Reset;
-use bentpipe_core::{
-    Body, Column, FlowId, Outbox, Packet, Port, Report, Segment, Stage, Streams, Table, Time,
-};
+use crate::transport::tcp::segment::Segment;
+use crate::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, FlowId, Report, Streams, Table, Time};
 use leg::Leg;
 use pair::{Pair, DESTINATION, SOURCE};
 use std::cmp::Reverse;

@@ -4,7 +4,9 @@ use super::config::Accept;
 use super::leg::Leg;
 use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Event, Failure, Phase};
-use bentpipe_core::{Outbox, Packet, Segment, SegmentFlags, Time};
+use crate::transport::tcp::segment::{Segment, SegmentFlags};
+use crate::{Outbox, Packet};
+use bentpipe_core::Time;
 
 /// The leg towards the source, and the one towards the destination.
 pub const SOURCE: usize = 0;

@@ -1,12 +1,14 @@
 //! What an arriving segment does.
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
+use crate::net::quick_start::QuickStart;
 use crate::transport::tcp::handshake::Agreement;
 use crate::transport::tcp::header::{self, Numbering};
 use crate::transport::tcp::reset::Reset;
+use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::sender::{Ack, News};
 use crate::transport::tcp::snack;
-use bentpipe_core::{QuickStart, Segment, SegmentFlags, SegmentOptions, Time, Timestamps};
+use bentpipe_core::Time;
 
 impl Connection {
     /// A segment arrives in a packet whose congestion was `experienced` (RFC 3168, section 5).

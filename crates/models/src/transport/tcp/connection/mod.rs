@@ -30,7 +30,8 @@ use super::reset::Reset;
 use super::sender::Sender;
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
-use bentpipe_core::{Segment, SegmentFlags, Span, Time};
+use crate::transport::tcp::segment::{Segment, SegmentFlags};
+use bentpipe_core::{Span, Time};
 
 pub use super::events::{Event, Failure};
 

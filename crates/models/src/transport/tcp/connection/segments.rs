@@ -2,8 +2,9 @@
 
 use super::{Connection, Pending, Phase};
 use crate::transport::tcp::header;
+use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::sender::Chunk;
-use bentpipe_core::{Segment, SegmentFlags, SegmentOptions, Time, Timestamps};
+use bentpipe_core::Time;
 
 impl Connection {
     /// Whether the segment that was last given out may be marked instead of dropped: new data only (RFC 3168, sections

@@ -2,8 +2,9 @@
 
 use super::{Due, Receiver};
 use crate::transport::tcp::rtt::Estimator;
+use crate::transport::tcp::segment::{SackBlocks, Snack};
 use crate::transport::tcp::{header, snack};
-use bentpipe_core::{SackBlocks, Snack, Span, Time};
+use bentpipe_core::{Span, Time};
 
 /// Acknowledgments of one hole that each go at once: what fast retransmit needs.
 const ALIKE: u32 = 3;

@@ -1,6 +1,7 @@
 //! The contract of everything that a packet passes through, and what a stage may do in one call.
 
-use crate::{Body, FlowId, Packet, Probe, Recorder, Report, Span, Time, Whole};
+use crate::{Body, Packet};
+use bentpipe_core::{FlowId, Probe, Recorder, Report, Span, Time, Whole};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -1,0 +1,258 @@
+//! What travels: a small header and a typed body. A packet has the size of a cache line, since it is moved by value.
+
+use crate::net::quick_start::QuickStart;
+use crate::transport::{tcp::segment::Segment, udp::Datagram};
+use bentpipe_core::{FlowId, NodeId, Span, Time};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Explicit congestion notification field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable transport.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable transport, ECT(1).
+    Ect1 = 1,
+    /// ECN-capable transport, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// A network-layer packet.
+#[derive(Clone, Debug, Default)]
+pub struct Packet {
+    /// When its source created it.
+    pub birth: Time,
+    /// Position in the sequence of packets that its source created for this flow and direction, from 0.
+    pub number: u32,
+    /// Bytes at the network layer, IP header included.
+    pub size: u32,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// Where it comes from.
+    pub source: NodeId,
+    /// Where it goes.
+    pub destination: NodeId,
+    /// Which of the flow's connections it belongs to, from 0.
+    pub connection: u16,
+    /// Differentiated services code point (RFC 2474).
+    pub dscp: u8,
+    /// Congestion notification.
+    pub ecn: Ecn,
+    /// What it carries.
+    pub body: Body,
+}
+
+impl Packet {
+    /// The Quick-Start request that it carries.
+    #[inline]
+    pub fn quick_start(&self) -> Option<QuickStart> {
+        match &self.body {
+            Body::Datagram => None,
+            Body::Segment(segment) => segment.options.as_ref()?.quick_start,
+            Body::Layer(payload) => payload.quick_start(),
+            Body::Frame(_) | Body::Spoiled(_) => None,
+        }
+    }
+
+    /// Replaces the Quick-Start request that it carries.
+    #[cold]
+    pub fn set_quick_start(&mut self, request: QuickStart) {
+        match &mut self.body {
+            Body::Segment(Segment { options: Some(options), .. }) => options.quick_start = Some(request),
+            Body::Layer(payload) => *payload = payload.with_quick_start(request),
+            _ => unreachable!("only a packet with a request is given another"),
+        }
+    }
+
+    /// How long ago it was created.
+    #[inline]
+    pub fn age(&self, now: Time) -> Span {
+        now.since(self.birth)
+    }
+}
+
+/// What a packet carries.
+///
+/// Every layer has a type of its own that implements [`Payload`] and travels as [`Body::Layer`]. The two that most packets
+/// have are kept in place, which spares an allocation for each packet.
+#[derive(Clone, Debug, Default)]
+pub enum Body {
+    /// A datagram whose payload matters only by its size.
+    #[default]
+    Datagram,
+    /// A TCP segment.
+    Segment(Segment),
+    /// What any other layer sends. It is shared by all copies of a packet and does not change.
+    Layer(Arc<dyn Payload>),
+    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
+    /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
+    Frame(Box<[u8]>),
+    /// What a channel has put a wrong bit into.
+    Spoiled(Box<Spoiled>),
+}
+
+impl Body {
+    /// The body of a layer other than TCP.
+    pub fn layer(payload: impl Payload) -> Body {
+        Body::Layer(Arc::new(payload))
+    }
+
+    /// What it carries, if that is a `T`.
+    #[inline]
+    pub fn of<T: Payload>(&self) -> Option<&T> {
+        match self {
+            Body::Layer(payload) => (&**payload as &dyn Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// What its layer says about it; `None` for a real packet. That of a spoiled packet is as it was.
+    pub fn payload(&self) -> Option<&dyn Payload> {
+        match self {
+            Body::Datagram => Some(&Datagram),
+            Body::Segment(segment) => Some(segment),
+            Body::Layer(payload) => Some(&**payload),
+            Body::Spoiled(spoiled) => spoiled.body.payload(),
+            Body::Frame(_) => None,
+        }
+    }
+
+    /// Whether it is a message of a control protocol.
+    pub fn is_signalling(&self) -> bool {
+        self.payload().is_some_and(|payload| payload.content() == Content::Signalling)
+    }
+
+    /// Whether it carries data of an application; `None` if it belongs to no flow or is a real packet.
+    pub fn has_payload(&self) -> Option<bool> {
+        match self.payload()?.content() {
+            Content::Data => Some(true),
+            Content::Feedback => Some(false),
+            Content::Signalling => None,
+        }
+    }
+}
+
+/// A packet's body with a wrong bit.
+#[derive(Clone, Debug)]
+pub struct Spoiled {
+    /// As it was.
+    pub body: Body,
+    /// Whether its receiver takes it all the same, since no checksum of its layer notices.
+    pub valid: bool,
+}
+
+/// What a layer puts into packets: its header, as far as its model has one, and what there is to know about it outside of
+/// the layer. The layer itself gets it back by [`Body::of`].
+///
+/// ```
+/// use bentpipe_models::{Body, Content, Damage, Packet, Payload};
+///
+/// /// A sensor's reading; its checksum covers the first 8 bytes only (as UDP-Lite's can, RFC 3828).
+/// #[derive(Debug)]
+/// struct Reading {
+///     sequence: u32,
+/// }
+///
+/// impl Payload for Reading {
+///     fn content(&self) -> Content {
+///         Content::Data
+///     }
+///     fn header(&self, packet: &Packet, _notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
+///         out.extend_from_slice(&self.sequence.to_be_bytes());
+///         packet.size - 32
+///     }
+///     fn damage(&self, _packet: &Packet, valid: bool, byte: &mut dyn FnMut() -> u32) -> Damage {
+///         if valid || byte() >= 28 { Damage::Unnoticed } else { Damage::Noticed }
+///     }
+/// }
+///
+/// let packet = Packet { size: 60, body: Body::layer(Reading { sequence: 7 }), ..Packet::default() };
+/// assert_eq!(packet.body.of::<Reading>().unwrap().sequence, 7);
+/// assert_eq!(packet.body.has_payload(), Some(true));
+/// ```
+pub trait Payload: Any + fmt::Debug + Send + Sync {
+    /// What the packet is for.
+    fn content(&self) -> Content;
+
+    /// The number of its protocol in the IP header (RFC 791); UDP by default.
+    fn protocol(&self) -> u8 {
+        UDP
+    }
+
+    /// Appends its header for a capture, for a payload of zeros, and returns the number of payload bytes that follow. Over
+    /// UDP the header begins behind UDP's; a checksum at TCP's place is filled in by the capture. `notes` are kept
+    /// for the layer, two words for each connection of a flow, zero at first. By default there is no further header.
+    fn header(&self, packet: &Packet, _notes: &mut [u32; 2], _out: &mut Vec<u8>) -> u32 {
+        packet.size.saturating_sub(IPV4_HEADER + UDP_HEADER)
+    }
+
+    /// What happens to `packet` when it continues with a wrong bit behind its network header. Its checksums are `valid`
+    /// all the same, or stale. `byte` draws which byte of the packet has the wrong bit, for a layer to which that makes a
+    /// difference; network and transport header count as 28 bytes over UDP.
+    ///
+    /// By default one checksum covers the whole packet. Signalling is lost in either case: its protocols have checksums
+    /// of their own.
+    fn damage(&self, _packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
+        match (self.content(), valid) {
+            (Content::Signalling, _) => Damage::Lost,
+            (_, false) => Damage::Noticed,
+            (_, true) => Damage::Unnoticed,
+        }
+    }
+
+    /// The Quick-Start request (RFC 4782) in the packet's IP header, if any.
+    fn quick_start(&self) -> Option<QuickStart> {
+        None
+    }
+
+    /// The same with another Quick-Start request. Called only if there is one.
+    fn with_quick_start(&self, _request: QuickStart) -> Arc<dyn Payload> {
+        unreachable!("a layer with Quick-Start requests implements this")
+    }
+}
+
+/// What a packet is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// It carries data of a flow's application.
+    Data,
+    /// It belongs to a flow but carries no data: an acknowledgment, a report.
+    Feedback,
+    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no flow.
+    Signalling,
+}
+
+/// What happens to a packet with a wrong bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Damage {
+    /// It is lost at the channel: there is no bit that may be wrong, or nobody whom the packet could reach.
+    Lost,
+    /// A checksum does not hold: the receiver drops it.
+    Noticed,
+    /// The receiver takes it with wrong bytes.
+    Unnoticed,
+}
+
+/// Number of TCP in the IP header.
+pub const TCP: u8 = 6;
+/// Number of UDP in the IP header.
+pub const UDP: u8 = 17;
+/// Bytes of an IPv4 header without options.
+pub const IPV4_HEADER: u32 = 20;
+/// Bytes of a UDP header.
+pub const UDP_HEADER: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fits_into_a_cache_line() {
+        assert!(std::mem::size_of::<Packet>() <= 64, "{} bytes", std::mem::size_of::<Packet>());
+    }
+}

@@ -1,0 +1,171 @@
+//! A TCP segment, the only body that a packet keeps in place: boxing it would cost an allocation per packet.
+
+use crate::net::quick_start::QuickStart;
+use std::fmt;
+
+/// TCP header of a segment (RFC 9293, section 3.1) without the ports, which the flow stands for.
+/// The payload's length follows from the packet's size; [`Segment::payload`] carries it for speed.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// Sequence number of the first payload byte (of the SYN when that flag is set).
+    pub sequence: u32,
+    /// Next byte expected; valid with the ACK flag.
+    pub acknowledgment: u32,
+    /// Receive window in bytes, after window scaling (a multiple of 2^scale except on SYN).
+    pub window: u32,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Control flags.
+    pub flags: SegmentFlags,
+    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with padding.
+    pub timestamps: Option<Timestamps>,
+    /// Options that few segments carry.
+    pub options: Option<Box<SegmentOptions>>,
+}
+
+/// A timestamp value and its echo (RFC 7323), kept as bytes: without alignment, a [`Packet`] has no padding for them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Timestamps {
+    value: [u8; 4],
+    echo: [u8; 4],
+}
+
+impl Timestamps {
+    /// The sender's clock and what it echoes.
+    #[inline]
+    pub const fn new(value: u32, echo: u32) -> Timestamps {
+        Timestamps { value: value.to_ne_bytes(), echo: echo.to_ne_bytes() }
+    }
+
+    /// The sender's clock.
+    #[inline]
+    pub const fn value(self) -> u32 {
+        u32::from_ne_bytes(self.value)
+    }
+
+    /// The clock of the other side that the sender last saw.
+    #[inline]
+    pub const fn echo(self) -> u32 {
+        u32::from_ne_bytes(self.echo)
+    }
+}
+
+impl fmt::Debug for Timestamps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.value(), self.echo())
+    }
+}
+
+/// TCP options other than timestamps, and what else few segments carry; their bytes are part of the packet's size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SegmentOptions {
+    /// Maximum segment size (RFC 9293, section 3.7.1), on SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift count (RFC 7323), on SYN only.
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgment permitted (RFC 2018), on SYN only.
+    pub sack_permitted: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: SackBlocks,
+    /// What is asked of the path, an option of the IP header (RFC 4782, section 3.1).
+    pub quick_start: Option<QuickStart>,
+    /// Selective negative acknowledgments are understood: SCPS capabilities, on SYN only (CCSDS 714.0-B-2).
+    pub snack_permitted: bool,
+    /// Selective negative acknowledgment (CCSDS 714.0-B-2).
+    pub snack: Option<Snack>,
+    /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`] has it.
+    pub granted: Option<u8>,
+}
+
+/// Control flags of a segment as a bit set with the bits of the TCP header.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SegmentFlags(pub u8);
+
+impl SegmentFlags {
+    /// No more data from the sender.
+    pub const FIN: SegmentFlags = SegmentFlags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: SegmentFlags = SegmentFlags(0x02);
+    /// Reset the connection.
+    pub const RST: SegmentFlags = SegmentFlags(0x04);
+    /// Push.
+    pub const PSH: SegmentFlags = SegmentFlags(0x08);
+    /// The acknowledgment field is valid.
+    pub const ACK: SegmentFlags = SegmentFlags(0x10);
+    /// ECN echo (RFC 3168).
+    pub const ECE: SegmentFlags = SegmentFlags(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: SegmentFlags = SegmentFlags(0x80);
+
+    /// Whether all flags of `other` are set here.
+    #[inline]
+    pub const fn contains(self, other: SegmentFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and those of `other`.
+    #[inline]
+    pub const fn with(self, other: SegmentFlags) -> SegmentFlags {
+        SegmentFlags(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for SegmentFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Self::FIN, "FIN"),
+            (Self::SYN, "SYN"),
+            (Self::RST, "RST"),
+            (Self::PSH, "PSH"),
+            (Self::ACK, "ACK"),
+            (Self::ECE, "ECE"),
+            (Self::CWR, "CWR"),
+        ];
+        let set: Vec<_> =
+            names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| *name).collect();
+        f.write_str(&set.join("|"))
+    }
+}
+
+/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block at the end; a fifth is ignored, as the option space ends.
+    pub fn push(&mut self, left: u32, right: u32) {
+        if let Some(slot) = self.blocks.get_mut(self.count as usize) {
+            *slot = (left, right);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..self.count as usize]
+    }
+}
+
+/// SCPS-TP's selective negative acknowledgment (CCSDS 714.0-B-2): what is missing above the acknowledged byte, in units of the
+/// sender's full segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Snack {
+    /// From the acknowledged byte to the first hole (Hole1 Offset).
+    pub offset: u16,
+    /// Length of the first hole (Hole1 Size).
+    pub size: u16,
+    /// What follows the first hole, lowest bit first: 1 for a unit that is there.
+    pub vector: u128,
+    /// How many bits of the vector count.
+    pub bits: u8,
+}
+
+impl Snack {
+    /// Bytes of the option.
+    pub fn bytes(&self) -> u32 {
+        6 + u32::from(self.bits).div_ceil(8)
+    }
+}

@@ -1,0 +1,170 @@
+//! A segment's header as bytes, for captures.
+
+use super::segment::{Segment, SegmentFlags, SegmentOptions};
+use crate::{Content, Damage, Packet, Payload, IPV4_HEADER, TCP};
+
+impl Payload for Segment {
+    fn content(&self) -> Content {
+        match self.payload {
+            0 => Content::Feedback,
+            _ => Content::Data,
+        }
+    }
+
+    fn protocol(&self) -> u8 {
+        TCP
+    }
+
+    fn header(&self, packet: &Packet, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
+        header(packet, self, shift(packet, self, notes), out);
+        self.payload.into()
+    }
+
+    fn damage(&self, _packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
+        match valid {
+            true if self.payload == 0 => Damage::Lost,
+            true => Damage::Unnoticed,
+            false => Damage::Noticed,
+        }
+    }
+}
+
+/// The scale in use for the window of this segment. Both ends must have announced one (RFC 7323, section 2.2); an end whose
+/// SYN passed no capture point is taken to have done so. The notes are by direction, that from the lower to the higher node
+/// number first: 0 before a SYN was seen, 1 for a SYN without a scale, else 2 and the scale.
+fn shift(packet: &Packet, segment: &Segment, notes: &mut [u32; 2]) -> u8 {
+    let direction = usize::from(packet.source > packet.destination);
+    if segment.flags.contains(SegmentFlags::SYN) {
+        let announced = segment.options.as_deref().and_then(|options| options.window_scale);
+        notes[direction] = announced.map_or(1, |scale| 2 + u32::from(scale));
+        return 0;
+    }
+    match (notes[direction], notes[1 - direction]) {
+        (_, 1) => 0,
+        (own, _) => own.saturating_sub(2) as u8,
+    }
+}
+
+/// Appends a TCP header without ports and checksum.
+fn header(packet: &Packet, segment: &Segment, shift: u8, out: &mut Vec<u8>) {
+    let begin = out.len();
+    let is_syn = segment.flags.contains(SegmentFlags::SYN);
+    let acknowledgment = if segment.flags.contains(SegmentFlags::ACK) { segment.acknowledgment } else { 0 };
+    let window = if is_syn { segment.window } else { segment.window >> shift };
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&segment.sequence.to_be_bytes());
+    out.extend_from_slice(&acknowledgment.to_be_bytes());
+    out.extend_from_slice(&[0, segment.flags.0]);
+    out.extend_from_slice(&(window.min(u32::from(u16::MAX)) as u16).to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+
+    let room = packet.size.saturating_sub(IPV4_HEADER) as usize;
+    let room = room.saturating_sub(usize::from(segment.payload));
+    options(segment, out, begin);
+    debug_assert!(
+        out.len() - begin <= room && room <= TCP_HEADER_MAX && room % 4 == 0,
+        "{room} bytes for a TCP header of {} in {packet:?}",
+        out.len() - begin
+    );
+    let padded = room.clamp(out.len() - begin, TCP_HEADER_MAX) & !3;
+    out.resize(begin + padded, NOP);
+    out[begin + 12] = (padded as u8 / 4) << 4;
+}
+
+/// The largest TCP header: its length is a count of 32-bit words in four bits.
+const TCP_HEADER_MAX: usize = 60;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const SCPS: u8 = 20;
+const SNACK: u8 = 21;
+const QUICK_START: u8 = 27;
+
+/// Appends the options in Linux' order (tcp_options_write): MSS, SACK permitted, timestamps, window scale, SACK;
+/// each padded at its front to 32 bits, and SACK permitted in the place of the timestamps' padding.
+fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
+    let none = SegmentOptions::default();
+    let options = segment.options.as_deref().unwrap_or(&none);
+    if let Some(mss) = options.mss {
+        out.extend_from_slice(&[MSS, 4]);
+        out.extend_from_slice(&mss.to_be_bytes());
+    }
+    if options.sack_permitted {
+        if segment.timestamps.is_none() {
+            out.extend_from_slice(&[NOP, NOP]);
+        }
+        out.extend_from_slice(&[SACK_PERMITTED, 2]);
+    }
+    if let Some(stamps) = segment.timestamps {
+        if !options.sack_permitted {
+            out.extend_from_slice(&[NOP, NOP]);
+        }
+        out.extend_from_slice(&[TIMESTAMPS, 10]);
+        out.extend_from_slice(&stamps.value().to_be_bytes());
+        out.extend_from_slice(&stamps.echo().to_be_bytes());
+    }
+    if let Some(scale) = options.window_scale {
+        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, scale]);
+    }
+    rare_options(options, out);
+    // Three blocks fit beside timestamps, four without (RFC 2018, section 3).
+    let room = (TCP_HEADER_MAX - (out.len() - begin)).saturating_sub(4) / 8;
+    let blocks = options.sack.as_slice();
+    let blocks = &blocks[..blocks.len().min(room)];
+    if !blocks.is_empty() {
+        out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        for (left, right) in blocks {
+            out.extend_from_slice(&left.to_be_bytes());
+            out.extend_from_slice(&right.to_be_bytes());
+        }
+    }
+}
+
+/// Appends what SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2) and Quick-Start (kind 27, RFC 4782) add; the request of the latter, an
+/// option of the IP header, is left to the padding.
+fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
+    if options.snack_permitted {
+        // Both forms of SNACK: Sn1 and Sn2.
+        out.extend_from_slice(&[SCPS, 4, 0x60, 0]);
+    }
+    if let Some(snack) = &options.snack {
+        let length = snack.bytes() as usize;
+        out.resize(out.len() + length.next_multiple_of(4) - length, NOP);
+        out.extend_from_slice(&[SNACK, length as u8]);
+        out.extend_from_slice(&snack.offset.to_be_bytes());
+        out.extend_from_slice(&snack.size.to_be_bytes());
+        let vector = snack.vector.to_le_bytes();
+        out.extend(vector[..length - 6].iter().map(|byte| byte.reverse_bits()));
+    }
+    if let Some(rate) = options.granted {
+        out.extend_from_slice(&[QUICK_START, 8, rate & 0x0f, 0, 0, 0, 0, 0]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{FlowId, NodeId};
+
+    #[test]
+    fn a_window_is_scaled_when_both_ends_announced_it() {
+        let mut notes = [0; 2];
+        let mut shift = |from: u16, flags, window_scale| {
+            let options = SegmentOptions { window_scale, ..SegmentOptions::default() };
+            let segment = Segment { flags, options: Some(Box::new(options)), ..Segment::default() };
+            let (source, destination) = (NodeId(from), NodeId(1 - from));
+            let packet = Packet { size: 40, flow: FlowId(1), source, destination, ..Packet::default() };
+            super::shift(&packet, &segment, &mut notes)
+        };
+        assert_eq!(shift(0, SegmentFlags::ACK, None), 0);
+        assert_eq!(shift(0, SegmentFlags::SYN, Some(7)), 0);
+        assert_eq!(shift(0, SegmentFlags::ACK, None), 7);
+        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), Some(3)), 0);
+        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (7, 3));
+        assert_eq!(shift(1, SegmentFlags::SYN.with(SegmentFlags::ACK), None), 0);
+        assert_eq!((shift(0, SegmentFlags::ACK, None), shift(1, SegmentFlags::ACK, None)), (0, 0));
+    }
+}

@@ -1,0 +1,51 @@
+//! What TFRC puts into a packet.
+
+use crate::net::quick_start::QuickStart;
+use crate::{Content, Payload};
+use bentpipe_core::{Span, Time};
+use std::sync::Arc;
+
+/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is [`Packet::number`], or of a report.
+#[derive(Clone, Debug)]
+pub struct Tfrc {
+    /// When it was sent, which may be after its payload was handed over.
+    pub sent: Time,
+    /// The sender's round-trip time; zero before it has one.
+    pub rtt: Span,
+    /// What a receiver reports.
+    pub feedback: Option<TfrcFeedback>,
+    /// What is asked of the path.
+    pub quick_start: Option<QuickStart>,
+}
+
+/// A receiver's report (RFC 5348, section 3.2.2).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TfrcFeedback {
+    /// When the last packet had been sent (t_recvdata), and how long ago it came (t_delay).
+    pub echo: Time,
+    /// See `echo`.
+    pub delay: Span,
+    /// X_recv in bytes per second.
+    pub receive_rate: f64,
+    /// p.
+    pub loss_event_rate: f64,
+    /// What the path has granted to a request, in bit/s (a Quick-Start response).
+    pub granted: Option<u64>,
+}
+
+impl Payload for Tfrc {
+    fn content(&self) -> Content {
+        match self.feedback {
+            None => Content::Data,
+            Some(_) => Content::Feedback,
+        }
+    }
+
+    fn quick_start(&self) -> Option<QuickStart> {
+        self.quick_start
+    }
+
+    fn with_quick_start(&self, request: QuickStart) -> Arc<dyn Payload> {
+        Arc::new(Tfrc { quick_start: Some(request), ..self.clone() })
+    }
+}
