@@ -6,6 +6,7 @@ use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
 use bentpipe_scenario::Source;
+use bentpipe_testing::skipped;
 use serde_json::Value;
 use std::fs;
 use std::ops::ControlFlow;
@@ -62,12 +63,12 @@ fn flow(name: &str, app: &str) -> String {
 
 fn without(program: Option<&str>) -> bool {
     if let Err(error) = Namespace::new() {
-        println!("skipped: no network namespaces here: {error}");
+        skipped(format!("no network namespaces: {error}"));
         return true;
     }
     let missing = program.filter(|program| Command::new(program).arg("--version").output().is_err());
     if let Some(program) = missing {
-        println!("skipped: no {program} here");
+        skipped(format!("{program} is not installed"));
     }
     missing.is_some()
 }

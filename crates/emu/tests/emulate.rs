@@ -5,6 +5,7 @@ use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
 use bentpipe_scenario::Source;
+use bentpipe_testing::skipped;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ impl Drop for Folder {
 
 fn run(name: &str, scenario: &str) -> Option<Emulated> {
     if let Err(error) = Namespace::new() {
-        println!("skipped: no network namespaces here: {error}");
+        skipped(format!("no network namespaces: {error}"));
         return None;
     }
     let folder = Folder::new(name);
@@ -112,7 +113,7 @@ transport = {{ kind = "tcp", congestion = "{name}" }}
         let link = LINK.replace("50 ms", "10 ms").replace("8 s", "4 s");
         let config = serde_json::from_value(serde_json::json!({ "congestion": name })).unwrap();
         if let Err(missing) = Variants::load([&config].into_iter(), Timing::Real) {
-            println!("skipped: {missing}");
+            skipped(missing);
             continue;
         }
         let Some(run) = run(name, &format!("{link}{flow}")) else { return };

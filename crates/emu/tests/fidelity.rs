@@ -6,6 +6,7 @@ use bentpipe_emu::calibrate::rig::{one_link, Rig};
 use bentpipe_emu::port::{memory, Port};
 use bentpipe_emu::{Bridge, Clock, Fidelity, Verdict};
 use bentpipe_engine::instantiate_emulated;
+use bentpipe_testing::skipped;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ fn what_the_kernel_loses_before_the_engine_can_take_it_voids_a_run() {
     let rig = match Rig::start(&scenario, "a", "b", 1500) {
         Ok(rig) => rig,
         Err(error) => {
-            println!("skipped: {error}");
+            skipped(error);
             return;
         }
     };

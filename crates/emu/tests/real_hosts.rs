@@ -9,6 +9,7 @@ use bentpipe_emu::{Bridge, Clock, Namespace};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, presets};
 use bentpipe_scenario::Source;
+use bentpipe_testing::skipped;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
     let namespaces = match (Namespace::new(), Namespace::new()) {
         (Ok(a), Ok(b)) => [a, b],
         (Err(error), _) | (_, Err(error)) => {
-            println!("skipped: no network namespaces here: {error}");
+            skipped(format!("no network namespaces: {error}"));
             return;
         }
     };

@@ -6,6 +6,7 @@ use bentpipe_emu::{Clock, Live, Namespace, Prepared, Setup};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_scenario::Source;
+use bentpipe_testing::skipped;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -17,7 +18,7 @@ const BYTES: usize = 300_000;
 /// A network of two hosts whose link spoils packets on the way from a to b; nothing where there can be none.
 fn network(effect: &str, probability: f64) -> Option<Live> {
     if let Err(error) = Namespace::new() {
-        println!("skipped: no network namespaces here: {error}");
+        skipped(format!("no network namespaces: {error}"));
         return None;
     }
     let text = format!(

@@ -6,6 +6,7 @@ use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
 use bentpipe_scenario::Source;
+use bentpipe_testing::skipped;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
@@ -40,7 +41,7 @@ fn open_files() -> usize {
 fn run(name: &str, link: &str, seconds: u32, flows: &str) -> Option<Outcome> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = Namespace::new() {
-        println!("skipped: no network namespaces here: {error}");
+        skipped(format!("no network namespaces: {error}"));
         return None;
     }
     let text = format!(

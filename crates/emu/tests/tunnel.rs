@@ -11,6 +11,7 @@ use bentpipe_emu::port::{tun, Port};
 use bentpipe_emu::{Bridge, Clock, Fidelity, Handle, Live, Namespace, Prepared, Setup, Verdict};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_engine::scenario::Scenario;
+use bentpipe_testing::skipped;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
@@ -45,7 +46,7 @@ impl Machines {
         let namespaces = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => [a, b],
             (Err(error), _) | (_, Err(error)) => {
-                println!("skipped: no network namespaces here: {error}");
+                skipped(format!("no network namespaces: {error}"));
                 return None;
             }
         };
@@ -78,7 +79,7 @@ impl Machines {
         let live = on(&self.namespaces[0], scenario, address);
         for command in &live.elsewhere()[0].join {
             if let Err(error) = shell(&self.namespaces[1], command) {
-                println!("skipped: {error}");
+                skipped(error);
                 return None;
             }
         }
@@ -225,11 +226,11 @@ fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
 #[test]
 fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let (Ok(a), Ok(b)) = (Namespace::new(), Namespace::new()) else {
-        return println!("skipped: no network namespaces here");
+        return skipped("no network namespaces");
     };
     let pair = format!("ip link add eth0 type veth peer name eth0 netns {}", b.path());
     if let Err(error) = shell(&a, &pair) {
-        return println!("skipped: {error}");
+        return skipped(error);
     }
     for (namespace, number) in [(&a, 1), (&b, 2)] {
         let up = format!("ip address add 203.0.113.{number}/24 dev eth0 && ip link set eth0 up");
@@ -239,7 +240,7 @@ fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let live = on(&a, &scenario, "203.0.113.2");
     for command in &live.elsewhere()[0].join {
         if let Err(error) = shell(&b, command) {
-            return println!("skipped: {error}");
+            return skipped(error);
         }
     }
     let here = &live.host("a").unwrap().namespace;
@@ -296,7 +297,7 @@ fn a_wireguard_tunnel_carries_it() {
         .collect();
     let keys = match keys {
         Ok(keys) => keys,
-        Err(error) => return println!("skipped: no WireGuard here: {error}"),
+        Err(error) => return skipped(format!("no WireGuard: {error}")),
     };
     for (own, peer) in [(0, 1), (1, 0)] {
         let (private, public, endpoint) = (&keys[own].0, &keys[peer].1, MACHINES[peer]);

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use rustix::time::{clock_getres, ClockId};
+use nix::time::{clock_getres, ClockId};
 
 use crate::bpf::{self, Tracer};
 use crate::event::RECORD;
@@ -100,7 +100,8 @@ pub(crate) fn attempt() -> io::Result<()> {
 
 /// The kernel's tick, nanoseconds: the resolution of its coarse clocks is one.
 fn tick() -> u64 {
-    u64::try_from(clock_getres(ClockId::MonotonicCoarse).tv_nsec).expect("less than a second")
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("Linux has this clock");
+    u64::try_from(tick.tv_nsec()).expect("less than a second")
 }
 
 const _: () =

@@ -29,7 +29,7 @@ fn parameters(values: &[(&str, i64)]) -> BTreeMap<String, i64> {
 
 #[test]
 fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
-    if skips("every variant") {
+    if skips() {
         return;
     }
     let _turn = turn();
@@ -55,7 +55,7 @@ fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
 
 #[test]
 fn without_a_start_the_kernel_s_own_holds() {
-    if skips("the kernel's start") {
+    if skips() {
         return;
     }
     let _turn = turn();
@@ -69,7 +69,7 @@ fn without_a_start_the_kernel_s_own_holds() {
 
 #[test]
 fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
-    if skips("two of one variant") {
+    if skips() {
         return;
     }
     let _turn = turn();
@@ -107,7 +107,7 @@ fn a_process_that_registers() {
 
 #[test]
 fn a_killed_process_leaves_nothing() {
-    if skips("a killed process") {
+    if skips() {
         return;
     }
     let _turn = turn();

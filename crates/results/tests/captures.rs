@@ -8,6 +8,7 @@ use bentpipe_models::transport::tcp::segment::{
 };
 use bentpipe_models::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
+use bentpipe_testing::skipped;
 use common::fresh;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -153,7 +154,7 @@ const TWO: [&str; 2] = ["st1 up", "gw down"];
 const SEGMENTS: usize = 32;
 const PACKETS: usize = 2 * SEGMENTS + 5 + 2 + 1;
 
-/// Output of a program, or `None` (said on standard error) where it is not installed.
+/// Output of a program, or `None` (reported as skipped) if it is not installed.
 fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
     match Command::new(program).args(arguments).arg(file).output() {
         Ok(output) => {
@@ -162,7 +163,7 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
             Some(String::from_utf8(output.stdout).unwrap())
         }
         Err(error) => {
-            eprintln!("skipped: {program}: {error}");
+            skipped(format!("{program}: {error}"));
             None
         }
     }

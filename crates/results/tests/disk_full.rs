@@ -6,6 +6,7 @@ mod common;
 use bentpipe_core::{FlowId, NodeId, Recorder, Span, Time};
 use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Status};
+use bentpipe_testing::skipped;
 use common::{fresh, read, TCP};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,11 @@ impl SmallDisk {
         match mounted {
             Ok(output) if output.status.success() => Some(SmallDisk(path)),
             Ok(output) => {
-                eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr).trim());
+                skipped(String::from_utf8_lossy(&output.stderr));
                 None
             }
             Err(error) => {
-                eprintln!("skipped: mount: {error}");
+                skipped(format!("mount: {error}"));
                 None
             }
         }

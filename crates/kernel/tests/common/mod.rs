@@ -10,13 +10,14 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 
 use bentpipe_kernel::available;
+use bentpipe_testing::skipped;
 
-/// Whether the test is to be skipped, as BPF cannot be used; prints why.
-pub fn skips(test: &str) -> bool {
+/// Whether the test is to be skipped, as BPF cannot be used; reports why.
+pub fn skips() -> bool {
     match available() {
         Ok(()) => false,
         Err(reason) => {
-            eprintln!("skipped: {test}: {reason}");
+            skipped(reason);
             true
         }
     }
