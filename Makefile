@@ -6,35 +6,48 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 NATIVE := python/bentpipe/_native.abi3.so
-# `release` builds several times faster, and what it builds runs about a tenth slower.
+# What the engine was compiled with: arguments for maturin. It is part of what makes the engine current.
+BUILT := .venv/built
+# `dist` is what people run, optimised across crates; `release` compiles much faster, what it compiles runs about a tenth
+# slower, and tests share it. Only `make build` and `make bench` insist on `dist`: the others take what is there.
+ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
+else
+PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter test,$(MAKECMDGOALS)),release,dist))
+endif
 # Everything that the compiled engine is made of.
 SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel test-variants kernel bench studies lock generate clean venv
+.PHONY: help build run test test-kernel test-variants kernel bench studies lock generate clean venv packages
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
-build: venv $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
+build: $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
 
 venv:
 	@scripts/venv
 
-$(BIN)/bentpipe $(NATIVE) &: $(SOURCES) | venv
+packages:
+	@scripts/packages build
+
+# Written only when it changes, and what depends on it is compiled again only then.
+$(BUILT): packages | venv
+	@scripts/built $(PROFILE)
+
+$(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 	@echo "bentpipe: compiling the engine"
-	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --profile $(PROFILE) $$(scripts/features | sed s,bentpipe-kernel/,,)
+	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop $$(cat $(BUILT))
 	@touch $(BIN)/bentpipe $(NATIVE)
 
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
-test: ## Every check and every test
-	@scripts/packages
-	@$(MAKE) build
+test: build ## Every check and every test
+	@scripts/packages test
 	@scripts/test
 
 kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in virtual time
