@@ -43,7 +43,7 @@ def build(progress: Progress | None = None, jobs: int | None = None) -> Kernel:
         return kernel
     folder = store.place()
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / "lock"):
+    with _alone(folder / "lock", tell):
         if kernel := store.fitting():
             return kernel
         began = time.monotonic()
@@ -85,10 +85,16 @@ def _told(tell: Progress, fraction: float, doing: str) -> None:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """While nobody else builds."""
+def _alone(lock: Path, tell: Progress) -> Iterator[None]:
+    """While nobody else builds. Another build is waited for until it ends or ``tell`` returns False."""
     with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _told(tell, 0.0, "waiting for another process that builds it")
+                time.sleep(0.1)
         yield
 
 
@@ -159,6 +165,7 @@ def _compiled(tree: Path, jobs: int, tell: Progress) -> None:
             command,
             cwd=tree,
             env=_environment(),
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=file,
             text=True,
@@ -191,7 +198,13 @@ def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: 
     with (
         log.open("a", encoding="utf-8") as file,
         subprocess.Popen(
-            command, cwd=folder, env=_environment(), stdout=file, stderr=subprocess.STDOUT, process_group=0
+            command,
+            cwd=folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            process_group=0,
         ) as process,
     ):
         while process.poll() is None:

@@ -113,6 +113,7 @@ def _apt(*words: str, folder: Path | None = None) -> None:
         ["apt-get", "-qq", *words],
         cwd=folder,
         env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,

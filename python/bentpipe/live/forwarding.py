@@ -14,6 +14,9 @@ from . import processes
 if TYPE_CHECKING:
     from .state import Record
 
+#: Longest time that nft takes to answer: the kernel does so in milliseconds.
+_LIMIT_S: Final = 30.0
+
 _SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -60,8 +63,14 @@ def _beside(record: Record, others: Iterable[Record]) -> list[Record]:
 def _exists(table: str) -> bool:
     try:
         asked = subprocess.run(
-            ["nft", "list", "table", "ip", table], stdin=subprocess.DEVNULL, capture_output=True, check=False
+            ["nft", "list", "table", "ip", table],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_LIMIT_S,
         )
+    except subprocess.TimeoutExpired as error:
+        raise OSError(f"nft did not answer for {error.timeout:g} s") from None
     except FileNotFoundError:
         # What made the table is gone; without it there is none on this machine.
         return False

@@ -8,22 +8,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
 
-from . import state
+from . import processes, state
 
 if TYPE_CHECKING:
     from .target import Target
 
+#: Longest time that a network takes to come up: the largest need some seconds.
+_LIMIT_S: Final = 120.0
+
+#: How long one that is told to end may take before it is killed.
+_GRACE_S: Final = processes.GRACE_S + 10
+
 
 def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[str, str]) -> state.Record:
-    """Have a new process keep a network, and return when it lives."""
+    """Have a new process keep a network, and return when it lives. Raises ``OSError`` if it does not come up."""
     question = {"target": asdict(target), "name": name, "internet": internet, "elsewhere": elsewhere}
     # -P: modules are not looked for in its folder, which is that of nobody in particular.
     keeper = subprocess.Popen(
@@ -39,10 +46,14 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
             stdin.write(json.dumps(question).encode())
             stdin.flush()
         with keeper.stdout as stdout:
+            # It answers with one line, written at once.
+            if not select.select([stdout], [], [], _LIMIT_S)[0]:
+                raise OSError(
+                    f"the network was not up after {_LIMIT_S:g} s, and the process that keeps it was ended"
+                )
             line = stdout.readline()
     except BaseException:
-        keeper.terminate()
-        keeper.wait()
+        _end(keeper)
         raise
     try:
         answer = json.loads(line)
@@ -53,6 +64,16 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
     # It goes on without us, and its end is nothing that we wait for.
     keeper.returncode = 0
     return state.Record(**answer["record"])
+
+
+def _end(keeper: subprocess.Popen[bytes]) -> None:
+    """End a keeper: by its own means, or by force if it does not get to that."""
+    keeper.terminate()
+    try:
+        keeper.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        keeper.kill()
+        keeper.wait()
 
 
 def main() -> None:

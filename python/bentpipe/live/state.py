@@ -23,6 +23,9 @@ from bentpipe.errors import InputError, unknown
 
 from . import processes
 
+#: Longest time that a process waits for another's turn with what networks share. A turn takes milliseconds.
+_LIMIT_S: Final = 60.0
+
 #: A folder of one's own instead of the usual one.
 FOLDER_VARIABLE: Final = "BENTPIPE_STATE"
 
@@ -123,9 +126,19 @@ def _place() -> Path:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """One process at a time: for what several networks share."""
+    """One process at a time: for what several networks share. Raises ``OSError`` if another does not end its turn."""
+    limit = time.monotonic() + _LIMIT_S
     with (folder() / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > limit:
+                    raise OSError(
+                        f"another bentpipe has held {file.name} for {_LIMIT_S:g} s: end that process first"
+                    ) from None
+                time.sleep(0.01)
         yield
 
 
