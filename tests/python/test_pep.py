@@ -218,6 +218,15 @@ def test_who_is_left_when_the_time_is_over_is_reset(lab: Lab) -> None:
         near.recv(1)
 
 
+def test_a_process_that_does_not_drain_is_killed(lab: Lab) -> None:
+    before = lab.picture()
+    lab.start("--drain-timeout", 1)
+    os.kill(lab.worker_process, signal.SIGSTOP)
+    assert lab.stop() == 1
+    assert "did not end within 6 s" in lab.events("killed")[0]["text"]
+    assert lab.picture() == before
+
+
 def test_more_connections_than_it_may_have_pass_by(lab: Lab) -> None:
     lab.start("--connections", 2, "--workers", 1, *METRICS)
     pairs = [lab.pair(8000 + number) for number in range(4)]
@@ -251,11 +260,31 @@ def test_a_congestion_control_may_be_ours(lab: Lab) -> None:
     assert " bp_vegas" in used[CLIENT] and " bp_vegas" not in used[SERVER]
 
 
+UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/bentpipe-pep.service"
+
+
+def complaints(unit: Path, others: Path) -> list[str]:
+    """What systemd says of a unit, beside the machine's own units and those in a folder, of which it may say more."""
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--recursive-errors=no", unit],
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{others}:"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line for line in done.stderr.splitlines() if unit.name in line]
+    assert bool(done.returncode) == bool(lines), done.stderr
+    return lines
+
+
 @needs("systemd-analyze")
-def test_the_unit_is_one_that_systemd_takes() -> None:
-    unit = Path(__file__).resolve().parents[2] / "packaging/systemd/bentpipe-pep.service"
-    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
+    (tmp_path / "network-online.target").write_text("[Unit]\nDescription=another package's\nNonsense=1\n")
+    assert complaints(UNIT, tmp_path) == []
+    changed = tmp_path / UNIT.name
+    changed.write_text(UNIT.read_text() + "\n[Service]\nNonsense=1\n")
+    (line,) = complaints(changed, tmp_path)
+    assert "Nonsense" in line
 
 
 def test_a_silent_connection_is_reset_after_the_idle_timeout(lab: Lab) -> None:

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A number that one worker changes and others read.
 #[derive(Default)]
@@ -106,13 +106,16 @@ pub fn answer(listener: &TcpListener, workers: &[&Counts]) {
 }
 
 fn answer_one(mut stream: TcpStream, workers: &[&Counts]) -> io::Result<()> {
-    // A second at most, as one thread answers all.
+    // About a second at most, as one thread answers all.
+    let until = Instant::now() + Duration::from_millis(500);
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(Duration::from_millis(500)))?;
     stream.set_write_timeout(Some(Duration::from_millis(500)))?;
     let mut request = [0; 2048];
     let mut length = 0;
     while !request[..length].windows(4).any(|end| end == b"\r\n\r\n") && length < request.len() {
+        let left = until.saturating_duration_since(Instant::now());
+        // Zero would be no limit.
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
         match stream.read(&mut request[length..])? {
             0 => break,
             more => length += more,

@@ -15,7 +15,12 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long the proxy's process may take until it is ready, which it is in milliseconds.
+const READY: Duration = Duration::from_secs(30);
+/// How long it has beyond the drain time-out until it is killed.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before there is a second thread.
 ///
@@ -60,7 +65,11 @@ pub fn run(config: &Config) -> Result<(), Error> {
     };
     drop(theirs);
     let mut said = String::new();
-    let _ = ours.read_to_string(&mut said);
+    ours.set_read_timeout(Some(READY)).doing("waiting for the proxy's process")?;
+    if ours.read_to_string(&mut said).is_err() {
+        let _ = kill(child, Signal::SIGKILL);
+        said = json!({"error": format!("its process was not ready after {} s", READY.as_secs())}).to_string();
+    }
     let end = attend(config, &state, child, &said, &signals);
     let _ = before.thread_set_mask();
     end
@@ -140,7 +149,8 @@ fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigS
     };
     journal::info("ready", json!({"pid": child.as_raw(), "accept": config.accept}));
     notify("READY=1");
-    let status = wait(child, signals, || {
+    let limit = Duration::from_secs(config.drain_timeout.into()) + GRACE;
+    let status = wait(child, signals, limit, || {
         journal::info(
             "draining",
             json!({"text": "new connections pass by", "seconds": config.drain_timeout}),
@@ -159,20 +169,29 @@ fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigS
     }
 }
 
-/// Waits for the child's end; passes on that it shall come.
-fn wait(child: Pid, signals: &SigSet, draining: impl FnOnce()) -> WaitStatus {
+/// Waits for the child's end. Passes on the signal to end, and kills the child if it has not ended `limit` later.
+fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) -> WaitStatus {
     let mut draining = Some(draining);
+    let mut deadline: Option<Instant> = None;
     loop {
         match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR) => {}
             Ok(status) => return status,
             Err(_) => return WaitStatus::Exited(child, 1),
         }
-        if let Ok(Signal::SIGTERM | Signal::SIGINT) = signals.wait() {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if matches!(sys::next_signal(signals, left), Some(Signal::SIGTERM | Signal::SIGINT)) {
             if let Some(draining) = draining.take() {
                 draining();
+                deadline = Some(Instant::now() + limit);
             }
             let _ = kill(child, Signal::SIGTERM);
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let text = format!("the proxy's process did not end within {} s: killed", limit.as_secs());
+            journal::warn("killed", json!({"text": text}));
+            let _ = kill(child, Signal::SIGKILL);
+            deadline = None;
         }
     }
 }

@@ -2,10 +2,22 @@
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::time::TimeSpec;
 use nix::unistd::ForkResult;
 use socket2::{SockAddr, Socket};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
+use std::time::Duration;
+
+/// The next of these signals, which are blocked; `None` if none comes in time, or another one interrupts the wait.
+pub fn next_signal(signals: &SigSet, limit: Option<Duration>) -> Option<Signal> {
+    let limit = limit.map(TimeSpec::from_duration);
+    let limit = limit.as_ref().map_or(std::ptr::null(), |limit| std::ptr::from_ref(limit.as_ref()));
+    // SAFETY: the kernel reads a set and, if any, a time, which both live until the call returns.
+    let number = unsafe { libc::sigtimedwait(signals.as_ref(), std::ptr::null_mut(), limit) };
+    Signal::try_from(number).ok()
+}
 
 /// Sets an option of a socket that is a number.
 pub fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
