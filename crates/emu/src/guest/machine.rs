@@ -2,7 +2,7 @@
 //! told its job, and ended with whoever started it.
 
 use super::protocol::{Job, Said, Told, JOB};
-use super::watch::Watch;
+use super::watch::{Verdict, Watch};
 use crate::error::{Doing, Error as Trouble};
 use crate::sys::confine::Confinement;
 use crate::sys::{self, Usage};
@@ -64,11 +64,19 @@ pub enum Error {
     },
     /// Its time stands still.
     #[error(
-        "time stands still in the guest because of {}: virtual time passes while all programs wait, and this one asks \
-         again and again instead; use a program that waits (poll, epoll, sleep), or the clock `real`",
+        "time stands still in the guest because of {}: virtual time passes while all programs wait, and this one does \
+         not; use a program that waits (poll, epoll, sleep), or the clock `real`",
         .0.join(" and ")
     )]
     Busy(Vec<String>),
+    /// Its time stands still and it does nothing.
+    #[error("the guest did nothing and made no progress for {} s, and was ended{}", .idle.as_secs(), said(.console))]
+    Idle {
+        /// For how long.
+        idle: Duration,
+        /// The last lines of its console.
+        console: Vec<String>,
+    },
     /// It ended without a word.
     #[error("the guest's kernel ended before its run did{}", said(.console))]
     Ended {
@@ -145,8 +153,8 @@ fn converse(
                         watch.progressed();
                     }
                     Some(Said::Runs { programs, at }) => {
-                        if let Some(programs) = watch.answer(&programs, at) {
-                            return Err(Error::Busy(programs));
+                        if let Some(verdict) = watch.answer(&programs, at) {
+                            return Err(ended(verdict, console));
                         }
                     }
                     Some(Said::Done) => return Ok(()),
@@ -164,13 +172,21 @@ fn converse(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(Error::Ended { console: console.into() }),
         }
-        if let Some(question) = watch.question().filter(|_| ready) {
-            tell(serde_json::to_string(&question).expect("it is plain data"));
+        let question = |question| tell(serde_json::to_string(&question).expect("it is plain data"));
+        if let Some(verdict) = watch.ask(question) {
+            return Err(ended(verdict, console));
         }
         if ready && !stopping && progress(done).is_break() {
             stopping = true;
             tell(serde_json::to_string(&Told::Stop).expect("it is plain data"));
         }
+    }
+}
+
+fn ended(verdict: Verdict, console: VecDeque<String>) -> Error {
+    match verdict {
+        Verdict::Busy(programs) => Error::Busy(programs),
+        Verdict::Idle(idle) => Error::Idle { idle, console: console.into() },
     }
 }
 

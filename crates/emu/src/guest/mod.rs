@@ -7,6 +7,7 @@
 
 pub mod inside;
 pub mod machine;
+mod outside;
 pub mod parameters;
 pub mod protocol;
 mod watch;

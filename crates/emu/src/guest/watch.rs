@@ -1,35 +1,55 @@
-//! Finds out that time stands still in a guest, and why. Its clock goes on when everything in it waits, so a program that
-//! never does stops it for good: it asks again and again whether it is time, and it never is.
+//! Detects that time stands still in a guest, and why. Its clock advances when everything in it waits, so a program that
+//! never waits stops it for good.
 //!
 //! The guest's kernel interrupts a program for a timer only, and timers stand still too. So the program that uses the
 //! processor is interrupted from here: each program of the guest is a process of this machine that the guest's kernel
-//! traces, and a SIGALRM makes it return to that kernel, which then lets the guest's first process say what runs.
+//! traces, and a SIGALRM makes it return to that kernel, which then lets the guest's first process report what runs. Where
+//! no report comes (a kernel may not switch to another process then: Linux 6.12 with a program that makes no system call),
+//! the machine's /proc shows which of the processes is busy.
 
+use super::outside::{below, command_line};
 use super::protocol::Told;
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
 /// Real time without progress after which the guest is asked what runs, and between two questions.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// What the guest's clock has to do of the processor time that it costs to be said to go on: two hundredths.
+/// The clock of a guest advances by at least this part of the processor time that it uses, or else it stands still.
 const STILL: f64 = 0.02;
-/// Processor time below which nothing can be said: the guest did not get any.
+/// Processor seconds between two questions below which nothing follows from an answer, or from none: the guest had none.
 const ENOUGH: f64 = 0.5;
-/// Answers in a row that name a program before it is said to be why.
+/// Answers in a row that name a program before it is held to be the reason.
 const ANSWERS: u32 = 2;
+/// Unanswered questions in a row, with [`ENOUGH`] processor time for each, after which the busiest process is the reason.
+const SILENT: u32 = 5;
+/// Questions in a row, answered or not, after which a guest that does nothing is ended.
+const IDLE: u32 = 40;
+/// Processor seconds between two questions that a guest with nothing to do takes to answer, at most.
+const NOTHING: f64 = 0.05;
+
+/// Why the time of a guest will not advance any more.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// Because of these programs: they use the processor and do not wait.
+    Busy(Vec<String>),
+    /// It uses no processor time, and its clock stood still for this long.
+    Idle(Duration),
+}
 
 /// What is known of a guest's time.
 pub struct Watch {
     /// Its process on this machine.
     process: u32,
-    /// When it was last asked, or last said that it goes on.
+    /// When it was last asked, or last made progress.
     since: Instant,
     last: Option<Answer>,
+    silence: Silence,
+    idle: Idle,
 }
 
+/// An answer of the guest.
 struct Answer {
     at: u64,
     /// Processor seconds that the guest had used.
@@ -38,36 +58,61 @@ struct Answer {
     named: BTreeMap<String, u32>,
 }
 
+/// Questions without an answer since the last one that was answered.
+#[derive(Default)]
+struct Silence {
+    questions: u32,
+    /// Processor seconds of each process at the last question, and what it used in all the questions since.
+    used: BTreeMap<u32, (f64, f64)>,
+}
+
+/// Questions since the guest last made progress or used the processor.
+#[derive(Default)]
+struct Idle {
+    questions: u32,
+    used: f64,
+}
+
 #[allow(clippy::disallowed_methods, reason = "how long a guest takes is real time")]
 impl Watch {
     /// Of the guest whose process, or an ancestor of it, is `process`.
     pub fn new(process: u32) -> Watch {
-        Watch { process, since: Instant::now(), last: None }
+        let (silence, idle) = Default::default();
+        Watch { process, since: Instant::now(), last: None, silence, idle }
     }
 
-    /// It goes on.
+    /// It made progress.
     pub fn progressed(&mut self) {
-        self.since = Instant::now();
-        self.last = None;
+        *self = Watch::new(self.process);
     }
 
-    /// What to tell the guest now, if anything.
-    pub fn question(&mut self) -> Option<Told> {
+    /// Asks the guest what runs if it is time to: sends `tell` a question, and returns a verdict if earlier ones have led to
+    /// one.
+    pub fn ask(&mut self, tell: impl FnOnce(Told)) -> Option<Verdict> {
         if self.since.elapsed() < PATIENCE {
             return None;
         }
         self.since = Instant::now();
-        for process in below(self.process).iter().filter(|process| process.traced) {
+        let processes = below(self.process);
+        let used: BTreeMap<u32, f64> = processes.iter().map(|process| (process.id, process.used)).collect();
+        if self.idle.question(used.values().sum()) {
+            return Some(Verdict::Idle(PATIENCE * IDLE));
+        }
+        if let Some(busiest) = self.silence.question(&used) {
+            return Some(Verdict::Busy(vec![command_line(busiest)]));
+        }
+        tell(Told::WhatRuns);
+        for process in processes.iter().filter(|process| process.traced) {
             let _ = kill(Pid::from_raw(process.id as i32), Signal::SIGALRM);
         }
-        Some(Told::WhatRuns)
+        None
     }
 
-    /// The guest says that `programs` run at `at` of its clock in nanoseconds: the programs for which time stands still, once
-    /// that is certain.
-    pub fn answer(&mut self, programs: &[String], at: u64) -> Option<Vec<String>> {
+    /// The guest says that `programs` run at `at` of its clock in nanoseconds. Returns a verdict once it is certain.
+    pub fn answer(&mut self, programs: &[String], at: u64) -> Option<Verdict> {
         let used = below(self.process).iter().map(|process| process.used).sum();
-        self.judge(programs, at, used)
+        self.silence = Silence::default();
+        self.judge(programs, at, used).map(Verdict::Busy)
     }
 
     fn judge(&mut self, programs: &[String], at: u64, used: f64) -> Option<Vec<String>> {
@@ -91,45 +136,32 @@ impl Watch {
     }
 }
 
-/// A process of this machine.
-struct Process {
-    id: u32,
-    /// Whether another process traces it.
-    traced: bool,
-    /// Processor seconds.
-    used: f64,
-}
-
-/// The processes below `ancestor`.
-fn below(ancestor: u32) -> Vec<Process> {
-    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
-    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-    for id in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
-        if let Some((parent, process)) = process(id) {
-            children.entry(parent).or_default().push(process);
+impl Silence {
+    /// A question is asked when the processes have used so many processor seconds each: the busiest of them if enough
+    /// questions were not answered.
+    fn question(&mut self, used: &BTreeMap<u32, f64>) -> Option<u32> {
+        let before = std::mem::take(&mut self.used);
+        let mut just_now = 0.0;
+        for (id, now) in used {
+            let (last, sum) = before.get(id).copied().unwrap_or((*now, 0.0));
+            just_now += now - last;
+            self.used.insert(*id, (*now, sum + now - last));
         }
+        if just_now >= ENOUGH {
+            self.questions += 1;
+        }
+        let busiest = self.used.iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1));
+        busiest.filter(|_| self.questions >= SILENT).map(|(id, _)| *id)
     }
-    let mut found = Vec::new();
-    let mut left = vec![ancestor];
-    while let Some(parent) = left.pop() {
-        let own = children.remove(&parent).unwrap_or_default();
-        left.extend(own.iter().map(|process| process.id));
-        found.extend(own);
-    }
-    found
 }
 
-/// A process and its parent: state, parent, ... from field 3 of proc_pid_stat(5) on, processor time in fields 14 and 15.
-fn process(id: u32) -> Option<(u32, Process)> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let number = |field: usize| -> Option<u32> { fields.get(field - 3)?.parse().ok() };
-    let traced = matches!(*fields.first()?, "t") || {
-        let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-        !status.lines().any(|line| line == "TracerPid:\t0")
-    };
-    let used = f64::from(number(14)? + number(15)?) / 100.0;
-    Some((number(4)?, Process { id, traced, used }))
+impl Idle {
+    /// A question is asked when the guest has used so many processor seconds: whether it has done nothing for too long.
+    fn question(&mut self, used: f64) -> bool {
+        self.questions = if used - self.used < NOTHING { self.questions + 1 } else { 0 };
+        self.used = used;
+        self.questions >= IDLE
+    }
 }
 
 #[cfg(test)]
@@ -156,12 +188,29 @@ mod tests {
     }
 
     #[test]
-    fn children_are_found_with_what_they_use() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let found = below(std::process::id());
-        let process = found.iter().find(|process| process.id == child.id()).unwrap();
-        assert!(!process.traced && process.used < 1.0);
-        child.kill().unwrap();
-        child.wait().unwrap();
+    fn the_busiest_process_is_named_after_questions_without_an_answer() {
+        let used = |kernel: f64, program: f64| BTreeMap::from([(1, kernel), (2, program)]);
+        let mut silence = Silence::default();
+        for question in 0..SILENT {
+            let seconds = f64::from(question);
+            assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds)), None);
+        }
+        // Without processor time nobody can answer.
+        for _ in 0..100 {
+            assert_eq!(silence.question(&used(50.5, 4.1)), None);
+        }
+        assert_eq!(silence.question(&used(50.6, 5.0)), Some(2));
+    }
+
+    #[test]
+    fn a_guest_that_does_nothing_is_idle() {
+        let mut idle = Idle::default();
+        assert!(!idle.question(7.0));
+        for _ in 1..IDLE {
+            assert!(!idle.question(7.01));
+        }
+        assert!(idle.question(7.02));
+        let mut idle = Idle::default();
+        assert!((0..1000).all(|question| !idle.question(f64::from(question))));
     }
 }

@@ -1,0 +1,147 @@
+//! A guest's processes as this machine's /proc shows them. Each program of a guest is a process here, with the program's
+//! memory at the program's addresses but another name.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+/// Bytes below the end of a stack in which the words of a program's command line are looked for.
+const STACK: u64 = 1 << 18;
+/// Words of a command line that are shown.
+const WORDS: u64 = 64;
+
+/// A process of this machine.
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// Whether another process traces it.
+    pub traced: bool,
+    /// Processor seconds that it has used.
+    pub used: f64,
+}
+
+/// The processes below `ancestor`.
+pub fn below(ancestor: u32) -> Vec<Process> {
+    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    for id in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        if let Some((parent, process)) = process(id) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
+    let mut found = Vec::new();
+    let mut left = vec![ancestor];
+    while let Some(parent) = left.pop() {
+        let own = children.remove(&parent).unwrap_or_default();
+        left.extend(own.iter().map(|process| process.id));
+        found.extend(own);
+    }
+    found
+}
+
+/// A process and its parent: state, parent, ... from field 3 of proc_pid_stat(5) on, processor time in fields 14 and 15.
+fn process(id: u32) -> Option<(u32, Process)> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let number = |field: usize| -> Option<u32> { fields.get(field - 3)?.parse().ok() };
+    let traced = matches!(*fields.first()?, "t") || {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        !status.lines().any(|line| line == "TracerPid:\t0")
+    };
+    let used = f64::from(number(14)? + number(15)?) / 100.0;
+    Some((number(4)?, Process { id, traced, used }))
+}
+
+/// The command line of the guest's program that is process `id` here, or a description of it.
+///
+/// The process is a copy of the guest's kernel, and so is its name. But at the end of its stack the program's own kernel has
+/// put what every program finds there: the number of its arguments, their addresses, and the arguments themselves.
+pub fn command_line(id: u32) -> String {
+    // Memory of the guest is shared with its kernel; the rest is what the copy was made of.
+    words(id, 's')
+        .unwrap_or_else(|| format!("a program whose name cannot be read (process {id} of this machine)"))
+}
+
+/// The arguments at the end of a stack in memory that is shared (`s`) or private (`p`).
+fn words(id: u32, kind: char) -> Option<String> {
+    let memory = File::open(format!("/proc/{id}/mem")).ok()?;
+    areas(id, kind)?.into_iter().rev().find_map(|(from, to)| arguments(&memory, from, to))
+}
+
+/// The mapped areas of a process' memory of this kind, joined where they touch.
+fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
+    let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
+    let mut areas: Vec<(u64, u64)> = Vec::new();
+    for line in maps.lines() {
+        let mut fields = line.split(' ');
+        let (from, to) = fields.next()?.split_once('-')?;
+        if !fields.next()?.ends_with(kind) {
+            continue;
+        }
+        let area = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+        match areas.last_mut() {
+            Some(last) if last.1 == area.0 => last.1 = area.1,
+            _ => areas.push(area),
+        }
+    }
+    Some(areas)
+}
+
+/// The arguments of a program, if the area between two addresses is its stack.
+fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
+    let from = from.max(to.saturating_sub(STACK));
+    let mut bytes = vec![0; (to - from) as usize];
+    memory.read_exact_at(&mut bytes, from).ok()?;
+    let words: Vec<u64> =
+        bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect();
+    (0..words.len()).find_map(|index| {
+        let count = words[index];
+        let addresses = words.get(index + 1..)?.get(..usize::try_from(count).ok()?)?;
+        let ends = words.get(index + 1 + addresses.len()) == Some(&0);
+        if !ends || !(1..=WORDS).contains(&count) {
+            return None;
+        }
+        // They follow each other without a gap.
+        let mut said = Vec::new();
+        let mut next = addresses[0];
+        for address in addresses {
+            let text = bytes.get(usize::try_from(address.checked_sub(from)?).ok()?..)?;
+            let text = &text[..text.iter().position(|byte| *byte == 0)?];
+            if *address != next || *address < from + 8 * (index as u64 + count) {
+                return None;
+            }
+            next = address + text.len() as u64 + 1;
+            said.push(std::str::from_utf8(text).ok()?);
+        }
+        Some(said.join(" ")).filter(|words| !words.trim().is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_found_with_what_they_use() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let found = below(std::process::id());
+        let process = found.iter().find(|process| process.id == child.id()).unwrap();
+        assert!(!process.traced && process.used < 1.0);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_command_line_is_read_from_the_stack_alone() {
+        let script = "sleep 60; true 'with spaces'";
+        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        // Until the shell has started: before, it is a copy of this process.
+        while fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap().trim() != "sh" {
+            std::thread::yield_now();
+        }
+        assert_eq!(words(child.id(), 'p'), Some(format!("sh -c {script}")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(command_line(child.id()).contains("cannot be read"));
+    }
+}
