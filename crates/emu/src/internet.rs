@@ -7,11 +7,12 @@
 
 use crate::error::{Doing, Error};
 use crate::port::tun::{self, Tun};
+use crate::process;
 use bentpipe_core::address::Plan;
 use nix::net::if_::if_nametoindex;
 use std::fs;
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::io;
+use std::process::Command;
 
 const TAKEN: &str =
     "routes of this machine cover all of 198.18.0.0/15, where networks of ours have their addresses; remove \
@@ -119,25 +120,14 @@ fn routes() -> io::Result<Vec<(u32, u32)>> {
 
 /// Has nft(8) do what a script says.
 fn nft(script: &str) -> Result<(), Error> {
-    let run = || -> io::Result<()> {
-        let mut child = Command::new("nft")
-            .args(["-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => {
-                    io::Error::other("there is no nft on this machine (on Debian: apt install nftables)")
-                }
-                _ => error,
-            })?;
-        child.stdin.take().expect("its input is a pipe").write_all(script.as_bytes())?;
-        let output = child.wait_with_output()?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-        }
-    };
-    run().doing("setting up the way to the Internet")
+    let mut command = Command::new("nft");
+    command.args(["-f", "-"]);
+    process::configure(command, script)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::other("there is no nft on this machine (on Debian: apt install nftables)")
+            }
+            _ => error,
+        })
+        .doing("setting up the way to the Internet")
 }

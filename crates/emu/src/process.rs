@@ -3,10 +3,52 @@
 use crate::namespace::Namespace;
 use crate::sys::{self, Surroundings};
 use crate::user;
-use std::io;
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
+use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// Longest time that a tool which configures the machine (ip, nft) takes: the kernel answers it in milliseconds.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Runs a tool that configures the machine, with `input` on its standard input.
+///
+/// # Errors
+/// It cannot be started, failed (the error is what it wrote to standard error), or did not end in time and was killed.
+pub(crate) fn configure(command: Command, input: &str) -> io::Result<()> {
+    configure_within(LIMIT, command, input)
+}
+
+fn configure_within(limit: Duration, mut command: Command, input: &str) -> io::Result<()> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let number = Pid::from_raw(child.id() as i32);
+    let mut stdin = child.stdin.take().expect("its input is a pipe");
+    let (ended, end) = mpsc::channel::<()>();
+    let output = thread::scope(|scope| {
+        thread::Builder::new().spawn_scoped(scope, move || {
+            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill(number, Signal::SIGKILL);
+            }
+        })?;
+        let written = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output();
+        drop(ended);
+        // What it said is the better reason where it has read only a part.
+        output.and_then(|output| if output.status.success() { written.map(|()| output) } else { Ok(output) })
+    })?;
+    let program = command.get_program().to_string_lossy();
+    match (output.status.success(), output.status.signal()) {
+        (true, _) => Ok(()),
+        (_, Some(9)) => Err(io::Error::other(format!("{program} did not end within {} s", limit.as_secs()))),
+        _ => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
 
 /// A program, and what it sees otherwise than the user.
 pub struct Guest {
@@ -77,4 +119,23 @@ impl Guest {
 /// The exit code that a shell gives for a status: 128 and the signal's number for a program that was killed.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_does_not_end_is_killed() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        assert!(configure(shell("test \"$(cat)\" = asked"), "asked").is_ok());
+        let failed = configure(shell("echo why >&2; exit 1"), "").unwrap_err();
+        assert_eq!(failed.to_string(), "why");
+        let never = configure_within(Duration::from_secs(1), shell("exec sleep 60"), "").unwrap_err();
+        assert_eq!(never.to_string(), "sh did not end within 1 s");
+    }
 }

@@ -6,11 +6,19 @@
 
 use crate::config::{Accept, Config};
 use crate::error::{Doing, Error};
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
+/// Longest time that nft and ip take: the kernel answers them in milliseconds.
+const LIMIT: Duration = Duration::from_secs(30);
 /// Name of the table of nftables.
 const TABLE: &str = "bentpipe-pep";
 /// First packets, and nothing else.
@@ -235,9 +243,21 @@ fn run(program: &str, words: &[&str], input: &str, package: &str) -> io::Result<
             _ => error,
         })?;
     child.stdin.take().expect("its input is a pipe").write_all(input.as_bytes())?;
-    let output = child.wait_with_output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    let number = Pid::from_raw(child.id() as i32);
+    let (ended, end) = mpsc::channel::<()>();
+    let output = thread::scope(|scope| {
+        thread::Builder::new().spawn_scoped(scope, move || {
+            if end.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill(number, Signal::SIGKILL);
+            }
+        })?;
+        let output = child.wait_with_output();
+        drop(ended);
+        output
+    })?;
+    match (output.status.success(), output.status.signal()) {
+        (true, _) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        (_, Some(9)) => Err(io::Error::other(format!("{program} did not end within {} s", LIMIT.as_secs()))),
+        _ => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
     }
 }

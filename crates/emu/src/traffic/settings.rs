@@ -3,6 +3,7 @@
 
 use crate::error::{Doing, Error};
 use crate::live::{LiveHost, INTERFACE};
+use crate::process;
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
 use bentpipe_models::transport::tcp::config::Recovery;
@@ -166,10 +167,7 @@ impl Settings {
                 let mut ip = Command::new("ip");
                 ip.args(["route", "replace", &format!("{peer}/32"), "dev", INTERFACE]);
                 ip.args(metrics.iter().flat_map(|(name, value)| [*name, value.as_str()]));
-                let output = ip.output()?;
-                if !output.status.success() {
-                    return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-                }
+                process::configure(ip, "")?;
             }
             Ok(())
         };
