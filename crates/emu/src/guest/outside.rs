@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 /// Bytes below the end of a stack in which the words of a program's command line are looked for.
 const STACK: u64 = 1 << 18;
 /// Words of a command line that are shown.
-const WORDS: u64 = 64;
+const WORDS: usize = 64;
 
 /// A process of this machine.
 pub struct Process {
@@ -87,33 +87,32 @@ fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
     Some(areas)
 }
 
-/// The arguments of a program, if the area between two addresses is its stack.
+/// The arguments of a program, if the area between two addresses is its stack: as the ABI has it, the number of arguments at a
+/// multiple of 16 bytes, their addresses, zero, the addresses of the environment, zero, and above that the texts, without gaps.
 fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
     let from = from.max(to.saturating_sub(STACK));
     let mut bytes = vec![0; (to - from) as usize];
     memory.read_exact_at(&mut bytes, from).ok()?;
     let words: Vec<u64> =
         bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect();
-    (0..words.len()).find_map(|index| {
-        let count = words[index];
-        let addresses = words.get(index + 1..)?.get(..usize::try_from(count).ok()?)?;
-        let ends = words.get(index + 1 + addresses.len()) == Some(&0);
-        if !ends || !(1..=WORDS).contains(&count) {
-            return None;
-        }
-        // They follow each other without a gap.
-        let mut said = Vec::new();
+    let text = |address: u64| {
+        let text = bytes.get(usize::try_from(address.checked_sub(from)?).ok()?..)?;
+        std::str::from_utf8(&text[..text.iter().position(|byte| *byte == 0)?]).ok()
+    };
+    (0..words.len()).step_by(2).find_map(|index| {
+        let count = usize::try_from(words[index]).ok().filter(|count| (1..=WORDS).contains(count))?;
+        let addresses = words.get(index + 1..)?.get(..count)?;
         let mut next = addresses[0];
+        let mut arguments = Vec::new();
         for address in addresses {
-            let text = bytes.get(usize::try_from(address.checked_sub(from)?).ok()?..)?;
-            let text = &text[..text.iter().position(|byte| *byte == 0)?];
-            if *address != next || *address < from + 8 * (index as u64 + count) {
-                return None;
-            }
-            next = address + text.len() as u64 + 1;
-            said.push(std::str::from_utf8(text).ok()?);
+            let argument = text(*address).filter(|_| *address == next)?;
+            next += argument.len() as u64 + 1;
+            arguments.push(argument);
         }
-        Some(said.join(" ")).filter(|words| !words.trim().is_empty())
+        let after = words.get(index + 1 + count..)?;
+        let environment = *after.get(1)?;
+        let whole = after[0] == 0 && (environment == next || environment == 0);
+        whole.then(|| arguments.join(" "))
     })
 }
 
@@ -133,12 +132,11 @@ mod tests {
 
     #[test]
     fn a_command_line_is_read_from_the_stack_alone() {
-        let script = "sleep 60; true 'with spaces'";
-        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-        // Until the shell has started: before, it is a copy of this process.
-        while fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap().trim() != "sh" {
-            std::thread::yield_now();
-        }
+        let script = "echo ready; sleep 60; true 'with spaces'";
+        let mut shell = std::process::Command::new("sh");
+        let mut child = shell.args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
         assert_eq!(words(child.id(), 'p'), Some(format!("sh -c {script}")));
         child.kill().unwrap();
         child.wait().unwrap();
