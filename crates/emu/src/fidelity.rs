@@ -8,10 +8,10 @@ use crate::attendance::Attendance;
 use crate::bridge::Bridge;
 use crate::lateness::Lateness;
 use crate::tcp_memory::TcpMemory;
-use bentpipe_core::{Rate, Report, Span, Time};
-use bentpipe_engine::scenario::{self, Scenario};
+use bentpipe_core::{Report, Span, Time};
+use bentpipe_engine::scenario::{self, LinkPair, Scenario};
 use bentpipe_engine::Host;
-use bentpipe_models::channel;
+use bentpipe_models::network::RatedLink;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -304,13 +304,13 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
 }
 
 fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
-    let mut links = Vec::new();
-    // What a trace drives has no one rate and no one loss to compare with.
-    let mut add = |name: String, rate: Rate, delay: Span, error: &channel::Config, traced: bool| {
+    let of_links = scenario.link.iter().flat_map(LinkPair::rated);
+    let of_networks = scenario.network.iter().flat_map(|(name, network)| network.rated(name));
+    let link = |RatedLink { name, rate, delay, error, traced }: RatedLink| {
         let value = |column| report.value("link", &name, column).unwrap_or(0.0);
         let (packets, bytes) = (value("packets"), value("bytes"));
         let busy = value("utilisation") * end.as_secs_f64();
-        links.push(Link {
+        Link {
             rate: rate.bits_per_second() as f64,
             achieved_rate: (busy > 0.0 && packets > 0.0 && !traced).then(|| bytes * 8.0 / busy),
             delay_s: delay.as_secs_f64(),
@@ -318,24 +318,9 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
             loss: error.expected_loss(packets as u64, if packets > 0.0 { bytes / packets } else { 0.0 }),
             achieved_loss: (packets > 0.0 && !traced).then(|| value("error_drops") / packets),
             name,
-        });
-    };
-    for link in &scenario.link {
-        let (forward, back) = (link.forward(), link.back());
-        for (name, config) in
-            [(link.name.clone(), forward), (scenario::LinkPair::back_name(&link.name), back)]
-        {
-            add(name, config.rate, config.delay, &config.error, config.trace.is_some());
         }
-    }
-    for (name, network) in &scenario.network {
-        // The links of a constellation have no one delay to compare with.
-        let Some(network) = network.star() else { continue };
-        // All terminals of a star have nearly the same delay; the first stands for them.
-        let delay = network.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
-        add(format!("{name}.forward"), network.forward.rate, delay, &network.forward.error, false);
-    }
-    links
+    };
+    of_links.chain(of_networks).map(link).collect()
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ fn network(scheme: &str, count: u16) -> Network {
     .expect("the configuration is a constant");
     let addresses: Vec<_> = (1..=count).map(NodeId).collect();
     let Star { terminals, ncc, forward } =
-        build("sat", &config, NodeId(0), &addresses, &str::to_owned, &mut Untraced);
+        build("sat", &config, NodeId(0), &addresses, &config.terminal_names(), &mut Untraced);
     let mut graph = Graph::default();
     let ncc = graph.add("sat.ncc", Box::new(ncc));
     let forward = graph.add("sat.forward", Box::new(forward));

@@ -1,12 +1,13 @@
 //! Puts a network together: nodes with their routers, stages, wires, routes. Kinds of networks and links add
 //! themselves through it.
 
-use crate::network::{Graph, Network, StageId};
+use crate::network::{Graph, Network};
 use crate::routes::{incoming, towards, Edge};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
-use bentpipe_models::net::constellation::{self, routes::Exit, Constellation, FlowPath};
 use bentpipe_models::net::edge;
 use bentpipe_models::net::router::Router;
+use bentpipe_models::network::{AccessNetwork, Beyond, Construction, FlowEnds, RoutingStage, StageId};
+use bentpipe_models::Supply;
 use bentpipe_models::{Outbox, Port, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +29,22 @@ struct Node {
     proxies: Vec<(StageId, Vec<FlowId>)>,
 }
 
-/// A network whose ways change while it runs, under construction.
-struct Hub<'a> {
+impl Node {
+    /// Adds an out port to the router.
+    fn add_exit(&mut self, to: (StageId, Port)) -> Port {
+        self.exits.push(to);
+        Port(self.exits.len() as u16 - 1)
+    }
+}
+
+/// A stage that routes by itself, to be built at the end.
+struct Unbuilt<'a> {
     stage: StageId,
-    name: &'a str,
-    config: &'a constellation::Config,
-    /// In the order of the configuration.
-    sites: Vec<NodeId>,
+    /// The network that it belongs to, as in [`Edge::way`].
+    way: u32,
+    /// The nodes between which it routes.
+    nodes: Vec<NodeId>,
+    build: RoutingStage<'a>,
 }
 
 /// Which traces are written and where packets are captured.
@@ -58,9 +68,13 @@ pub struct Builder<'a> {
     edges: Vec<Edge>,
     /// Names of the links and networks.
     ways: Vec<&'a str>,
-    hubs: Vec<Hub<'a>>,
-    /// Names and ends of the flows, by number.
-    flows: Vec<(&'a str, NodeId, NodeId)>,
+    /// Parts of several networks that would have one name in results: what they are, and their node.
+    ambiguous: BTreeSet<(&'static str, String)>,
+    /// Ports of routers by the node and where they lead.
+    ports: BTreeMap<(NodeId, StageId, Port), Port>,
+    unbuilt: Vec<Unbuilt<'a>>,
+    /// By number.
+    flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
 }
 
@@ -76,38 +90,12 @@ impl<'a> Builder<'a> {
             ids: BTreeMap::new(),
             edges: Vec::new(),
             ways: Vec::new(),
-            hubs: Vec::new(),
+            ambiguous: BTreeSet::new(),
+            ports: BTreeMap::new(),
+            unbuilt: Vec::new(),
             flows: Vec::new(),
             destinations: BTreeSet::new(),
         }
-    }
-
-    /// The node of this name, made if it is not there yet.
-    pub fn node(&mut self, name: &str) -> NodeId {
-        if let Some(id) = self.ids.get(name) {
-            return *id;
-        }
-        let id =
-            NodeId(u16::try_from(self.nodes.len()).expect("the scenario's check bounds the number of nodes"));
-        let stage = self.graph.reserve(name);
-        let interface = self.wanted.interface(name);
-        self.nodes.push(Node {
-            stage,
-            router: Router::new(id, interface),
-            exits: Vec::new(),
-            arrivals: Vec::new(),
-            departures: Vec::new(),
-            endpoints: Vec::new(),
-            looks: interface.is_some(),
-            proxies: Vec::new(),
-        });
-        self.ids.insert(name.to_owned(), id);
-        id
-    }
-
-    /// Adds a stage under a name that no other has.
-    pub fn stage(&mut self, name: &str, stage: impl Stage + 'static) -> StageId {
-        self.graph.add(name, Box::new(stage))
     }
 
     /// What is added next belongs to the link or network `name`.
@@ -115,51 +103,35 @@ impl<'a> Builder<'a> {
         self.ways.push(name);
     }
 
-    /// Leads an out port to an in port.
-    pub fn wire(&mut self, from: (StageId, Port), to: (StageId, Port)) {
-        self.graph.wire(from, to);
-    }
-
-    /// Leads an out port of the network to a node.
-    pub fn into_node(&mut self, from: (StageId, Port), node: NodeId) {
-        self.nodes[node.0 as usize].arrivals.push(from);
-    }
-
-    /// A way from `from` to `to` that begins at the in port `entry`, with the propagation delay that routing counts.
-    pub fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
-        let port = self.out_of_node(from, entry);
-        self.add_edge(from, to, port, delay);
-    }
-
-    fn add_edge(&mut self, from: NodeId, to: NodeId, port: Port, delay: Span) {
-        let way = self.ways.len().checked_sub(1).expect("every edge belongs to a link or network") as u32;
-        self.edges.push(Edge { from, to, port, delay, way });
-    }
-
-    /// Adds constellation `name`, which decides on the ways between its sites itself. Routing from elsewhere counts the delay that
-    /// [`constellation::Config::expected_delay`] gives.
-    pub fn constellation(&mut self, name: &'a str, config: &'a constellation::Config) {
-        let stage = self.graph.reserve(name);
-        let sites: Vec<NodeId> = config.sites.keys().map(|site| self.node(site)).collect();
-        for (index, (&from, at)) in sites.iter().zip(config.sites.values()).enumerate() {
-            let port = self.out_of_node(from, (stage, Port(index as u16)));
-            self.into_node((stage, Port(index as u16)), from);
-            for (&to, other) in sites.iter().zip(config.sites.values()).filter(|(to, _)| **to != from) {
-                self.add_edge(from, to, port, config.expected_delay(at, other));
+    /// Adds networks by name.
+    pub fn networks<'n: 'a>(
+        &mut self,
+        networks: impl Iterator<Item = (&'n str, &'n dyn AccessNetwork)> + Clone,
+    ) {
+        let mut seen = BTreeSet::new();
+        for (part, node) in networks.clone().flat_map(|(_, network)| {
+            let (part, nodes) = network.named_after_nodes();
+            nodes.into_iter().map(move |node| (part, node))
+        }) {
+            if !seen.insert((part, node.clone())) {
+                self.ambiguous.insert((part, node));
             }
         }
-        self.hubs.push(Hub { stage, name, config, sites });
+        for (name, network) in networks {
+            self.begin(name);
+            network.build(name, self);
+        }
     }
 
     /// Says where the next flow begins and ends, whatever stands there.
-    pub fn flow(&mut self, name: &'a str, from: NodeId, to: NodeId) {
-        self.flows.push((name, from, to));
+    pub fn flow(&mut self, name: &str, from: NodeId, to: NodeId) {
+        self.flows.push(FlowEnds { name: name.to_owned(), from, to });
     }
 
     /// The endpoint of `flow` at `node`: its in port and its out port.
     pub fn endpoint(&mut self, node: NodeId, flow: FlowId, entry: (StageId, Port), exit: (StageId, Port)) {
-        let port = self.out_of_node(node, entry);
         let at = &mut self.nodes[node.0 as usize];
+        let port = at.add_exit(entry);
         at.router.set_endpoint(flow, port);
         at.endpoints.push(port);
         at.departures.push(exit);
@@ -168,8 +140,8 @@ impl<'a> Builder<'a> {
 
     /// The gate to the real host at `node`: its in port and its out port.
     pub fn host(&mut self, node: NodeId, entry: (StageId, Port), exit: (StageId, Port)) {
-        let port = self.out_of_node(node, entry);
         let at = &mut self.nodes[node.0 as usize];
+        let port = at.add_exit(entry);
         at.router.set_host(port);
         at.endpoints.push(port);
         at.departures.push(exit);
@@ -227,25 +199,14 @@ impl<'a> Builder<'a> {
         at.looks = true;
     }
 
-    fn out_of_node(&mut self, node: NodeId, to: (StageId, Port)) -> Port {
-        let node = &mut self.nodes[node.0 as usize];
-        node.exits.push(to);
-        Port(node.exits.len() as u16 - 1)
-    }
-
-    /// The random stream of a stage.
-    pub fn stream(&self, name: &str) -> Stream {
-        self.streams.stream(name)
+    /// The number of the link or network that is being added.
+    fn way(&self) -> u32 {
+        self.ways.len().checked_sub(1).expect("every edge belongs to a link or network") as u32
     }
 
     /// Whether destinations measure details.
     pub fn details(&self) -> bool {
         self.wanted.details()
-    }
-
-    /// A probe on `table` for `entity`, when the scenario wants that trace.
-    pub fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
-        self.wanted.traces(table).then(|| self.recorder.open(table, entity))
     }
 
     /// Computes the routes and finishes.
@@ -263,11 +224,12 @@ impl<'a> Builder<'a> {
         for (node, &port) in way_out.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
             self.nodes[node].router.set_default(port.expect("there is one way out"));
         }
-        let mut exits: Vec<BTreeMap<NodeId, Vec<Exit>>> = vec![BTreeMap::new(); self.hubs.len()];
+        let mut beyond = vec![Vec::new(); self.unbuilt.len()];
         for &destination in &self.destinations {
             let ways = towards(destination, count, &self.edges, &into);
-            for (hub, exits) in self.hubs.iter().zip(&mut exits) {
-                exits.insert(destination, self.exits(hub, destination, &ways));
+            for (one, beyond) in self.unbuilt.iter().zip(&mut beyond) {
+                let delays = one.nodes.iter().map(|node| self.beyond(one.way, *node, destination, &ways));
+                beyond.push((destination, delays.collect()));
             }
             for (index, edge) in ways.into_iter().enumerate() {
                 // A node with one way out sends everything there; a table of a thousand equal routes is only weight.
@@ -276,9 +238,9 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for (hub, exits) in std::mem::take(&mut self.hubs).into_iter().zip(exits) {
-            let stage = self.build_constellation(&hub, exits);
-            self.graph.fill(hub.stage, Box::new(stage));
+        for (one, destinations) in std::mem::take(&mut self.unbuilt).into_iter().zip(beyond) {
+            let stage = (one.build)(Beyond { destinations, flows: self.flows.clone() }, &mut self);
+            self.graph.fill(one.stage, stage);
         }
         self.place_proxies();
         for (index, node) in self.nodes.into_iter().enumerate() {
@@ -319,51 +281,95 @@ impl<'a> Builder<'a> {
                 self.graph.wire((beyond, Port(port as u16)), to);
             }
             self.graph.fill_router(beyond, node.router.beyond());
-            for (stage, flows) in &node.proxies {
-                node.exits.push((*stage, Port(0)));
-                let port = Port(node.exits.len() as u16 - 1);
+            for (stage, flows) in std::mem::take(&mut node.proxies) {
+                let port = node.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| node.router.set_proxy(*flow, port));
-                self.graph.wire((*stage, Port(0)), (beyond, Port(0)));
+                self.graph.wire((stage, Port(0)), (beyond, Port(0)));
             }
         }
     }
 
-    /// The sites by which packets can leave `hub` for `destination`, and do not come back to it.
-    fn exits(&self, hub: &Hub<'_>, destination: NodeId, ways: &[Option<u32>]) -> Vec<Exit> {
-        let beyond = |site: NodeId| {
-            let (mut at, mut delay) = (site, Span::ZERO);
-            while at != destination {
-                let edge = &self.edges[ways[at.0 as usize]? as usize];
-                if self.nodes[at.0 as usize].exits[edge.port.0 as usize].0 == hub.stage {
-                    return None;
-                }
-                delay += edge.delay;
-                at = edge.to;
+    /// The delay from `node` on to `destination`, if the route does not lead through the network numbered `way`.
+    fn beyond(&self, way: u32, node: NodeId, destination: NodeId, ways: &[Option<u32>]) -> Option<Span> {
+        let (mut at, mut delay) = (node, Span::ZERO);
+        while at != destination {
+            let edge = &self.edges[ways[at.0 as usize]? as usize];
+            if edge.way == way {
+                return None;
             }
-            Some(delay)
-        };
-        let sites = hub.sites.iter().enumerate();
-        sites.filter_map(|(index, &site)| Some(Exit { site: index as u32, beyond: beyond(site)? })).collect()
+            delay += edge.delay;
+            at = edge.to;
+        }
+        Some(delay)
+    }
+}
+
+impl Supply for Builder<'_> {
+    fn stream(&mut self, name: &str) -> Stream {
+        self.streams.stream(name)
     }
 
-    fn build_constellation(
-        &mut self,
-        hub: &Hub<'_>,
-        destinations: BTreeMap<NodeId, Vec<Exit>>,
-    ) -> Constellation {
-        let handovers =
-            hub.config.sites.keys().map(|site| self.probe(&constellation::HANDOVER, site)).collect();
-        let flows = self.flows.clone().into_iter().map(|(name, from, to)| {
-            let forth = FlowPath {
-                destination: to,
-                probe: self.probe(&constellation::PATH, name),
-                flow: Some(name.to_owned()),
-            };
-            let back = self.probe(&constellation::PATH, &format!("{name}.reverse"));
-            [forth, FlowPath { destination: from, probe: back, flow: None }]
+    fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
+        self.wanted.traces(table).then(|| self.recorder.open(table, entity))
+    }
+}
+
+impl<'a> Construction<'a> for Builder<'a> {
+    fn node(&mut self, name: &str) -> NodeId {
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        let id =
+            NodeId(u16::try_from(self.nodes.len()).expect("the scenario's check bounds the number of nodes"));
+        let stage = self.graph.reserve(name);
+        let interface = self.wanted.interface(name);
+        self.nodes.push(Node {
+            stage,
+            router: Router::new(id, interface),
+            exits: Vec::new(),
+            arrivals: Vec::new(),
+            departures: Vec::new(),
+            endpoints: Vec::new(),
+            looks: interface.is_some(),
+            proxies: Vec::new(),
         });
-        let flows = flows.collect();
-        let (name, streams) = (hub.name.to_owned(), self.streams);
-        Constellation::new(hub.config, constellation::Parts { name, destinations, streams, handovers, flows })
+        self.ids.insert(name.to_owned(), id);
+        id
+    }
+
+    fn label(&self, part: &'static str, node: &str) -> String {
+        match self.ambiguous.contains(&(part, node.to_owned())) {
+            false => node.to_owned(),
+            true => format!("{}.{node}", self.ways.last().expect("a network is being built")),
+        }
+    }
+
+    fn streams(&self) -> Streams {
+        self.streams
+    }
+
+    fn stage(&mut self, name: &str, stage: Box<dyn Stage>) -> StageId {
+        self.graph.add(name, stage)
+    }
+
+    fn routing_stage(&mut self, name: &str, nodes: &[NodeId], build: RoutingStage<'a>) -> StageId {
+        let (stage, way) = (self.graph.reserve(name), self.way());
+        self.unbuilt.push(Unbuilt { stage, way, nodes: nodes.to_vec(), build });
+        stage
+    }
+
+    fn wire(&mut self, from: (StageId, Port), to: (StageId, Port)) {
+        self.graph.wire(from, to);
+    }
+
+    fn into_node(&mut self, from: (StageId, Port), node: NodeId) {
+        self.nodes[node.0 as usize].arrivals.push(from);
+    }
+
+    fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
+        let way = self.way();
+        let node = &mut self.nodes[from.0 as usize];
+        let port = *self.ports.entry((from, entry.0, entry.1)).or_insert_with(|| node.add_exit(entry));
+        self.edges.push(Edge { from, to, port, delay, way });
     }
 }

@@ -8,6 +8,7 @@ use bentpipe_models::link;
 use bentpipe_models::net::access;
 use bentpipe_models::net::access::policy::Order;
 use bentpipe_models::net::fate::Fate;
+use bentpipe_models::network::Construction;
 use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
 use bentpipe_models::transport::tcp::{self, header};
 

@@ -3,18 +3,18 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::handovers;
-use crate::network::{Network, StageId};
+use crate::network::Network;
 use crate::passing::passing;
-use crate::scenario::{Flow, LinkPair, NetworkKind, Scenario};
-use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table, Time};
+use crate::scenario::{Flow, LinkPair, Scenario};
+use bentpipe_core::{FlowId, NodeId, Recorder, Streams, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
-use bentpipe_models::mac::dama;
 use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
 use bentpipe_models::net::edge::Edge;
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::net::proxy;
+use bentpipe_models::network::{Construction, StageId};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
 use bentpipe_models::transport::{self, tcp, tfrc, udp};
@@ -73,7 +73,9 @@ pub fn instantiate_ends(
 ) -> (Network, BTreeMap<(FlowId, NodeId), StageId>) {
     let mut builder = Builder::new(Streams::new(seed, run), Recorder::default(), &scenario.record);
     let gates: Vec<StageId> = (0..hosts.len() as u32)
-        .map(|number| builder.stage(&format!("{}.host", hosts[number as usize].name), Gate::new(number)))
+        .map(|number| {
+            builder.stage(&format!("{}.host", hosts[number as usize].name), Box::new(Gate::new(number)))
+        })
         .collect();
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
@@ -101,27 +103,7 @@ pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> 
     for access in &scenario.access {
         add_access(&mut builder, scenario, access);
     }
-    let mut networks_of: BTreeMap<String, u32> = BTreeMap::new();
-    for star in scenario.network.values().filter_map(NetworkKind::star) {
-        star.terminal_names().into_iter().for_each(|name| *networks_of.entry(name).or_default() += 1);
-    }
-    for (name, network) in &scenario.network {
-        let star = match network {
-            NetworkKind::Constellation(config) => {
-                builder.begin(name);
-                builder.constellation(name, config);
-                continue;
-            }
-            other => other.star().expect("all others are stars"),
-        };
-        // In results a terminal has the name of its node, unless the node is one in several networks.
-        let label = |terminal: &str| match networks_of[terminal] {
-            1 => terminal.to_owned(),
-            _ => format!("{name}.{terminal}"),
-        };
-        builder.begin(name);
-        add_star(&mut builder, name, &star, &label);
-    }
+    builder.networks(scenario.network.iter().map(|(name, network)| (name.as_str(), &**network)));
     for flow in &scenario.flow {
         let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
         builder.flow(&flow.name, from, to);
@@ -188,7 +170,7 @@ fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
 
 fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
     let node = builder.node(name);
-    let gate = builder.stage(&format!("{name}.host"), Gate::new(number));
+    let gate = builder.stage(&format!("{name}.host"), Box::new(Gate::new(number)));
     builder.host(node, (gate, gate::NETWORK), (gate, Port(0)));
     Host { name: name.to_owned(), node, gate, ways: Vec::new() }
 }
@@ -198,7 +180,7 @@ fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
     let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
     let ends = [(a, b), (b, a)];
     for (Direction { name, config, link }, (from, to)) in directions(builder, pair).into_iter().zip(ends) {
-        let stage = builder.stage(&name, link);
+        let stage = builder.stage(&name, Box::new(link));
         builder.edge(from, to, (stage, Port(0)), config.delay);
         builder.into_node((stage, Port(0)), to);
     }
@@ -239,44 +221,10 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a ac
         parts.rates.push([forward.config.rate, back.config.rate]);
         parts.links.push([forward.link, back.link.leaving_by(Port(1))]);
     }
-    let stage = builder.stage(&config.name, Access::new(config, parts));
+    let stage = builder.stage(&config.name, Box::new(Access::new(config, parts)));
     for (port, from, to) in [(Port(0), a, b), (Port(1), b, a)] {
         builder.edge(from, to, (stage, port), delay);
         builder.into_node((stage, port), to);
-    }
-}
-
-impl Supply for Builder<'_> {
-    fn stream(&mut self, name: &str) -> Stream {
-        Builder::stream(self, name)
-    }
-
-    fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
-        Builder::probe(self, table, entity)
-    }
-}
-
-/// Wires a star as [`dama::Star`] says.
-fn add_star(builder: &mut Builder<'_>, name: &str, config: &dama::Config, label: &dyn Fn(&str) -> String) {
-    let gateway = builder.node(&config.gateway);
-    let members = config.members();
-    let nodes: Vec<NodeId> = members.iter().map(|member| builder.node(&member.name)).collect();
-    let star = dama::build(name, config, gateway, &nodes, label, builder);
-    let forward = builder.stage(&format!("{name}.forward"), star.forward);
-    let ncc = builder.stage(&format!("{name}.ncc"), star.ncc);
-    builder.into_node((ncc, Port(0)), gateway);
-    builder.wire((ncc, Port(1)), (forward, Port(members.len() as u16)));
-    for (index, ((terminal, member), &node)) in
-        star.terminals.into_iter().zip(&members).zip(&nodes).enumerate()
-    {
-        let index = Port(index as u16);
-        let delay: Span = member.timing.one_way;
-        let stage = builder.stage(&format!("{name}.{}", member.name), terminal);
-        builder.edge(gateway, node, (forward, index), delay);
-        builder.wire((forward, index), (stage, Port(1)));
-        builder.into_node((stage, Port(0)), node);
-        builder.edge(node, gateway, (stage, Port(0)), delay);
-        builder.wire((stage, Port(1)), (ncc, Port(0)));
     }
 }
 
@@ -360,7 +308,10 @@ fn add_end(
                 }
             });
             let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
-            builder.stage(&stage_name, tcp::Endpoint::new(site, config, app, congestion, stream, traces))
+            builder.stage(
+                &stage_name,
+                Box::new(tcp::Endpoint::new(site, config, app, congestion, stream, traces)),
+            )
         }
         transport::Config::Tfrc(config) => {
             let (sender, arrivals) = match end {
@@ -368,7 +319,7 @@ fn add_end(
                 End::Destination => (None, builder.probe(&udp::TRACE, &flow.name)),
             };
             let probes = tfrc::endpoint::Probes { sender, arrivals, transactions };
-            builder.stage(&stage_name, tfrc::Endpoint::new(site, config, app, stream, probes))
+            builder.stage(&stage_name, Box::new(tfrc::Endpoint::new(site, config, app, stream, probes)))
         }
         transport::Config::Udp(_) => {
             let arrivals = match end {
@@ -376,7 +327,7 @@ fn add_end(
                 End::Destination => builder.probe(&udp::TRACE, &flow.name),
             };
             let probes = udp::Probes { arrivals, transactions };
-            builder.stage(&stage_name, udp::Endpoint::new(site, app, stream, probes))
+            builder.stage(&stage_name, Box::new(udp::Endpoint::new(site, app, stream, probes)))
         }
     }
 }

@@ -5,12 +5,9 @@ use crate::change::{Changes, Orders};
 use crate::wakes::Wakes;
 use bentpipe_core::{Report, Span, Time};
 use bentpipe_models::net::router::Router;
+use bentpipe_models::network::StageId;
 use bentpipe_models::{Held, Outbox, Packet, Port, Stage};
 use bentpipe_scenario::ScenarioError;
-
-/// Number of a stage in its network.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct StageId(pub u32);
 
 /// Where an out port leads.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId};
 use bentpipe_models::app::End;
 use bentpipe_models::net::proxy::{self, Passing};
+use bentpipe_models::network::Construction;
 
 /// Why a proxy does not serve a flow.
 pub enum Obstacle {

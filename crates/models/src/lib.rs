@@ -9,6 +9,7 @@ pub mod channel;
 pub mod link;
 pub mod mac;
 pub mod net;
+pub mod network;
 pub mod orbit;
 mod packet;
 pub mod queue;

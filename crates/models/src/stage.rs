@@ -62,6 +62,11 @@ impl<'a> Change<'a> {
         Change { before, after }
     }
 
+    /// From `before` to `after`, of which the caller does not know what configurations they are.
+    pub fn of_any(before: &'a dyn Any, after: &'a dyn Any) -> Change<'a> {
+        Change { before, after }
+    }
+
     /// The two, for the stage that was made from such a configuration.
     pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
         let both = self.before.downcast_ref().zip(self.after.downcast_ref());

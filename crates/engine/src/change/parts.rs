@@ -3,9 +3,11 @@
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{Problem, Problems};
+use bentpipe_models::network::{AccessNetwork, Changing};
 use bentpipe_models::Change;
-use bentpipe_models::{link, mac::dama, net::access};
-use bentpipe_scenario::{changed, Set};
+use bentpipe_models::{link, net::access};
+use bentpipe_scenario::{changed, Check, Set};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
-    networks: BTreeMap<String, Star>,
+    networks: BTreeMap<String, Network>,
     /// The links of each access.
     accesses: Arc<BTreeMap<String, Vec<String>>>,
     keys: Arc<Keys>,
@@ -28,10 +30,21 @@ struct Keys {
 }
 
 #[derive(Clone)]
-struct Star {
-    /// As it was made.
-    start: Arc<NetworkKind>,
-    now: NetworkKind,
+struct Network {
+    /// What its stages were built from; none if nothing of it can change.
+    start: Option<Changing>,
+    now: Checked,
+}
+
+/// A network as the loader's rules see it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Checked(NetworkKind);
+
+impl Check for Checked {
+    fn check(&self, problems: &mut Problems) {
+        self.0.check(problems);
+    }
 }
 
 /// What the stages made from a part are told.
@@ -39,7 +52,7 @@ struct Star {
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
     Access(Arc<(access::Links, access::Links)>),
-    Star(Arc<(dama::Config, dama::Config)>),
+    Network(Changing, Changing),
 }
 
 impl Told {
@@ -47,7 +60,7 @@ impl Told {
         match self {
             Told::Link(both) => Change::new(&both.0, &both.1),
             Told::Access(both) => Change::new(&both.0, &both.1),
-            Told::Star(both) => Change::new(&both.0, &both.1),
+            Told::Network(before, after) => Change::of_any(&*before.config, &*after.config),
         }
     }
 }
@@ -57,10 +70,12 @@ pub(crate) type Orders = BTreeMap<String, Told>;
 
 impl Parts {
     pub(crate) fn of(scenario: &Scenario) -> Parts {
-        let star = |config: &NetworkKind| Star { start: Arc::new(config.clone()), now: config.clone() };
+        let network = |(name, config): (&String, &NetworkKind)| {
+            (name.clone(), Network { start: config.changing(name), now: Checked(config.clone()) })
+        };
         Parts {
             links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
-            networks: scenario.network.iter().map(|(name, config)| (name.clone(), star(config))).collect(),
+            networks: scenario.network.iter().map(network).collect(),
             accesses: Arc::new(
                 scenario.access.iter().map(|access| (access.name.clone(), access.links.clone())).collect(),
             ),
@@ -79,8 +94,8 @@ impl Parts {
                 "link" => each(named, &mut after.links, problems, |name, link, set, problems| {
                     change_link(name, link, set, &self.keys.link, &mut orders, problems);
                 }),
-                "network" => each(named, &mut after.networks, problems, |name, star, set, problems| {
-                    change_star(name, star, set, &self.keys.network, &mut orders, problems);
+                "network" => each(named, &mut after.networks, problems, |name, network, set, problems| {
+                    change_network(name, network, set, &self.keys.network, &mut orders, problems);
                 }),
                 _ => problems.add("", format!("{FIXED}; allowed: link, network")),
             });
@@ -174,27 +189,27 @@ fn refuse_traced(set: &Set, trace: &Option<link::series::Config>, problems: &mut
     }
 }
 
-fn change_star(
+fn change_network(
     name: &str,
-    star: &mut Star,
+    network: &mut Network,
     set: &Set,
     keys: &[String],
     orders: &mut Orders,
     problems: &mut Problems,
 ) {
-    let Some(after) = altered(&star.now, set, keys, problems) else { return };
+    let Some(after) = altered(&network.now, set, keys, problems) else { return };
+    let config: &dyn AccessNetwork = &*after.0;
     // No key of other networks is changeable, so there is nothing that `altered` would have let through.
-    let (Some(start), Some(before), Some(new)) = (star.start.star(), star.now.star(), after.star()) else {
+    let (Some(start), Some(before), Some(new)) =
+        (&network.start, network.now.0.changing(name), config.changing(name))
+    else {
         return;
     };
-    let (before, new) = (before.into_owned(), new.into_owned());
-    new.check_change(&start, problems);
-    let told = Told::Star(Arc::new((before, new.clone())));
-    let terminals = new.terminal_names();
-    for part in ["forward", "ncc"].into_iter().chain(terminals.iter().map(String::as_str)) {
-        orders.insert(format!("{name}.{part}"), told.clone());
+    config.check_change(start, problems);
+    for stage in &new.stages {
+        orders.insert(stage.clone(), Told::Network(before.clone(), new.clone()));
     }
-    star.now = after;
+    network.now = after;
 }
 
 /// `before` with the keys of `set` changed, unless something is wrong with that.

@@ -1,8 +1,9 @@
 //! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
 
-use super::{Endpoints, Flow, LinkPair, NetworkKind, Scenario};
+use super::{Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
+use bentpipe_models::network::Part;
 use bentpipe_models::transport::{self, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -68,16 +69,6 @@ impl bentpipe_scenario::Check for Scenario {
     }
 }
 
-impl bentpipe_scenario::Check for NetworkKind {
-    fn check(&self, problems: &mut Problems) {
-        match self {
-            NetworkKind::DvbRcs(config) => config.check(problems),
-            NetworkKind::Skyplex(config) => config.check(problems),
-            NetworkKind::Constellation(config) => config.check(problems),
-        }
-    }
-}
-
 impl Scenario {
     /// What keeps it from being run from beginning to end; a network that is kept for programs needs no flows.
     pub fn check_run(&self) -> Problems {
@@ -93,9 +84,7 @@ impl Scenario {
         let mut remarks = Problems::default();
         remarks.within("network", |remarks| {
             for (name, network) in &self.network {
-                if let NetworkKind::Constellation(config) = network {
-                    remarks.within(name, |remarks| config.remark(self.duration, remarks));
-                }
+                remarks.within(name, |remarks| network.remark(self.duration, remarks));
             }
         });
         remarks
@@ -139,16 +128,9 @@ impl Scenario {
             part(("access", name), format!("access \"{name}\""), name.clone(), problems);
         }
         for (name, network) in &self.network {
-            let Some(star) = network.star() else {
-                part(("network", name), format!("network \"{name}\""), name.clone(), problems);
-                continue;
-            };
-            for suffix in ["forward", "ncc"] {
-                part(("network", name), format!("network \"{name}\""), format!("{name}.{suffix}"), problems);
-            }
-            for terminal in star.terminal_names() {
-                let part_name = format!("{name}.{terminal}");
-                part(("network", name), format!("its terminal \"{terminal}\""), part_name, problems);
+            for Part { name: part_name, what } in network.parts(name) {
+                let what = what.unwrap_or_else(|| format!("network \"{name}\""));
+                part(("network", name), what, part_name, problems);
             }
         }
         for proxy in &self.proxy {
@@ -181,13 +163,7 @@ impl Scenario {
                 (LinkPair::back_name(&link.name), link.back().framing),
             ]
         });
-        let stars = self.network.iter().filter_map(|(name, network)| Some((name, network.star()?)));
-        let networks = stars.flat_map(|(name, star)| {
-            [
-                (format!("{name}.forward"), star.forward.framing.clone()),
-                (format!("{name}.return"), star.return_link.framing.clone()),
-            ]
-        });
+        let networks = self.network.iter().flat_map(|(name, network)| network.framings(name));
         let all = links.chain(networks).map(|(name, framing)| (name, framing.kind(), framing.longest()));
         all.filter(|(.., longest)| *longest < u32::MAX).min_by_key(|(.., longest)| *longest)
     }
@@ -361,15 +337,10 @@ impl<'a> Islands<'a> {
             islands.join(link.from.as_str(), link.to.as_str());
         }
         for network in scenario.network.values() {
-            if let NetworkKind::Constellation(config) = network {
-                for (site, next) in config.sites.keys().zip(config.sites.keys().skip(1)) {
-                    islands.join(site.as_str(), next.as_str());
-                }
-            }
-            let Some(star) = network.star() else { continue };
-            for terminal in star.terminal_names() {
-                islands.join(terminal, star.gateway.clone());
-            }
+            let mut nodes = network.nodes().into_iter();
+            let Some(first) = nodes.next() else { continue };
+            islands.index(first.clone().into());
+            nodes.for_each(|node| islands.join(first.clone(), node));
         }
         islands
     }

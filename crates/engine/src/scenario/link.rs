@@ -1,6 +1,7 @@
 //! A link between two nodes: two directions, alike unless the return direction is given.
 
 use bentpipe_core::{Fraction, Problems, Rate, Span};
+use bentpipe_models::network::RatedLink;
 use bentpipe_models::{channel, link, queue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,18 @@ impl LinkPair {
     /// The direction from `to` to `from`.
     pub fn back(&self) -> link::Config {
         self.back.clone().unwrap_or_else(|| self.forward())
+    }
+
+    /// Both directions as links whose rate an emulation checks.
+    pub fn rated(&self) -> [RatedLink; 2] {
+        let both = [(self.name.clone(), self.forward()), (LinkPair::back_name(&self.name), self.back())];
+        both.map(|(name, link::Config { rate, delay, error, trace, .. })| RatedLink {
+            name,
+            rate,
+            delay,
+            error,
+            traced: trace.is_some(),
+        })
     }
 
     /// What the direction from `to` to `from` of link `name` is called.

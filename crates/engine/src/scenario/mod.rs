@@ -16,15 +16,15 @@ pub use handover::Handover;
 pub use link::LinkPair;
 pub use record::Record;
 
+pub use bentpipe_models::network::NetworkKind;
+
 use bentpipe_core::{Count, Dscp, Span};
 use bentpipe_models::app::{self, End};
-use bentpipe_models::mac::{dama, skyplex};
 use bentpipe_models::net::edge::Rule;
-use bentpipe_models::net::{access, constellation, proxy as proxies};
+use bentpipe_models::net::{access, proxy as proxies};
 use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A network, what flows through it, what to record, and for how long.
@@ -85,36 +85,6 @@ impl Scenario {
 
 fn seed() -> Count<0, 9_007_199_254_740_991> {
     Count::new(1)
-}
-
-bentpipe_core::kinds! {
-    /// An access network.
-    pub enum NetworkKind {
-        "dvb-rcs" => DvbRcs(dama::Config),
-        "skyplex" => Skyplex(skyplex::Config),
-        "constellation" => Constellation(constellation::Config),
-    }
-}
-
-impl NetworkKind {
-    /// Whether a node is part of it.
-    pub fn has(&self, node: &str) -> bool {
-        match self {
-            NetworkKind::Constellation(config) => config.sites.contains_key(node),
-            other => other.star().is_some_and(|star| {
-                star.gateway == node || star.terminal_names().iter().any(|terminal| terminal == node)
-            }),
-        }
-    }
-
-    /// The star of terminals around a gateway that it is, if it is one.
-    pub fn star(&self) -> Option<Cow<'_, dama::Config>> {
-        match self {
-            NetworkKind::DvbRcs(config) => Some(Cow::Borrowed(config)),
-            NetworkKind::Skyplex(config) => Some(Cow::Owned(config.star())),
-            NetworkKind::Constellation(_) => None,
-        }
-    }
 }
 
 /// Data from one node to another.

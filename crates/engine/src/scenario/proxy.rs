@@ -76,7 +76,8 @@ impl Scenario {
                 self.access_of(&link.name).map_or(link.name.as_str(), |(access, _)| access.name.as_str())
             })
             .collect();
-        let networks = self.network.iter().filter(|(_, network)| network.has(node));
+        let networks =
+            self.network.iter().filter(|(_, network)| network.nodes().iter().any(|one| one == node));
         ways.into_iter().chain(networks.map(|(name, _)| name.as_str())).collect()
     }
 

@@ -3,8 +3,9 @@
 
 use crate::run::{scenario, Run, TraceRow, Traces};
 use bentpipe_core::{Rate, Report, Time};
-use bentpipe_engine::scenario::{LinkPair, Scenario};
+use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_engine::Network;
+use bentpipe_models::mac::dama;
 use bentpipe_models::Held;
 use bentpipe_models::{app, transport};
 use proptest::prelude::*;
@@ -355,6 +356,11 @@ fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
     [of(["", "rate"], link.forward().rate), of(["return", "rate"], link.back().rate)]
 }
 
+/// The star of terminals around a gateway that a network is, if it is one: what the stages of stars are told of changes.
+fn star(network: &NetworkKind) -> Option<dama::Config> {
+    network.changing("")?.config.downcast_ref::<dama::Config>().cloned()
+}
+
 /// No link transmits more than its rate times the duration, and it is busy for as long as that takes.
 fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
@@ -366,7 +372,7 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         links.push((LinkPair::back_name(&link.name), back, 0.0));
     }
     for (name, network) in &scenario.network {
-        let Some(config) = network.star() else { continue };
+        let Some(config) = star(network) else { continue };
         // Plans and logon responses do not wait for the data before them, and take their time from those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
@@ -412,7 +418,7 @@ fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
         hops.push((to.clone(), from.clone(), back));
     }
     for (name, network) in &scenario.network {
-        let Some(config) = network.star() else { continue };
+        let Some(config) = star(network) else { continue };
         let forward = mean(rates(scenario, "network", name, ["forward", "rate"], config.forward.rate));
         for terminal in config.terminal_names() {
             hops.push((config.gateway.clone(), terminal.clone(), forward));
@@ -505,7 +511,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
 /// Grants never exceed capacity, and slots carry no more than they hold.
 fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
     for (name, network) in &scenario.network {
-        let Some(config) = network.star() else { continue };
+        let Some(config) = star(network) else { continue };
         let frame = config.frame().expect("the scenario was checked");
         let mut given: BTreeMap<u64, f64> = BTreeMap::new();
         let mut assigned: BTreeMap<u64, f64> = BTreeMap::new();

@@ -44,6 +44,7 @@ use super::dama::category::{self, cra, rbdc};
 use super::dama::config::{Carrier, Forward, Planning, Propagation, Return, Terminals};
 use super::dama::{self, config::Dama};
 use crate::link::framing;
+use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use crate::{channel, queue};
 use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Span};
 use schemars::JsonSchema;
@@ -251,9 +252,42 @@ impl Config {
             quick_start: self.quick_start,
         }
     }
+}
 
-    /// Adds what is wrong.
-    pub fn check(&self, problems: &mut Problems) {
+impl AccessNetwork for Config {
+    fn nodes(&self) -> Vec<String> {
+        self.star().nodes()
+    }
+
+    fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
+        self.star().named_after_nodes()
+    }
+
+    fn parts(&self, name: &str) -> Vec<Part> {
+        self.star().parts(name)
+    }
+
+    fn framings(&self, name: &str) -> Vec<(String, framing::Config)> {
+        self.star().framings(name)
+    }
+
+    fn rated(&self, name: &str) -> Vec<RatedLink> {
+        self.star().rated(name)
+    }
+
+    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
+        dama::star::build(name, &self.star(), site);
+    }
+
+    fn changing(&self, name: &str) -> Option<Changing> {
+        self.star().changing(name)
+    }
+
+    fn check_change(&self, start: &Changing, problems: &mut Problems) {
+        AccessNetwork::check_change(&self.star(), start, problems);
+    }
+
+    fn check(&self, problems: &mut Problems) {
         let slots = self.slots.value() * self.frames.value();
         let slot = self.channel.rate().bits_per_second() as f64 / 1e3 / slots as f64;
         let is_constant = self.assignment != Assignment::Bod;

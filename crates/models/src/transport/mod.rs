@@ -4,6 +4,7 @@ mod classes;
 pub mod details;
 pub mod flow;
 pub mod hosting;
+pub mod names;
 pub mod tcp;
 pub mod tfrc;
 pub mod udp;

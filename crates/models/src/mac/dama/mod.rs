@@ -27,6 +27,7 @@ pub mod network;
 pub mod plan;
 pub mod requests;
 pub mod slots;
+pub mod star;
 pub mod terminal;
 pub mod timing;
 pub mod traffic;

@@ -1,12 +1,13 @@
 //! Makes the stages of a network from its configuration.
 
 use super::category::Terms;
-use super::config::{Config, Return};
+use super::config::{Config, Member, Return};
 use super::forward::{self, Forward, Listener};
 use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::terminal::{self, Logon, Terminal};
+use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
 use crate::net::quick_start::Grants;
@@ -36,117 +37,175 @@ pub struct Star {
     pub forward: Forward,
 }
 
-/// Builds network `name` for the addresses of its nodes; `label` says what results call the terminal at a node.
+/// Builds network `name` for the addresses of its nodes; `labels` are what results call the terminals.
 ///
 /// # Panics
-/// When [`Config::check`] has something to say, or `terminals` are not as many as the configuration's.
+/// If the configuration has not passed [`Config::check`], or `terminals` are not as many as the configuration's.
 pub fn build(
     name: &str,
     config: &Config,
     gateway: NodeId,
     terminals: &[NodeId],
-    label: &dyn Fn(&str) -> String,
+    labels: &[String],
     supply: &mut dyn Supply,
 ) -> Star {
     let members = config.members();
     assert_eq!(members.len(), terminals.len(), "one address for each terminal");
-    let frame = config.frame().expect("the configuration has been checked");
-    let (link, dama) = (&config.return_link, &config.return_link.dama);
-    let timings = || members.iter().map(|member| &member.timing);
-    let schedule = config.schedule(&frame, &members);
-    let lead = schedule.lead(&frame, config.plan_transmission(&frame, members.len()), timings());
-    let emergent = schedule.response(&frame, dama.processing, lead, timings());
-    let response = dama.response.map_or(emergent, |response| response.value());
-    let controller = Controller {
-        phase: schedule.plan,
-        lead,
-        processing: dama.processing,
-        imposed: dama.response.map(|response| response.value()),
-    };
-
-    let mut plan = Plan::new(&config.carriers().expect("the configuration has been checked"));
-    let mut macs = Vec::new();
-    let mut accounts = Vec::new();
-    let mut listeners = Vec::new();
-    for (index, (member, &address)) in members.iter().zip(terminals).enumerate() {
+    let shape = Shape::of(name, config, &members);
+    let mut plan = Plan::new(&config.carriers().expect(CHECKED));
+    let (mut macs, mut accounts, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, ((member, &address), label)) in members.iter().zip(terminals).zip(labels).enumerate() {
         let logon = match member.logon {
-            None => {
-                Logon::Done(plan.add_constant(member.constant).expect("the configuration has been checked"))
-            }
+            None => Logon::Done(plan.add_constant(member.constant).expect(CHECKED)),
             Some(at) => Logon::Begins(Time::ZERO + at),
         };
-        let frame = Frame { slot_bytes: member.slot_bytes, ..frame };
-        let terms = Terms::new(config.link(), response, &frame);
-        let stage = format!("{name}.{}", member.name);
-        macs.push(Terminal::new(terminal::Parts {
-            name: label(&member.name),
-            terminal: index as u16,
-            addresses: (address, gateway),
-            frame,
+        macs.push(shape.terminal(index as u16, member, (address, gateway), logon, label, supply));
+        accounts.push(shape.account(member, address, logon));
+        listeners.push(shape.listener(member, address));
+    }
+    let ncc = shape.ncc(gateway, accounts, plan, supply);
+    Star { terminals: macs, ncc, forward: shape.forward(listeners, supply) }
+}
+
+const CHECKED: &str = "the configuration has been checked";
+
+/// The name of the stage that is the forward link of network `name`, and of that link in results.
+pub fn forward_name(name: &str) -> String {
+    format!("{name}.forward")
+}
+
+/// The name of the stage that is the control centre of network `name`.
+pub fn ncc_name(name: &str) -> String {
+    format!("{name}.ncc")
+}
+
+/// The name of the stage of a terminal of network `name`.
+pub fn terminal_name(name: &str, terminal: &str) -> String {
+    format!("{name}.{terminal}")
+}
+
+/// What the stages of a network share.
+struct Shape<'a> {
+    name: &'a str,
+    config: &'a Config,
+    frame: Frame,
+    schedule: Schedule,
+    /// L, in superframes.
+    response: u64,
+    controller: Controller,
+}
+
+impl<'a> Shape<'a> {
+    fn of(name: &'a str, config: &'a Config, members: &[Member]) -> Shape<'a> {
+        let frame = config.frame().expect(CHECKED);
+        let dama = &config.return_link.dama;
+        let timings = || members.iter().map(|member| &member.timing);
+        let schedule = config.schedule(&frame, members);
+        let lead = schedule.lead(&frame, config.plan_transmission(&frame, members.len()), timings());
+        let emergent = schedule.response(&frame, dama.processing, lead, timings());
+        let imposed = dama.response.map(|response| response.value());
+        let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
+        Shape { name, config, frame, schedule, response: imposed.unwrap_or(emergent), controller }
+    }
+
+    /// The frame with slots that carry what a terminal's slots do.
+    fn frame_of(&self, member: &Member) -> Frame {
+        Frame { slot_bytes: member.slot_bytes, ..self.frame }
+    }
+
+    fn terms(&self, member: &Member) -> Terms {
+        Terms::new(self.config.link(), self.response, &self.frame_of(member))
+    }
+
+    fn terminal(
+        &self,
+        terminal: u16,
+        member: &Member,
+        addresses: (NodeId, NodeId),
+        logon: Logon,
+        label: &str,
+        supply: &mut dyn Supply,
+    ) -> Terminal {
+        let (config, link) = (self.config, &self.config.return_link);
+        let dama = &link.dama;
+        Terminal::new(terminal::Parts {
+            name: label.to_owned(),
+            terminal,
+            addresses,
+            frame: self.frame_of(member),
             timing: member.timing,
-            ask: schedule.ask,
+            ask: self.schedule.ask,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
             // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
-            retry: frame.superframe() * (lead + 1) + member.timing.one_way,
-            traffic: traffic(link, frame.slot_bytes),
+            retry: self.frame.superframe() * (self.controller.lead + 1) + member.timing.one_way,
+            traffic: traffic(link, member.slot_bytes),
             by_dscp: classes::by_dscp(&link.classes),
             classes: !link.classes.is_empty(),
             longest: link.framing.longest(),
             errors: link.error.errors(),
             request_errors: dama.request_error.errors(),
             grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
-            requester: dama.scheme.requester(&terms),
-            turns: dama.requests.build(index as u16, response),
+            requester: dama.scheme.requester(&self.terms(member)),
+            turns: dama.requests.build(terminal, self.response),
             shared: (dama.requests.shared_slots(), dama.requests.data()),
-            controller,
-            stream: supply.stream(&stage),
-            probe: supply.probe(&terminal::TRACE, &label(&member.name)),
-            waits: supply.probe(&waits::TRACE, &label(&member.name)),
-        }));
-        accounts.push(ncc::Member {
+            controller: self.controller,
+            stream: supply.stream(&terminal_name(self.name, &member.name)),
+            probe: supply.probe(&terminal::TRACE, label),
+            waits: supply.probe(&waits::TRACE, label),
+        })
+    }
+
+    fn account(&self, member: &Member, address: NodeId, logon: Logon) -> ncc::Member {
+        ncc::Member {
             address,
             constant: member.constant,
             guaranteed: member.min,
             most: member.max,
             weight: member.weight,
-            account: dama.scheme.account(&terms),
+            account: self.config.return_link.dama.scheme.account(&self.terms(member)),
             logon: match logon {
                 Logon::Done(run) => Some((run, 0)),
                 Logon::Begins(_) => None,
             },
-        });
-        listeners.push(Listener {
+        }
+    }
+
+    fn listener(&self, member: &Member, address: NodeId) -> Listener {
+        Listener {
             address,
             delay: member.timing.one_way,
-            errors: config.forward.error.errors(),
-            plan_errors: dama.plan_error.errors(),
-        });
+            errors: self.config.forward.error.errors(),
+            plan_errors: self.config.return_link.dama.plan_error.errors(),
+        }
     }
-    let forward_name = format!("{name}.forward");
-    Star {
-        terminals: macs,
-        ncc: Ncc::new(ncc::Parts {
-            name: name.to_owned(),
+
+    fn ncc(&self, gateway: NodeId, terminals: Vec<ncc::Member>, plan: Plan, supply: &mut dyn Supply) -> Ncc {
+        Ncc::new(ncc::Parts {
+            name: self.name.to_owned(),
             gateway,
-            frame,
-            controller,
-            response,
-            terminals: accounts,
+            frame: self.frame,
+            controller: self.controller,
+            response: self.response,
+            allocator: self.config.return_link.dama.allocator.build(terminals.len()),
+            terminals,
             plan,
-            allocator: dama.allocator.build(members.len()),
-            probe: supply.probe(&ncc::TRACE, name),
-        }),
-        forward: Forward::new(forward::Parts {
-            name: forward_name.clone(),
-            rate: config.forward.rate,
-            queue: config.forward.queue.build(config.forward.rate),
-            grants: config.quick_start,
-            framing: config.forward.framing.clone(),
-            terminals: listeners,
-            stream: supply.stream(&forward_name),
-            probe: supply.probe(&crate::link::TRACE, &forward_name),
-        }),
+            probe: supply.probe(&ncc::TRACE, self.name),
+        })
+    }
+
+    fn forward(&self, terminals: Vec<Listener>, supply: &mut dyn Supply) -> Forward {
+        let (name, link) = (forward_name(self.name), &self.config.forward);
+        Forward::new(forward::Parts {
+            rate: link.rate,
+            queue: link.queue.build(link.rate),
+            grants: self.config.quick_start,
+            framing: link.framing.clone(),
+            terminals,
+            stream: supply.stream(&name),
+            probe: supply.probe(&crate::link::TRACE, &name),
+            name,
+        })
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! All of it is one stage: what does not carry packets costs nothing, however many satellites there are.
 
+mod access_network;
 pub mod balance;
 pub mod carrier;
 pub mod choice;

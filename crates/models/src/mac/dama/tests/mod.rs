@@ -72,7 +72,7 @@ impl Rig {
         let count = config.terminal_names().len() as u16;
         let addresses: Vec<_> = (1..=count).map(NodeId).collect();
         let Star { terminals, ncc, forward } =
-            build("sat", config, GATEWAY, &addresses, &str::to_owned, &mut Probes(&mut recorder));
+            build("sat", config, GATEWAY, &addresses, &config.terminal_names(), &mut Probes(&mut recorder));
         let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(ncc), Box::new(forward)];
         stages.extend(terminals.into_iter().map(|terminal| Box::new(terminal) as Box<dyn Stage>));
         Rig {

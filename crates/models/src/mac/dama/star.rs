@@ -1,0 +1,89 @@
+//! The star as an access network: its nodes, the names of its stages, and how they are wired.
+
+use super::config::Config;
+use super::network::{self, forward_name, ncc_name, terminal_name};
+use crate::link::framing;
+use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
+use crate::Port;
+use bentpipe_core::{NodeId, Problems, Span};
+use std::sync::Arc;
+
+impl AccessNetwork for Config {
+    fn nodes(&self) -> Vec<String> {
+        let mut nodes = self.terminal_names();
+        nodes.push(self.gateway.clone());
+        nodes
+    }
+
+    fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
+        (TERMINAL, self.terminal_names())
+    }
+
+    fn parts(&self, name: &str) -> Vec<Part> {
+        let own = [forward_name(name), ncc_name(name)].map(Part::of_network);
+        let terminals = self.terminal_names().into_iter().map(|terminal| Part {
+            name: terminal_name(name, &terminal),
+            what: Some(format!("its terminal \"{terminal}\"")),
+        });
+        own.into_iter().chain(terminals).collect()
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        Config::check(self, problems);
+    }
+
+    fn framings(&self, name: &str) -> Vec<(String, framing::Config)> {
+        // The return link is as many stages as there are terminals, all of one framing.
+        let back = (format!("{name}.return"), self.return_link.framing.clone());
+        vec![(forward_name(name), self.forward.framing.clone()), back]
+    }
+
+    fn rated(&self, name: &str) -> Vec<RatedLink> {
+        // All terminals of a star have nearly the same delay; the first stands for them.
+        let delay = self.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
+        let (rate, error) = (self.forward.rate, self.forward.error.clone());
+        vec![RatedLink { name: forward_name(name), rate, delay, error, traced: false }]
+    }
+
+    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
+        build(name, self, site);
+    }
+
+    fn changing(&self, name: &str) -> Option<Changing> {
+        let terminals = self.terminal_names().into_iter().map(|terminal| terminal_name(name, &terminal));
+        let stages = [forward_name(name), ncc_name(name)].into_iter().chain(terminals).collect();
+        Some(Changing { stages, config: Arc::new(self.clone()) })
+    }
+
+    fn check_change(&self, start: &Changing, problems: &mut Problems) {
+        let start = start.config.downcast_ref().expect("a network stays of its kind");
+        Config::check_change(self, start, problems);
+    }
+}
+
+/// What the network has at each node but the gateway.
+const TERMINAL: &str = "terminal";
+
+/// Adds the stages of network `name`, wired as [`network::Star`] says.
+pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
+    let gateway = site.node(&config.gateway);
+    let members = config.members();
+    let nodes: Vec<NodeId> = members.iter().map(|member| site.node(&member.name)).collect();
+    let labels: Vec<String> = members.iter().map(|member| site.label(TERMINAL, &member.name)).collect();
+    let star = network::build(name, config, gateway, &nodes, &labels, site);
+    let forward = site.stage(&forward_name(name), Box::new(star.forward));
+    let ncc = site.stage(&ncc_name(name), Box::new(star.ncc));
+    site.into_node((ncc, Port(0)), gateway);
+    site.wire((ncc, Port(1)), (forward, Port(members.len() as u16)));
+    for (index, (terminal, (member, node))) in
+        star.terminals.into_iter().zip(members.iter().zip(nodes)).enumerate()
+    {
+        let (index, delay) = (Port(index as u16), member.timing.one_way);
+        let stage = site.stage(&terminal_name(name, &member.name), Box::new(terminal));
+        site.edge(gateway, node, (forward, index), delay);
+        site.wire((forward, index), (stage, Port(1)));
+        site.into_node((stage, Port(0)), node);
+        site.edge(node, gateway, (stage, Port(0)), delay);
+        site.wire((stage, Port(1)), (ncc, Port(0)));
+    }
+}

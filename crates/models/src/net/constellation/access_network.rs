@@ -1,0 +1,66 @@
+//! The constellation as an access network: one stage with a port per site, which routes between the sites by itself.
+
+use super::config::Config;
+use super::routes::Exit;
+use super::stage::{Constellation, Parts, HANDOVER};
+use super::way::{FlowPath, PATH};
+use crate::network::{AccessNetwork, Beyond, Construction, FlowEnds, Part};
+use crate::transport::names::reverse;
+use crate::Port;
+use crate::Supply;
+use bentpipe_core::{NodeId, Problems, Span, Streams};
+
+impl AccessNetwork for Config {
+    fn nodes(&self) -> Vec<String> {
+        self.sites.keys().cloned().collect()
+    }
+
+    fn parts(&self, name: &str) -> Vec<Part> {
+        vec![Part::of_network(name.to_owned())]
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        Config::check(self, problems);
+    }
+
+    fn remark(&self, duration: Span, remarks: &mut Problems) {
+        Config::remark(self, duration, remarks);
+    }
+
+    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
+        let nodes: Vec<NodeId> = self.sites.keys().map(|node| site.node(node)).collect();
+        let streams = site.streams();
+        let stage = site.routing_stage(
+            name,
+            &nodes,
+            Box::new(move |beyond, supply| Box::new(self.stage(name, beyond, streams, supply))),
+        );
+        for (index, (&from, at)) in nodes.iter().zip(self.sites.values()).enumerate() {
+            let port = (stage, Port(index as u16));
+            site.into_node(port, from);
+            for (&to, other) in nodes.iter().zip(self.sites.values()).filter(|(to, _)| **to != from) {
+                site.edge(from, to, port, self.expected_delay(at, other));
+            }
+        }
+    }
+}
+
+impl Config {
+    fn stage(&self, name: &str, beyond: Beyond, streams: Streams, supply: &mut dyn Supply) -> Constellation {
+        let handovers = self.sites.keys().map(|site| supply.probe(&HANDOVER, site)).collect();
+        let flows = beyond.flows.into_iter().map(|FlowEnds { name, from, to }| {
+            let there =
+                FlowPath { destination: to, probe: supply.probe(&PATH, &name), flow: Some(name.clone()) };
+            let back = supply.probe(&PATH, &reverse(&name));
+            [there, FlowPath { destination: from, probe: back, flow: None }]
+        });
+        let flows = flows.collect();
+        let exits = |delays: Vec<Option<Span>>| {
+            let exits = (0..).zip(delays).filter_map(|(site, beyond)| Some(Exit { site, beyond: beyond? }));
+            exits.collect()
+        };
+        let destinations = beyond.destinations.into_iter().map(|(node, delays)| (node, exits(delays)));
+        let destinations = destinations.collect();
+        Constellation::new(self, Parts { name: name.to_owned(), destinations, streams, handovers, flows })
+    }
+}

@@ -1,0 +1,61 @@
+//! What a network is built with: the engine's side of [`AccessNetwork::build`](super::AccessNetwork::build).
+
+use crate::Supply;
+use crate::{Port, Stage};
+use bentpipe_core::{NodeId, Span, Streams};
+
+/// Number of a stage in its network of stages.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StageId(pub u32);
+
+/// What an access network asks of the engine while it is built.
+pub trait Construction<'a>: Supply {
+    /// The number of the node of this name.
+    fn node(&mut self, name: &str) -> NodeId;
+
+    /// What results call a part that this network [names after its nodes](super::AccessNetwork::named_after_nodes): the name of
+    /// the node, or NETWORK.NODE if several networks have such a part there.
+    fn label(&self, part: &'static str, node: &str) -> String;
+
+    /// The random streams, for stages that make further ones as they run.
+    fn streams(&self) -> Streams;
+
+    /// Adds a stage under a name that no other stage has.
+    fn stage(&mut self, name: &str, stage: Box<dyn Stage>) -> StageId;
+
+    /// Adds a stage that routes between `nodes` by itself: it is built when the routes beyond them are known.
+    fn routing_stage(&mut self, name: &str, nodes: &[NodeId], build: RoutingStage<'a>) -> StageId;
+
+    /// Leads an out port of a stage to an in port of another.
+    fn wire(&mut self, from: (StageId, Port), to: (StageId, Port));
+
+    /// Leads an out port of a stage to the router of a node.
+    fn into_node(&mut self, from: (StageId, Port), node: NodeId);
+
+    /// Tells routing that packets get from one node to another through the in port `entry`, with a propagation delay of
+    /// `delay`. Several edges of a node may have the same entry.
+    fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span);
+}
+
+/// Builds a stage that routes by itself.
+pub type RoutingStage<'a> = Box<dyn FnOnce(Beyond, &mut dyn Supply) -> Box<dyn Stage> + 'a>;
+
+/// What a stage that routes by itself is told of the network beyond the nodes between which it routes.
+pub struct Beyond {
+    /// Every node at which packets may end, in ascending order. For each, and for each of the nodes between which the stage
+    /// routes: the delay from that node on, if packets that leave the stage there arrive without coming back to it.
+    pub destinations: Vec<(NodeId, Vec<Option<Span>>)>,
+    /// The flows of the scenario, by number.
+    pub flows: Vec<FlowEnds>,
+}
+
+/// Where a flow begins and ends.
+#[derive(Clone, Debug)]
+pub struct FlowEnds {
+    /// Its name.
+    pub name: String,
+    /// The node of its source.
+    pub from: NodeId,
+    /// The node of its destination.
+    pub to: NodeId,
+}

@@ -1,0 +1,121 @@
+//! Access networks: networks that join several nodes and decide themselves how packets get from one to another.
+//!
+//! A kind of network is a `Config` that implements [`AccessNetwork`], and one line in the list [`NetworkKind`]. The rest of
+//! bentpipe asks through the trait and knows no kind: the engine builds, wires and routes what [`AccessNetwork::build`] adds to
+//! the [`Construction`]; the scenario's checks ask for nodes, parts and framings; changes go to the stages that
+//! [`AccessNetwork::changing`] names; an emulation checks the links of [`AccessNetwork::rated`].
+//!
+//! Three shapes fit:
+//!
+//! - a star ([`crate::mac::dama`]): a stage per terminal, one edge from and to the gateway for each;
+//! - a network that routes by itself ([`crate::net::constellation`]): one stage with a port per node, added by
+//!   [`Construction::routing_stage`], which is built once the routes beyond its nodes are known;
+//! - a shared medium: one stage with a port per station, and edges between the stations that hear each other.
+//!
+//! Names of stages belong to the kind that adds the stages: nothing else composes or takes apart a name such as `sat.forward`.
+
+mod construction;
+
+pub use construction::{Beyond, Construction, FlowEnds, RoutingStage, StageId};
+
+use crate::channel;
+use crate::link::framing;
+use crate::mac::{dama, skyplex};
+use crate::net::constellation;
+use bentpipe_core::{kinds, Problems, Rate, Span};
+use std::any::Any;
+use std::sync::Arc;
+
+kinds! {
+    /// An access network.
+    pub enum NetworkKind: AccessNetwork {
+        "dvb-rcs" => DvbRcs(dama::Config),
+        "skyplex" => Skyplex(skyplex::Config),
+        "constellation" => Constellation(constellation::Config),
+    }
+}
+
+/// What a network's `Config` can do. `name` is the network's name in the scenario, with which the names of its stages begin.
+pub trait AccessNetwork {
+    /// Names of the nodes that it joins: each of them can reach each other.
+    fn nodes(&self) -> Vec<String>;
+
+    /// The nodes after which results name a part of the network, such as the terminal at a node, and the word for such a
+    /// part. None if results name no part after its node.
+    fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
+        ("", Vec::new())
+    }
+
+    /// Everything of the network that has a name: stages, random streams, links in results.
+    fn parts(&self, name: &str) -> Vec<Part>;
+
+    /// Adds what is wrong with the configuration.
+    fn check(&self, problems: &mut Problems);
+
+    /// Adds what is allowed but probably not meant, for a run of `duration`.
+    fn remark(&self, _duration: Span, _remarks: &mut Problems) {}
+
+    /// The framings through which packets pass, each with the name of the link that has it.
+    fn framings(&self, _name: &str) -> Vec<(String, framing::Config)> {
+        Vec::new()
+    }
+
+    /// The links whose rate and loss an emulation compares with what it measured.
+    fn rated(&self, _name: &str) -> Vec<RatedLink> {
+        Vec::new()
+    }
+
+    /// Adds the network's stages, wires, and edges for routing.
+    ///
+    /// # Panics
+    /// If the configuration has not passed [`check`](AccessNetwork::check).
+    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
+
+    /// Which stages are told of a change, and what. None if no key of the configuration is marked as changeable.
+    fn changing(&self, _name: &str) -> Option<Changing> {
+        None
+    }
+
+    /// Adds what this configuration must not be in a network that was built from `start`, of the same kind.
+    fn check_change(&self, _start: &Changing, _problems: &mut Problems) {}
+}
+
+/// A named part of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its full name, as of its stage or its rows in results.
+    pub name: String,
+    /// What messages call it if not the network as a whole, such as `terminal "st1"`.
+    pub what: Option<String>,
+}
+
+impl Part {
+    /// A part that messages call by its network.
+    pub fn of_network(name: String) -> Part {
+        Part { name, what: None }
+    }
+}
+
+/// A link that transmits at one rate, with a row of the table [`REPORT`](crate::link::REPORT) in results.
+#[derive(Clone, Debug)]
+pub struct RatedLink {
+    /// Its name in results.
+    pub name: String,
+    /// Its rate.
+    pub rate: Rate,
+    /// Its propagation delay, one way.
+    pub delay: Span,
+    /// What its channel spoils.
+    pub error: channel::Config,
+    /// Whether a trace changes all of these, so that there is no one value to compare with.
+    pub traced: bool,
+}
+
+/// What is told to the stages of a network when changeable keys have changed.
+#[derive(Clone)]
+pub struct Changing {
+    /// Names of the stages.
+    pub stages: Vec<String>,
+    /// The configuration as they understand it: what [`Change::of`](crate::Change::of) returns to them.
+    pub config: Arc<dyn Any + Send + Sync>,
+}

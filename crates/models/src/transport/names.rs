@@ -1,0 +1,31 @@
+//! What is made of a flow is named after it: the stages and random streams of its ends, and its directions in results. Nothing
+//! else composes such names.
+
+use crate::app::End;
+
+/// The direction from the destination of a flow, or of what is traced under `name`, back to its source.
+pub fn reverse(name: &str) -> String {
+    format!("{name}.reverse")
+}
+
+/// The stage of an end of a flow, its random stream, and its rows in tables about ends of flows.
+pub fn end(flow: &str, end: End) -> String {
+    let end = match end {
+        End::Source => "source",
+        End::Destination => "destination",
+    };
+    format!("{flow}.{end}")
+}
+
+/// The random stream from which both ends of a flow draw the lengths of their messages.
+pub fn plan(flow: &str) -> String {
+    format!("{flow}.plan")
+}
+
+/// One of the connections of a flow, by number: the first has the name of the flow.
+pub fn connection(flow: &str, number: u16) -> String {
+    match number {
+        0 => flow.to_owned(),
+        further => format!("{flow}.{further}"),
+    }
+}
