@@ -5,8 +5,9 @@ use crate::network::{Graph, Network};
 use crate::routes::{incoming, towards, Edge};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_models::net::edge;
-use bentpipe_models::net::router::Router;
+use bentpipe_models::net::router::{beyond_name, Router};
 use bentpipe_models::network::{AccessNetwork, Beyond, Construction, FlowEnds, RoutingStage, StageId};
+use bentpipe_models::service::Takes;
 use bentpipe_models::Supply;
 use bentpipe_models::{Outbox, Port, Stage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +24,11 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Out ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// Whether packets must pass its router, though there is one way out: they are captured, conditioned or handed to proxies there.
+    /// Whether packets must pass its router, though there is one way out: they are captured, conditioned or handed to services
+    /// there.
     looks: bool,
-    /// The proxies here and the flows that each serves.
-    proxies: Vec<(StageId, Vec<FlowId>)>,
+    /// The services here that take what passes, and the flows that each serves.
+    services: Vec<(StageId, Vec<FlowId>)>,
 }
 
 impl Node {
@@ -191,12 +193,28 @@ impl<'a> Builder<'a> {
         self.ids.iter().find(|(_, id)| **id == node).map_or("", |(name, _)| name)
     }
 
-    /// Puts a proxy between a node and the packets of `flows` that pass it.
-    pub fn proxy(&mut self, node: NodeId, name: &str, flows: Vec<FlowId>, stage: Box<dyn Stage>) {
+    /// Adds a service at a node, for the packets of `flows` that it takes.
+    pub fn service(
+        &mut self,
+        node: NodeId,
+        name: &str,
+        takes: Takes,
+        flows: Vec<FlowId>,
+        stage: Box<dyn Stage>,
+    ) {
         let stage = self.graph.add(name, stage);
         let at = &mut self.nodes[node.0 as usize];
-        at.proxies.push((stage, flows));
         at.looks = true;
+        match takes {
+            Takes::Passing => at.services.push((stage, flows)),
+            Takes::Addressed => {
+                let port = at.add_exit((stage, Port(0)));
+                flows.iter().for_each(|flow| at.router.set_endpoint(*flow, port));
+                at.endpoints.push(port);
+                at.departures.push((stage, Port(0)));
+                self.destinations.insert(node);
+            }
+        }
     }
 
     /// The number of the link or network that is being added.
@@ -242,7 +260,7 @@ impl<'a> Builder<'a> {
             let stage = (one.build)(Beyond { destinations, flows: self.flows.clone() }, &mut self);
             self.graph.fill(one.stage, stage);
         }
-        self.place_proxies();
+        self.place_services();
         for (index, node) in self.nodes.into_iter().enumerate() {
             // A node with one way out has nothing to decide: what it sends goes there, and what arrives is for its
             // endpoint if it has only one. Its router is then passed by, which saves half of the calls per packet.
@@ -268,22 +286,22 @@ impl<'a> Builder<'a> {
         self.graph.finish(Outbox::new(self.recorder))
     }
 
-    /// Leads the packets that proxies are to see to them. What these send is routed by a second router, which is as the first
-    /// was without them.
-    fn place_proxies(&mut self) {
+    /// Leads the packets that pass to the services that take them. What these send is routed by a second router, which is as the
+    /// first was without them.
+    fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
-            if node.proxies.is_empty() {
+            if node.services.is_empty() {
                 continue;
             }
-            let beyond = self.graph.reserve(format!("{name}.beyond"));
+            let beyond = self.graph.reserve(beyond_name(name));
             for (port, &to) in node.exits.iter().enumerate() {
                 self.graph.wire((beyond, Port(port as u16)), to);
             }
             self.graph.fill_router(beyond, node.router.beyond());
-            for (stage, flows) in std::mem::take(&mut node.proxies) {
+            for (stage, flows) in std::mem::take(&mut node.services) {
                 let port = node.add_exit((stage, Port(0)));
-                flows.iter().for_each(|flow| node.router.set_proxy(*flow, port));
+                flows.iter().for_each(|flow| node.router.set_service(*flow, port));
                 self.graph.wire((stage, Port(0)), (beyond, Port(0)));
             }
         }
@@ -331,7 +349,7 @@ impl<'a> Construction<'a> for Builder<'a> {
             departures: Vec::new(),
             endpoints: Vec::new(),
             looks: interface.is_some(),
-            proxies: Vec::new(),
+            services: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);
         id

@@ -4,20 +4,20 @@ use crate::builder::Builder;
 use crate::change::Changes;
 use crate::handovers;
 use crate::network::Network;
-use crate::passing::passing;
 use crate::scenario::{Flow, LinkPair, Scenario};
+use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
-use bentpipe_models::net::edge::Edge;
+use bentpipe_models::net::edge::{self, Edge};
 use bentpipe_models::net::gate::{self, Gate};
-use bentpipe_models::net::proxy;
 use bentpipe_models::network::{Construction, StageId};
+use bentpipe_models::service;
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
-use bentpipe_models::transport::{self, tcp, tfrc, udp};
+use bentpipe_models::transport::{self, names, tcp, tfrc, udp};
 use bentpipe_models::Port;
 use bentpipe_models::Supply;
 use std::collections::BTreeMap;
@@ -73,9 +73,7 @@ pub fn instantiate_ends(
 ) -> (Network, BTreeMap<(FlowId, NodeId), StageId>) {
     let mut builder = Builder::new(Streams::new(seed, run), Recorder::default(), &scenario.record);
     let gates: Vec<StageId> = (0..hosts.len() as u32)
-        .map(|number| {
-            builder.stage(&format!("{}.host", hosts[number as usize].name), Box::new(Gate::new(number)))
-        })
+        .map(|number| builder.stage(&gate::name(&hosts[number as usize].name), Box::new(Gate::new(number))))
         .collect();
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
@@ -125,7 +123,7 @@ fn build(
         }
     }
     add_edges(&mut builder, scenario);
-    add_proxies(&mut builder, scenario);
+    add_services(&mut builder, scenario);
     let hosts = hosts.unwrap_or_default().iter().enumerate();
     let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
     let mut hosts: Vec<Host> = hosts.collect();
@@ -162,7 +160,7 @@ fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
             (rule, pattern)
         });
         let patterns: Vec<_> = patterns.collect();
-        let stream = builder.stream(&format!("{name}.edge"));
+        let stream = builder.stream(&edge::stream_name(name));
         let node = builder.node(name);
         builder.condition(node, Edge::new(name, patterns.into_iter(), stream));
     }
@@ -170,7 +168,7 @@ fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
 
 fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
     let node = builder.node(name);
-    let gate = builder.stage(&format!("{name}.host"), Box::new(Gate::new(number)));
+    let gate = builder.stage(&gate::name(name), Box::new(Gate::new(number)));
     builder.host(node, (gate, gate::NETWORK), (gate, Port(0)));
     Host { name: name.to_owned(), node, gate, ways: Vec::new() }
 }
@@ -228,25 +226,28 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a ac
     }
 }
 
-impl proxy::Supply for Builder<'_> {
+impl service::Supply for Builder<'_> {
     fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
         congestion(config)
     }
 }
 
-fn add_proxies(builder: &mut Builder<'_>, scenario: &Scenario) {
-    for proxy in &scenario.proxy {
-        let passing: Vec<_> = passing(builder, scenario, proxy).into_iter().flatten().collect();
-        let flows = passing.iter().map(|passing| passing.flow).collect();
-        let stage = proxy.mechanism.build(&proxy.name, passing, builder);
-        let node = builder.node(&proxy.node);
-        builder.proxy(node, &proxy.name, flows, stage);
+fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
+    for at in scenario.services() {
+        let flows: Vec<_> = served(builder, scenario, &at).into_iter().flatten().collect();
+        let numbers = flows.iter().map(|served| served.flow).collect();
+        let stage = at.service.build(at.name, flows, builder);
+        let node = builder.node(at.node);
+        builder.service(node, at.name, at.service.takes(), numbers, stage);
     }
 }
 
 fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &Flow) {
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
     for (end, node, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
+        if end == End::Destination && scenario.has_stand_in(flow) {
+            continue;
+        }
         let tcp = told(builder, scenario, flow, end);
         let stage = add_end(builder, id, (flow, tcp), end, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
@@ -275,11 +276,7 @@ fn add_end(
     end: End,
     (node, peer): (NodeId, NodeId),
 ) -> StageId {
-    let name = match end {
-        End::Source => "source",
-        End::Destination => "destination",
-    };
-    let stage_name = format!("{}.{name}", flow.name);
+    let stage_name = names::end(&flow.name, end);
     let site = Site {
         flow: id,
         name: flow.name.clone(),
@@ -291,7 +288,7 @@ fn add_end(
         details: builder.details(),
         capture: None,
     };
-    let app = flow.app.build(end, builder.stream(&format!("{}.plan", flow.name)));
+    let app = flow.app.build(end, builder.stream(&names::plan(&flow.name)));
     let transactions = (end == End::Source && flow.app.has_transactions())
         .then(|| builder.probe(&hosting::TRACE, &flow.name))
         .flatten();

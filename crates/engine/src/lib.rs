@@ -5,11 +5,11 @@ mod change;
 mod handovers;
 mod instantiate;
 mod network;
-mod passing;
 pub mod presets;
 mod routes;
 pub mod scenario;
 pub mod schema;
+mod serving;
 pub mod tables;
 mod wakes;
 

@@ -3,6 +3,7 @@
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::net::{access, constellation, edge, proxy};
+use bentpipe_models::service::relay;
 use bentpipe_models::transport::{details, flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
@@ -41,4 +42,5 @@ pub static REPORTS: &[&Table] = &[
     &proxy::split::REPORT,
     &proxy::acknowledgments::REPORT,
     &proxy::snoop::REPORT,
+    &relay::REPORT,
 ];

@@ -13,6 +13,7 @@ pub mod network;
 pub mod orbit;
 mod packet;
 pub mod queue;
+pub mod service;
 mod stage;
 mod supply;
 pub mod transport;

@@ -3,7 +3,7 @@
 use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_models::net::proxy;
-use bentpipe_models::transport;
+use bentpipe_models::transport::{self, names};
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
 /// A flow in one of its directions, or what a proxy sends of it.
@@ -28,7 +28,7 @@ fn directions<'a>(scenario: &'a Scenario, report: &Report) -> Vec<Direction<'a>>
         proxy: None,
     };
     let back = |flow: &'a Flow| Direction {
-        name: format!("{}.reverse", flow.name),
+        name: names::reverse(&flow.name),
         from: &flow.to,
         to: &flow.from,
         ..there(flow)
@@ -36,7 +36,7 @@ fn directions<'a>(scenario: &'a Scenario, report: &Report) -> Vec<Direction<'a>>
     let flows = || scenario.flow.iter();
     let at = |proxy: &'a proxy::Config| {
         let sends = move |direction: Direction<'a>| Direction {
-            name: format!("{}@{}", direction.name, proxy.name),
+            name: proxy::at(&direction.name, &proxy.name),
             from: &proxy.node,
             proxy: Some(proxy),
             ..direction

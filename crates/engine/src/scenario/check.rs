@@ -3,8 +3,9 @@
 use super::{Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
+use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
-use bentpipe_models::transport::{self, tcp};
+use bentpipe_models::transport::{self, names, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -41,6 +42,7 @@ impl bentpipe_scenario::Check for Scenario {
         });
         unique("link", self.link.iter().map(|link| &link.name), problems);
         unique("proxy", self.proxy.iter().map(|proxy| &proxy.name), problems);
+        unique("service", self.service.iter().map(|service| &service.name), problems);
         unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
         unique("access", self.access.iter().map(|access| &access.name), problems);
         self.check_parts(problems);
@@ -59,7 +61,7 @@ impl bentpipe_scenario::Check for Scenario {
         if self.link.is_empty() && self.network.is_empty() {
             problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
-        problems.within("proxy", |problems| self.check_proxies(&islands, problems));
+        self.check_services(&islands, problems);
         if problems.count() == 0 {
             problems.within("flow", |problems| self.check_told(problems));
         }
@@ -133,12 +135,12 @@ impl Scenario {
                 part(("network", name), what, part_name, problems);
             }
         }
-        for proxy in &self.proxy {
-            part(("proxy", &proxy.name), format!("proxy \"{}\"", proxy.name), proxy.name.clone(), problems);
+        for at in self.services() {
+            part((at.list, at.name), format!("{} \"{}\"", at.list, at.name), at.name.to_owned(), problems);
         }
         for Flow { name, .. } in &self.flow {
             for proxy in &self.proxy {
-                let part_name = format!("{name}@{}", proxy.name);
+                let part_name = proxy::at(name, &proxy.name);
                 part(
                     ("flow", name),
                     format!("proxy \"{}\" for flow \"{name}\"", proxy.name),
@@ -146,11 +148,11 @@ impl Scenario {
                     problems,
                 );
             }
-            if name.contains('@') {
+            if name.contains(proxy::AT) {
                 part(("flow", name), format!("flow \"{name}\""), name.clone(), problems);
             }
-            for suffix in ["source", "destination", "plan"] {
-                part(("flow", name), format!("flow \"{name}\""), format!("{name}.{suffix}"), problems);
+            for part_name in names::of(name) {
+                part(("flow", name), format!("flow \"{name}\""), part_name, problems);
             }
         }
     }

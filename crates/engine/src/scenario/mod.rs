@@ -8,6 +8,7 @@ mod handover;
 mod link;
 mod proxy;
 mod record;
+mod service;
 
 pub use campaign::Campaign;
 pub use change::Change;
@@ -22,7 +23,8 @@ use bentpipe_core::{Count, Dscp, Span};
 use bentpipe_models::app::{self, End};
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::{access, proxy as proxies};
-use bentpipe_models::transport;
+use bentpipe_models::service as services;
+use bentpipe_models::transport::{self, names};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,6 +70,9 @@ pub struct Scenario {
     /// Performance-enhancing proxies at nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proxy: Vec<proxies::Config>,
+    /// Services at nodes: programs that take packets of flows and send packets of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service: Vec<services::Config>,
     /// What changes while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
@@ -132,11 +137,8 @@ impl Flow {
     /// Under which names the sender and the receiver of one of its connections are traced at an end: the flow's for its
     /// direction, NAME.reverse for the other, and with .1, .2, ... those of further connections.
     pub fn traced_as(&self, end: End, connection: u16) -> (String, String) {
-        let name = match connection {
-            0 => self.name.clone(),
-            further => format!("{}.{further}", self.name),
-        };
-        let reverse = format!("{name}.reverse");
+        let name = names::connection(&self.name, connection);
+        let reverse = names::reverse(&name);
         match end {
             End::Source => (name, reverse),
             End::Destination => (reverse, name),

@@ -15,6 +15,7 @@ mod handover;
 mod proxy;
 mod queues;
 mod run;
+mod service;
 mod signals;
 mod special;
 mod spoiled;

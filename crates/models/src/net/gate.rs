@@ -9,6 +9,11 @@ pub const NETWORK: Port = Port(0);
 /// In port for packets from the host.
 pub const HOST: Port = Port(1);
 
+/// The name of the gate's stage at a node.
+pub fn name(node: &str) -> String {
+    format!("{node}.host")
+}
+
 /// The stage.
 pub struct Gate {
     number: u32,

@@ -4,7 +4,7 @@
 //!
 //! An edge ([`super::edge`]) conditions what leaves for other nodes. A real host at the node takes what is for none of the
 //! endpoints. Out ports: links first, in the order in which they were attached, then the endpoints and the host, and the
-//! proxies ([`super::proxy`]), which are given what only passes, after the edge has seen it.
+//! services ([`crate::service`]) that take what only passes, after the edge has seen it.
 
 use super::edge::Edge;
 use crate::{DropReason, Outbox, Packet, Port};
@@ -15,6 +15,11 @@ pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// No endpoint of the packet's flow is at this node.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
 
+/// The name of the second router of a node, by which what its services send leaves.
+pub fn beyond_name(node: &str) -> String {
+    format!("{node}.beyond")
+}
+
 /// The node's tables. What comes in is treated alike, whatever the port.
 pub struct Router {
     node: NodeId,
@@ -24,8 +29,8 @@ pub struct Router {
     /// Endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
     host: Option<Port>,
-    /// Proxies of flows that pass, sorted by flow.
-    proxies: Vec<(FlowId, Port)>,
+    /// Services that take what passes, sorted by flow.
+    services: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
 }
@@ -39,7 +44,7 @@ impl Router {
             default: None,
             endpoints: Vec::new(),
             host: None,
-            proxies: Vec::new(),
+            services: Vec::new(),
             interface,
             edge: None,
         }
@@ -82,7 +87,7 @@ impl Router {
         }
     }
 
-    /// The router for what the node's proxies send: the same, without them and without the edge.
+    /// The router for what these services send: the same, without them and without the edge.
     pub fn beyond(&self) -> Router {
         Router {
             node: self.node,
@@ -90,16 +95,16 @@ impl Router {
             default: self.default,
             endpoints: self.endpoints.clone(),
             host: self.host,
-            proxies: Vec::new(),
+            services: Vec::new(),
             interface: self.interface,
             edge: None,
         }
     }
 
     /// Hands the packets of `flow` that pass out of `port`.
-    pub fn set_proxy(&mut self, flow: FlowId, port: Port) {
-        let at = self.proxies.partition_point(|(other, _)| *other < flow);
-        self.proxies.insert(at, (flow, port));
+    pub fn set_service(&mut self, flow: FlowId, port: Port) {
+        let at = self.services.partition_point(|(other, _)| *other < flow);
+        self.services.insert(at, (flow, port));
     }
 
     /// Captures a packet that has come in, by whatever port, and says where it goes out.
@@ -114,8 +119,8 @@ impl Router {
         if let Some(edge) = &mut self.edge {
             edge.condition(now, packet)?;
         }
-        if !self.proxies.is_empty() {
-            if let Some(port) = port_of(&self.proxies, packet.flow) {
+        if !self.services.is_empty() {
+            if let Some(port) = port_of(&self.services, packet.flow) {
                 return Ok(port);
             }
         }

@@ -22,6 +22,11 @@ pub fn plan(flow: &str) -> String {
     format!("{flow}.plan")
 }
 
+/// The names of stages and random streams that a flow takes.
+pub fn of(flow: &str) -> [String; 3] {
+    [end(flow, End::Source), end(flow, End::Destination), plan(flow)]
+}
+
 /// One of the connections of a flow, by number: the first has the name of the flow.
 pub fn connection(flow: &str, number: u16) -> String {
     match number {

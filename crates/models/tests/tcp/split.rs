@@ -6,7 +6,7 @@ use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker,
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
 use bentpipe_models::net::proxy::split::{self, Accept, Split};
-use bentpipe_models::net::proxy::{Passing, Supply};
+use bentpipe_models::service::{Served, Supply};
 use bentpipe_models::transport::tcp::connection::{Failure, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
 use bentpipe_models::transport::tcp::segment::SegmentFlags;
@@ -38,12 +38,13 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
     let sides = [("left".to_owned(), left), ("right".to_owned(), right)];
     let config =
         split::Config { accept, buffer: Size::from_bytes(buffer), sides: sides.into(), ..Default::default() };
-    let passing = Passing {
+    let passing = Served {
         flow: FlowId(0),
         name: "flow".to_owned(),
         ends: [NodeId(0), NodeId(1)],
         ways: ["left".to_owned(), "right".to_owned()],
         traced: Vec::new(),
+        dscp: 0,
     };
     Split::new("proxy", &config, vec![passing], &mut Untraced)
 }

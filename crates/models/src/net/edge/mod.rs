@@ -168,6 +168,11 @@ impl Rule {
     }
 }
 
+/// The name of the random stream of the edge at a node.
+pub fn stream_name(node: &str) -> String {
+    format!("{node}.edge")
+}
+
 /// What a rule of an edge did.
 pub static REPORT: Table = Table {
     name: "edge",

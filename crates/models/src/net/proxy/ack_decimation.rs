@@ -11,7 +11,8 @@
 use super::ack_filter::hundred;
 use super::acknowledgments::{acknowledges, alike};
 use super::thinning::{Thinned, Thinning};
-use super::{Enhancement, Passing, Supply};
+use super::Enhancement;
+use crate::service::{Served, Supply};
 use crate::{DropReason, Packet, Stage};
 use bentpipe_core::{Count, Rate};
 use schemars::JsonSchema;
@@ -54,7 +55,7 @@ impl Thinning for Decimation {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
         let decimation = Decimation { keep: self.keep.value() as usize };
         Box::new(Thinned::new(decimation, name, flows, &self.over, self.rate, self.queue.value() as usize))
     }

@@ -13,7 +13,8 @@
 
 use super::acknowledgments::{ahead, alike, pure};
 use super::thinning::{Thinned, Thinning};
-use super::{Enhancement, Passing, Supply};
+use super::Enhancement;
+use crate::service::{Served, Supply};
 use crate::{DropReason, Packet, Stage};
 use bentpipe_core::{Count, Rate};
 use schemars::JsonSchema;
@@ -53,7 +54,7 @@ impl Thinning for Filter {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Thinned::new(Filter, name, flows, &self.over, self.rate, self.queue.value() as usize))
     }
 

@@ -9,7 +9,8 @@
 //! Duplicates, selective acknowledgments and data are not held: what waits goes before them at once.
 
 use super::acknowledgments::{ahead, pure, Counters};
-use super::{Enhancement, Passing, Supply};
+use super::Enhancement;
+use crate::service::{Served, Supply};
 use crate::{Body, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{FlowId, Problems, Report, Size, Span, Time};
 use schemars::JsonSchema;
@@ -66,14 +67,14 @@ pub struct Reconstruction {
     every: u32,
     longest: Span,
     /// Flows, and which end is beyond the slow link.
-    flows: BTreeMap<FlowId, (Passing, [bool; 2], Counters)>,
+    flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
 }
 
 impl Reconstruction {
-    fn new(name: &str, config: &Config, flows: Vec<Passing>) -> Reconstruction {
-        let flow = |passing: Passing| {
+    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Reconstruction {
+        let flow = |passing: Served| {
             let slow = passing.ways.each_ref().map(|way| *way == config.over);
             (passing.flow, (passing, slow, Counters::default()))
         };
@@ -190,7 +191,7 @@ impl Stage for Reconstruction {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Reconstruction::new(name, self, flows))
     }
 

@@ -1,5 +1,6 @@
 //! What the helpers that deal with acknowledgments have in common.
 
+use super::at;
 use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Body, Packet};
 use bentpipe_core::{Column, Report, Table};
@@ -35,7 +36,7 @@ impl Counters {
     /// Writes the row.
     pub fn report(&self, flow: &str, proxy: &str, report: &mut Report) {
         let values = [self.arrived, self.removed, self.made].map(|count| count as f64);
-        report.row(&REPORT, &format!("{flow}@{proxy}"), &values);
+        report.row(&REPORT, &at(flow, proxy), &values);
     }
 }
 

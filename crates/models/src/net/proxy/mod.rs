@@ -12,10 +12,11 @@ pub mod snoop;
 pub mod split;
 mod thinning;
 
-use crate::transport::tcp;
-use crate::transport::tcp::endpoint::MakeCongestion;
+use crate::service::{Served, Service, Supply, Takes};
+use crate::transport::names::reverse;
+use crate::transport::{self, tcp};
 use crate::Stage;
-use bentpipe_core::{kinds, FlowId, NodeId, Problems};
+use bentpipe_core::{kinds, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +56,7 @@ kinds! {
 /// What a mechanism's `Config` can do.
 pub trait Enhancement {
     /// The stage for the flows that pass: in port 0 for what comes, out port 0 for what goes on or is sent.
-    fn build(&self, name: &str, flows: Vec<Passing>, supply: &mut dyn Supply) -> Box<dyn Stage>;
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// The links and networks of the node that it names, and the TCP that it has there.
     fn sides(&self) -> Vec<(&str, &tcp::Config)> {
@@ -76,36 +77,33 @@ pub trait Enhancement {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// A flow whose packets pass a proxy.
-#[derive(Clone, Debug)]
-pub struct Passing {
-    /// The flow.
-    pub flow: FlowId,
-    /// Its name.
-    pub name: String,
-    /// The nodes of its source and of its destination.
-    pub ends: [NodeId; 2],
-    /// The link or network through which each of them is reached.
-    pub ways: [String; 2],
-    /// Names of the traced connections, by number: from source to destination, and back.
-    pub traced: Vec<[String; 2]>,
-}
-
-impl Passing {
-    /// Which end, 0 for the source, a packet from `node` comes from.
-    #[inline]
-    pub fn side(&self, node: NodeId) -> usize {
-        usize::from(node != self.ends[0])
+impl Service for Mechanism {
+    fn takes(&self) -> Takes {
+        Takes::Passing
     }
 
-    /// The names in results of what the proxy does for each direction of the flow.
-    pub fn entities(&self, proxy: &str) -> [String; 2] {
-        [format!("{}@{proxy}", self.name), format!("{}.reverse@{proxy}", self.name)]
+    fn refuses(&self, transport: &transport::Config) -> Option<&'static str> {
+        (!matches!(transport, transport::Config::Tcp(_))).then_some("is not over tcp")
+    }
+
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        (**self).build(name, flows, supply)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        (**self).check(problems);
     }
 }
 
-/// What mechanisms ask of the engine while they are built.
-pub trait Supply: crate::Supply {
-    /// Makes congestion controls as `config` wants them.
-    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion;
+/// What results call what a proxy does for a flow, or for one direction or connection of it.
+pub fn at(served: &str, proxy: &str) -> String {
+    format!("{served}{AT}{proxy}")
+}
+
+/// What stands between the names of the two.
+pub const AT: char = '@';
+
+/// The names in results of what a proxy does for each direction of a flow.
+pub fn directions_at(flow: &str, proxy: &str) -> [String; 2] {
+    [at(flow, proxy), at(&reverse(flow), proxy)]
 }

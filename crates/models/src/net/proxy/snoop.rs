@@ -22,7 +22,8 @@
 //! With selective acknowledgments the source does not see those that are dropped here.
 
 use super::acknowledgments::{acknowledges, ahead};
-use super::{Enhancement, Passing, Supply};
+use super::{at, Enhancement};
+use crate::service::{Served, Supply};
 use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Body, DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Count, FlowId, Report, Span, Table, Time};
@@ -112,7 +113,7 @@ struct Counters {
 }
 
 struct Flow {
-    passing: Passing,
+    passing: Served,
     /// Which end is beyond the link.
     beyond: [bool; 2],
     counters: Counters,
@@ -131,8 +132,8 @@ pub struct Snoop {
 }
 
 impl Snoop {
-    fn new(name: &str, config: &Config, flows: Vec<Passing>) -> Snoop {
-        let flow = |passing: Passing| {
+    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Snoop {
+        let flow = |passing: Served| {
             let beyond = passing.ways.each_ref().map(|way| *way == config.over);
             (passing.flow, Flow { passing, beyond, counters: Counters::default() })
         };
@@ -306,13 +307,13 @@ impl Stage for Snoop {
         for flow in self.flows.values() {
             let Counters { repaired, repaired_late, suppressed, most_kept } = flow.counters;
             let values = [repaired, repaired_late, suppressed, most_kept].map(|count| count as f64);
-            report.row(&REPORT, &flow.passing.entities(&self.name)[0], &values);
+            report.row(&REPORT, &at(&flow.passing.name, &self.name), &values);
         }
     }
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Passing>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Snoop::new(name, self, flows))
     }
 

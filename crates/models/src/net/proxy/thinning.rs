@@ -2,8 +2,8 @@
 //! at the rate of that link, so that acknowledgments wait here, where they can be thinned out, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
-use super::Passing;
 use crate::queue::drop_tail::FULL;
+use crate::service::Served;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{FlowId, Rate, Report, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ pub trait Thinning: Send {
 }
 
 struct Flow {
-    passing: Passing,
+    passing: Served,
     /// Which end is reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
@@ -42,12 +42,12 @@ impl<T: Thinning> Thinned<T> {
     pub fn new(
         thinning: T,
         name: &str,
-        flows: Vec<Passing>,
+        flows: Vec<Served>,
         over: &str,
         rate: Rate,
         limit: usize,
     ) -> Thinned<T> {
-        let flow = |passing: Passing| {
+        let flow = |passing: Served| {
             let slow = passing.ways.each_ref().map(|way| way == over);
             (passing.flow, Flow { passing, slow, counters: Counters::default() })
         };

@@ -1,7 +1,8 @@
 //! What a scenario says of a splitting proxy.
 
 use super::Split;
-use crate::net::proxy::{Enhancement, Passing, Supply};
+use crate::net::proxy::Enhancement;
+use crate::service::{Served, Supply};
 use crate::transport::tcp;
 use crate::Stage;
 use bentpipe_core::{Problems, Size};
@@ -62,7 +63,7 @@ impl Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Passing>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Split::new(name, self, flows, supply))
     }
 

@@ -24,8 +24,9 @@ mod pair;
 
 pub use config::{Accept, Config};
 
-use super::{Passing, Supply};
+use super::{at, directions_at};
 use crate::channel::effect::Received;
+use crate::service::{Served, Supply};
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::tcp;
 use crate::transport::tcp::connection::{is_syn, Connection, Phase, TIME_WAIT};
@@ -68,7 +69,7 @@ struct Side {
 
 /// A flow that is served.
 struct Flow {
-    passing: Passing,
+    passing: Served,
     sides: [Side; 2],
     /// By connection: of the leg on each side.
     probes: Vec<[Probes; 2]>,
@@ -107,7 +108,7 @@ pub struct Split {
 
 impl Split {
     /// Splits the connections of `flows`.
-    pub fn new(name: &str, config: &Config, flows: Vec<Passing>, supply: &mut dyn Supply) -> Split {
+    pub fn new(name: &str, config: &Config, flows: Vec<Served>, supply: &mut dyn Supply) -> Split {
         let index = flows.iter().zip(0..).map(|(passing, index)| (passing.flow, index)).collect();
         let flows = flows.into_iter().map(|passing| Flow::new(name, config, passing, supply)).collect();
         Split {
@@ -309,15 +310,15 @@ impl Stage for Split {
 }
 
 impl Flow {
-    fn new(proxy: &str, config: &Config, passing: Passing, supply: &mut dyn Supply) -> Flow {
-        let mut stream = supply.stream(&format!("{}@{proxy}", passing.name));
+    fn new(proxy: &str, config: &Config, passing: Served, supply: &mut dyn Supply) -> Flow {
+        let mut stream = supply.stream(&at(&passing.name, proxy));
         let sides = [SOURCE, DESTINATION].map(|side| {
             let config = config.side(&passing.ways[side]);
             Side { congestion: supply.congestion(&config), config, random: stream.bits() }
         });
         // What goes towards the destination is sent by the leg there, and received by the other.
         let probes = passing.traced.iter().map(|names| {
-            let [there, back] = names.each_ref().map(|name| format!("{name}@{proxy}"));
+            let [there, back] = names.each_ref().map(|name| at(name, proxy));
             [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {
                 sender: supply.probe(&endpoint::TRACE, sends),
                 delivery: supply.probe(&endpoint::DELIVERY, receives),
@@ -342,14 +343,14 @@ impl Flow {
                 sent.merge(&leg.connection().sender().counters);
             }
         }
-        for (from, entity) in self.passing.entities(proxy).iter().enumerate() {
+        for (from, entity) in directions_at(&self.passing.name, proxy).iter().enumerate() {
             let (received, sent) = (&self.received[from], &sent[1 - from]);
             if from == SOURCE || received.delivered_packets > 0 {
                 sent.report(entity, report);
                 received.report(entity, report);
             }
         }
-        self.spoiled.report(&format!("{}@{proxy}", self.passing.name), report);
+        self.spoiled.report(&at(&self.passing.name, proxy), report);
     }
 }
 

@@ -1,0 +1,122 @@
+//! What must hold between services, proxies among them, and the rest of a scenario.
+
+use super::check::Islands;
+use super::{Flow, Scenario};
+use crate::instantiate::lay;
+use crate::serving::{served, Obstacle, Standing};
+use bentpipe_core::{Problems, Recorder, Streams};
+use bentpipe_models::service::Takes;
+use std::collections::BTreeMap;
+
+impl Scenario {
+    pub(super) fn check_services(&self, islands: &Islands<'_>, problems: &mut Problems) {
+        for at in self.services() {
+            within(&at, problems, |problems| self.check_service(&at, islands, problems));
+        }
+        problems.within("proxy", |problems| self.check_proxies(problems));
+        if self.services().next().is_some() && problems.count() == 0 {
+            self.check_served(problems);
+            problems.within("proxy", |problems| self.check_sides_of_proxies(problems));
+        }
+    }
+
+    fn check_service(&self, at: &Standing<'_>, islands: &Islands<'_>, problems: &mut Problems) {
+        if !islands.names.contains_key(at.node) {
+            problems.add("node", islands.unknown(at.node));
+        }
+        for name in at.flows {
+            if !self.flow.iter().any(|flow| flow.name == *name) {
+                let known: Vec<_> = self.flow.iter().map(|flow| flow.name.as_str()).collect();
+                let message = format!("\"{name}\" is not the name of a flow; allowed: {}", known.join(", "));
+                problems.add("flows", message);
+            }
+        }
+        problems.within(at.key, |problems| at.service.check(problems));
+    }
+
+    /// For a scenario with which nothing else is wrong.
+    fn check_served(&self, problems: &mut Problems) {
+        let mut builder = lay(self, Streams::new(0, 0), Recorder::default());
+        let mut taken: BTreeMap<(&str, Takes, String), Standing<'_>> = BTreeMap::new();
+        for at in self.services() {
+            let flows = served(&mut builder, self, &at);
+            within(&at, problems, |problems| {
+                let (mut served, mut why) = (Vec::new(), Vec::new());
+                for flow in flows {
+                    match flow {
+                        Ok(flow) => served.push(flow),
+                        Err((_, Obstacle::NotNamed)) => {}
+                        Err((flow, obstacle)) => why.push(reason(&flow.name, at.node, &obstacle)),
+                    }
+                }
+                for flow in &served {
+                    let key = (at.node, at.service.takes(), flow.name.clone());
+                    if let Some(other) = taken.insert(key, at) {
+                        let message = format!(
+                            "\"{}\" serves flow \"{}\" at \"{}\" already; allowed: one {} for each flow at a node",
+                            other.name, flow.name, at.node, at.list
+                        );
+                        problems.add("flows", message);
+                    }
+                }
+                if !at.flows.is_empty() {
+                    why.iter().for_each(|why| problems.add("flows", why.clone()));
+                } else if served.is_empty() && !self.flow.is_empty() {
+                    why.truncate(3);
+                    let what = match at.service.takes() {
+                        Takes::Passing => "passes",
+                        Takes::Addressed => "ends there",
+                    };
+                    let why = why.join("; ");
+                    problems.add("node", format!("no flow {what} that it could serve: {why}"));
+                }
+                if !served.is_empty() {
+                    at.service.check_flows(&served, problems);
+                }
+            });
+        }
+    }
+
+    /// What keeps it from being emulated, though it can be simulated: services for what real hosts send, whose bytes these
+    /// models do not carry. `programs` says whether hosts send more than the scenario's flows.
+    pub fn check_emulated(&self, programs: bool) -> Problems {
+        let mut problems = Problems::default();
+        for at in self.services() {
+            let real = |flow: &&Flow| {
+                at.is_for(flow) && !flow.is_modelled() && at.service.refuses(&flow.transport).is_none()
+            };
+            let real = self.flow.iter().find(real).map(|flow| format!("flow \"{}\"", flow.name));
+            let passes = programs && at.service.takes() == Takes::Passing;
+            let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
+            let instead = match at.list {
+                "proxy" => ", or no proxy here and `bentpipe pep` on a machine or in a namespace before a host of `bentpipe up`",
+                _ => "",
+            };
+            let message = format!(
+                "is simulated, and {real} is the kernel's; allowed: `bentpipe simulate`, endpoints = \"model\"{instead}"
+            );
+            within(&at, &mut problems, |problems| problems.add(at.key, message));
+        }
+        problems
+    }
+}
+
+/// Looks at one service: what is wrong with it is below its list and name.
+fn within(at: &Standing<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
+    problems.within(at.list, |problems| problems.within(at.name, look));
+}
+
+fn reason(flow: &str, node: &str, obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::NotNamed => String::new(),
+        Obstacle::Refused(why) => format!("flow \"{flow}\" {why}"),
+        Obstacle::AtItsEnd => format!("flow \"{flow}\" begins or ends at \"{node}\""),
+        Obstacle::EndsElsewhere => format!("flow \"{flow}\" does not end at \"{node}\""),
+        Obstacle::OneWay => {
+            format!(
+                "flow \"{flow}\" passes \"{node}\" in one direction only, there and back are different ways"
+            )
+        }
+        Obstacle::Elsewhere(nodes) => format!("flow \"{flow}\" takes the way {}", nodes.join(" - ")),
+    }
+}

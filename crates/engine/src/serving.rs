@@ -1,0 +1,152 @@
+//! Which flows a proxy or a service serves.
+
+use crate::builder::Builder;
+use crate::scenario::{Flow, Scenario};
+use bentpipe_core::{FlowId, NodeId};
+use bentpipe_models::app::End;
+use bentpipe_models::network::Construction;
+use bentpipe_models::service::{Served, Service, Takes};
+
+/// A proxy or a service of a scenario.
+#[derive(Clone, Copy)]
+pub struct Standing<'a> {
+    /// The list in which it stands, which is also what messages call it.
+    pub list: &'static str,
+    pub name: &'a str,
+    pub node: &'a str,
+    /// The flows that it is to serve; all that it can if empty.
+    pub flows: &'a [String],
+    pub service: &'a dyn Service,
+    /// The key under which the scenario has that.
+    pub key: &'static str,
+}
+
+impl Scenario {
+    /// Proxies, then services.
+    pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
+        let proxies = self.proxy.iter().map(|proxy| Standing {
+            list: "proxy",
+            name: &proxy.name,
+            node: &proxy.node,
+            flows: &proxy.flows,
+            service: &proxy.mechanism,
+            key: "mechanism",
+        });
+        let services = self.service.iter().map(|service| Standing {
+            list: "service",
+            name: &service.name,
+            node: &service.node,
+            flows: &service.flows,
+            service: &*service.role,
+            key: "role",
+        });
+        proxies.chain(services)
+    }
+
+    /// Whether a service stands in for the destination of a flow.
+    pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
+        self.services().any(|at| at.stands_in(flow))
+    }
+}
+
+impl Standing<'_> {
+    /// Whether it is asked to serve a flow.
+    pub fn is_for(&self, flow: &Flow) -> bool {
+        self.flows.is_empty() || self.flows.contains(&flow.name)
+    }
+
+    fn stands_in(&self, flow: &Flow) -> bool {
+        self.service.takes() == Takes::Addressed
+            && self.node == flow.to
+            && self.is_for(flow)
+            && self.service.refuses(&flow.transport).is_none()
+    }
+}
+
+/// Why a flow is not served.
+pub enum Obstacle {
+    /// The service was not asked to serve it.
+    NotNamed,
+    /// The service cannot serve such flows, for this reason.
+    Refused(&'static str),
+    /// It begins at the node, or ends at it and the service takes what passes.
+    AtItsEnd,
+    /// It ends elsewhere, and the service was not asked for it by name.
+    EndsElsewhere,
+    /// It takes another way, over these nodes.
+    Elsewhere(Vec<String>),
+    /// It passes in one direction only, as there and back are different ways.
+    OneWay,
+}
+
+/// Each flow of the scenario as a service sees it, or why it does not serve it.
+pub fn served<'a>(
+    builder: &mut Builder<'_>,
+    scenario: &'a Scenario,
+    at: &Standing<'_>,
+) -> Vec<Result<Served, (&'a Flow, Obstacle)>> {
+    let flows = scenario.flow.iter().zip(0..);
+    let one = |(flow, index)| one(builder, at, flow, FlowId(index)).map_err(|why| (flow, why));
+    flows.map(one).collect()
+}
+
+fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) -> Result<Served, Obstacle> {
+    if !at.is_for(flow) {
+        return Err(Obstacle::NotNamed);
+    }
+    if let Some(why) = at.service.refuses(&flow.transport) {
+        return Err(Obstacle::Refused(why));
+    }
+    let node = builder.node(at.node);
+    let ends = [builder.node(&flow.from), builder.node(&flow.to)];
+    let ways = match at.service.takes() {
+        Takes::Passing => passing(builder, node, ends)?,
+        Takes::Addressed => addressed(builder, node, ends, !at.flows.is_empty())?,
+    };
+    let names = |number| flow.traced_as(End::Source, number);
+    let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
+    Ok(Served { flow: id, name: flow.name.clone(), ends, ways, traced, dscp: flow.dscp.value() })
+}
+
+/// The ways towards both ends of a flow that passes `node`.
+fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[String; 2], Obstacle> {
+    if ends.contains(&node) {
+        return Err(Obstacle::AtItsEnd);
+    }
+    // The way towards each end as it leaves the node.
+    let towards = |from: NodeId, to: NodeId| {
+        let path = builder.path(from, to).unwrap_or_default();
+        let way = path.iter().find(|(at, _)| *at == node).map(|(_, way)| (*way).to_owned());
+        (path, way)
+    };
+    let (path, destination) = towards(ends[0], ends[1]);
+    let (_, source) = towards(ends[1], ends[0]);
+    match (source, destination) {
+        (Some(source), Some(destination)) => Ok([source, destination]),
+        (None, None) => {
+            let nodes = path.iter().map(|(at, _)| *at).chain([ends[1]]);
+            Err(Obstacle::Elsewhere(nodes.map(|node| builder.name(node).to_owned()).collect()))
+        }
+        _ => Err(Obstacle::OneWay),
+    }
+}
+
+/// The ways from `node` towards both ends of a flow whose packets are addressed to it.
+fn addressed(
+    builder: &Builder<'_>,
+    node: NodeId,
+    ends: [NodeId; 2],
+    named: bool,
+) -> Result<[String; 2], Obstacle> {
+    if ends[0] == node {
+        return Err(Obstacle::AtItsEnd);
+    }
+    if ends[1] != node && !named {
+        return Err(Obstacle::EndsElsewhere);
+    }
+    let towards = |end: NodeId| {
+        let path = builder.path(node, end).unwrap_or_default();
+        path.first().map_or_else(String::new, |(_, way)| (*way).to_owned())
+    };
+    Ok(ends.map(towards))
+}

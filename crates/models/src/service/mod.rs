@@ -1,0 +1,112 @@
+//! Services at nodes: programs that neither are the end of one flow nor a router, such as proxies, conference relays, bundle
+//! agents or gateways of sensors.
+//!
+//! A service is one stage beside the router of its node. The router hands it packets of the flows that it serves: those that
+//! pass the node, or those that are addressed to the node ([`Takes`]). What the service sends, packets that it passes on as
+//! well as packets that it creates, takes the routes of the node as if no service were there. So a service works at any node,
+//! over links and networks of every kind, and they know nothing of it.
+//!
+//! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`]. Performance-enhancing
+//! proxies ([`crate::net::proxy`]) are services too, with a list of their own.
+
+pub mod relay;
+
+use crate::transport;
+use crate::transport::tcp;
+use crate::transport::tcp::endpoint::MakeCongestion;
+use crate::Stage;
+use bentpipe_core::{kinds, FlowId, NodeId, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A service that runs at a node.
+///
+/// ```toml
+/// [[service]]
+/// name = "conference"
+/// node = "gateway"
+/// role = "relay"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the service in results.
+    pub name: String,
+    /// Node at which the service runs.
+    pub node: String,
+    /// Names of the flows that the service serves. If not given, it serves every flow that it can: the role says which.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// What the service does.
+    pub role: Role,
+}
+
+kinds! {
+    /// What a service does.
+    pub enum Role: Service {
+        "relay" => Relay(relay::Config),
+    }
+}
+
+/// What the `Config` of a service can do.
+pub trait Service {
+    /// Which packets of its flows the service takes.
+    fn takes(&self) -> Takes;
+
+    /// Why the service cannot serve flows over `transport`, as in "flow "a" is not over tcp", if it cannot.
+    fn refuses(&self, _transport: &transport::Config) -> Option<&'static str> {
+        None
+    }
+
+    /// The stage of service `name`. In port 0 takes the packets of `flows`; what leaves by out port 0 takes the routes of the
+    /// node.
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
+
+    /// Adds what is wrong with the configuration.
+    fn check(&self, _problems: &mut Problems) {}
+
+    /// Adds what is wrong with the flows that the service would serve.
+    fn check_flows(&self, _flows: &[Served], _problems: &mut Problems) {}
+}
+
+/// Which packets of its flows a service takes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Takes {
+    /// Those that pass its node, from both ends of the flow. Flows that begin or end at the node are not served.
+    Passing,
+    /// Those that are addressed to its node. If the flow ends there, the service stands in for its destination, which then has
+    /// no endpoint of its own. A flow that ends elsewhere is served if the scenario names it; its packets must be addressed to
+    /// the node by whoever sends them.
+    Addressed,
+}
+
+/// A flow that a service serves.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its name.
+    pub name: String,
+    /// The nodes of its source and of its destination.
+    pub ends: [NodeId; 2],
+    /// The link or network by which each of them is reached from the node of the service; empty for the node itself.
+    pub ways: [String; 2],
+    /// Names of the traced connections, by number: from source to destination, and back.
+    pub traced: Vec<[String; 2]>,
+    /// DSCP of the flow's packets.
+    pub dscp: u8,
+}
+
+impl Served {
+    /// Which end, 0 for the source, a packet from `node` comes from.
+    #[inline]
+    pub fn side(&self, node: NodeId) -> usize {
+        usize::from(node != self.ends[0])
+    }
+}
+
+/// What services ask of the engine while they are built.
+pub trait Supply: crate::Supply {
+    /// Makes congestion controls as `config` wants them.
+    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion;
+}

@@ -1,0 +1,167 @@
+//! A conference relay: every datagram that one participant sends is sent on to each of the others.
+//!
+//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram that arrives on one flow leaves
+//! on every other flow, towards its source, unchanged (RFC 7667, section 3.5.1, "Relay - Transport Translator", in conferences
+//! also called a reflector or, with a choice of what to forward, a selective forwarding unit). With n participants that talk all
+//! the time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives (n - 1) r.
+//!
+//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what the relay sent to the participant
+//! and what arrived there. The delay of `NAME.reverse` counts from the moment at which the participant who spoke sent the
+//! datagram: it is the delay from end to end.
+//!
+//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent still hears the others from the
+//! start, as there is no procedure to join.
+//!
+//! ```toml
+//! [[service]]
+//! name = "conference"
+//! node = "gateway"
+//! role = "relay"
+//! ```
+
+use super::{Served, Service, Supply, Takes};
+use crate::channel::effect::Received;
+use crate::transport::flow::{DestinationCounters, SourceCounters};
+use crate::transport::udp::{HEADER, NOT_UDP};
+use crate::transport::{names, Config as Transport};
+use crate::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, NodeId, Problems, Report, Table, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A conference relay: sends every datagram that comes in on one of its flows to the sources of all its other flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+/// What a relay did in a run.
+pub static REPORT: Table = Table {
+    name: "relay",
+    entity: "relay",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("participants", "1", "flows that end at the relay"),
+        Column::whole("received", "packets", "datagrams that came from participants"),
+        Column::whole("relayed", "packets", "datagrams sent to participants: one for each other participant"),
+    ],
+};
+
+impl Service for Config {
+    fn takes(&self) -> Takes {
+        Takes::Addressed
+    }
+
+    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+        (!matches!(transport, Transport::Udp(_))).then_some("is not over udp")
+    }
+
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Relay::new(name, flows))
+    }
+
+    fn check_flows(&self, flows: &[Served], problems: &mut Problems) {
+        if let [only] = flows {
+            let message =
+                format!("flow \"{}\" alone has nobody to talk to; allowed: two or more flows", only.name);
+            problems.add("flows", message);
+        }
+    }
+}
+
+/// A participant's flow.
+struct Participant {
+    served: Served,
+    /// Number of the next datagram to it.
+    number: u32,
+    heard: SourceCounters,
+    said: DestinationCounters,
+    spoiled: Received,
+}
+
+/// The relay as a stage: in port 0, out port 0.
+pub struct Relay {
+    name: String,
+    node: NodeId,
+    participants: Vec<Participant>,
+    /// Place among the participants by flow.
+    places: BTreeMap<u32, usize>,
+    received: u64,
+    relayed: u64,
+}
+
+impl Relay {
+    /// A relay between the sources of `flows`.
+    pub fn new(name: &str, flows: Vec<Served>) -> Relay {
+        let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
+        let node = flows.first().map_or(NodeId::default(), |served| served.ends[1]);
+        let participant = |served| Participant {
+            served,
+            number: 0,
+            heard: SourceCounters::default(),
+            said: DestinationCounters::default(),
+            spoiled: Received::default(),
+        };
+        let participants = flows.into_iter().map(participant).collect();
+        Relay { name: name.to_owned(), node, participants, places, received: 0, relayed: 0 }
+    }
+
+    fn relay(&mut self, now: Time, from: usize, packet: &Packet, out: &mut Outbox) {
+        let payload = u64::from(packet.size.saturating_sub(HEADER));
+        for (_, to) in self.participants.iter_mut().enumerate().filter(|(place, _)| *place != from) {
+            let copy = Packet {
+                flow: to.served.flow,
+                source: self.node,
+                destination: to.served.ends[0],
+                number: to.number,
+                dscp: to.served.dscp,
+                ..packet.clone()
+            };
+            to.number = to.number.wrapping_add(1);
+            to.heard.start.get_or_insert(now);
+            to.heard.sent_bytes += payload;
+            to.heard.sent_packets += 1;
+            self.relayed += 1;
+            out.create(Port(0), copy);
+        }
+    }
+}
+
+impl Stage for Relay {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let from = self.places[&packet.flow.0];
+        let participant = &mut self.participants[from];
+        let packet = match packet.body {
+            Body::Datagram => packet,
+            _ => match participant.spoiled.open(packet, NOT_UDP, out) {
+                Some(packet) => packet,
+                None => return,
+            },
+        };
+        self.received += 1;
+        participant.said.delivered_bytes += u64::from(packet.size.saturating_sub(HEADER));
+        participant.said.delivered_packets += 1;
+        participant.said.last_delivery = Some(now);
+        participant.said.arrive(now, &packet);
+        let packet = out.consume(packet);
+        self.relay(now, from, &packet, out);
+    }
+
+    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for Participant { served, heard, said, spoiled, .. } in &self.participants {
+            said.report(&served.name, report);
+            if heard.sent_packets > 0 {
+                heard.report(&names::reverse(&served.name), report);
+            }
+            spoiled.report(&served.name, report);
+        }
+        let values = [self.participants.len() as f64, self.received as f64, self.relayed as f64];
+        report.row(&REPORT, &self.name, &values);
+    }
+}
