@@ -10,8 +10,8 @@
 //! queue = { kind = "ared", packets = 400, target = "100 ms" }
 //! ```
 //!
-//! Since a queue is asked only when packets arrive, intervals that have passed are made up for then, with the average of the last
-//! arrival.
+//! The queue is only consulted when packets arrive. Intervals that have passed since the last arrival are
+//! processed then, with the average of that arrival.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -20,17 +20,21 @@ use bentpipe_core::{Fraction, Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adaptive RED.
+/// Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and its weight from the link's rate
+/// and a target delay, and adapts the drop probability so that the average queue stays midway between the
+/// thresholds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait.
+    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
     pub packets: Packets,
-    /// The average delay to aim for.
+    /// Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be longer than 0
+    /// s.
     pub target: Span,
-    /// A typical packet, by which rate and target become packets.
+    /// Packet size by which the link's rate and `target` are converted into packets, 500 B by default; 1 B to
+    /// 65535 B.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
     pub ecn: bool,
 }
 
@@ -49,7 +53,7 @@ impl Discipline for Config {
     fn check(&self, problems: &mut Problems) {
         early::check_typical(self.typical, problems);
         if self.target == Span::ZERO {
-            problems.add("target", "0 s is no delay to aim for; allowed: more than 0 s");
+            problems.add("target", "must be longer than 0 s");
         }
     }
 }
@@ -57,7 +61,7 @@ impl Discipline for Config {
 const INTERVAL: Span = Span::from_millis(500);
 const INCREMENT: f64 = 0.01;
 const DECREASE: f64 = 0.9;
-/// max_p when it starts.
+/// max_p at the start.
 const START: f64 = 0.1;
 
 struct Ared {
@@ -65,7 +69,7 @@ struct Ared {
     curve: Curve,
     average: Average,
     spread: Spread,
-    /// When max_p is adapted next.
+    /// When max_p is next adapted.
     adapt: Time,
 }
 
@@ -100,7 +104,7 @@ impl Ared {
     }
 }
 
-/// Thresholds and weight in front of a rate.
+/// The thresholds and the weight for a link of this rate.
 fn settings(config: &Config, rate: Rate, most: f64) -> (Curve, Fraction) {
     let per_second = 1.0 / rate.span_of(config.typical.bytes()).as_secs_f64();
     let min = (config.target.as_secs_f64() * per_second / 2.0).max(5.0);

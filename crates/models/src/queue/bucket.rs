@@ -1,11 +1,11 @@
-//! A token bucket: tokens come at a rate, up to a size; exact, in thousand-millionths of a bit.
+//! A token bucket: tokens arrive at a rate, up to a size. Exact, in billionths of a bit.
 
 use bentpipe_core::{Rate, Size, Span, Time};
 
-/// Tokens for one bit.
+/// Tokens that stand for one bit.
 const BIT: u128 = 1_000_000_000;
 
-/// A bucket, which begins full.
+/// A token bucket, full at the start.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     rate: Rate,
@@ -19,12 +19,12 @@ fn bits(bytes: u64) -> u128 {
 }
 
 impl Bucket {
-    /// A bucket of `size` for tokens at `rate`.
+    /// Creates a full bucket of `size` that is refilled at `rate`.
     pub fn new(rate: Rate, size: Size) -> Bucket {
         Bucket { rate, size: bits(size.bytes()), tokens: bits(size.bytes()), filled: Time::ZERO }
     }
 
-    /// Fills it up to now; gives the tokens that it had no room for.
+    /// Adds the tokens that have arrived up to `now`. Returns those that did not fit.
     #[inline]
     pub fn fill(&mut self, now: Time) -> u128 {
         let since = now.since(self.filled);
@@ -34,24 +34,24 @@ impl Bucket {
         tokens - self.tokens
     }
 
-    /// Puts tokens in, as many as there is room for.
+    /// Adds tokens, up to the bucket's size.
     pub fn add(&mut self, tokens: u128) {
         self.tokens = (self.tokens + tokens).min(self.size);
     }
 
-    /// Whether there are tokens for so many bytes.
+    /// Returns whether the bucket holds the tokens for `bytes`.
     #[inline]
     pub fn has(&self, bytes: u32) -> bool {
         self.tokens >= bits(u64::from(bytes))
     }
 
-    /// Takes the tokens of so many bytes, which it must have.
+    /// Removes the tokens for `bytes`, which the bucket must hold.
     #[inline]
     pub fn take(&mut self, bytes: u32) {
         self.tokens -= bits(u64::from(bytes));
     }
 
-    /// Takes the tokens of so many bytes if it has them.
+    /// Removes the tokens for `bytes` if the bucket holds them, and returns whether it did.
     #[inline]
     pub fn try_take(&mut self, bytes: u32) -> bool {
         let enough = self.has(bytes);
@@ -61,7 +61,7 @@ impl Bucket {
         enough
     }
 
-    /// From when on it has tokens for so many bytes; never for more than its size.
+    /// The time from which the bucket holds the tokens for `bytes`; [`Time::MAX`] if they exceed its size.
     pub fn ready(&self, bytes: u32) -> Time {
         let missing = bits(u64::from(bytes)).saturating_sub(self.tokens);
         if bits(u64::from(bytes)) > self.size {

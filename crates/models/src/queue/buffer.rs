@@ -1,64 +1,64 @@
-//! Queues that keep their packets until they are asked for the next: what links, schedulers and disciplines that decide at
-//! departure have in common.
+//! Queues that keep their packets until asked for the next one: the common part of links, schedulers and
+//! disciplines that decide at departure.
 
 use super::{Admission, Backlog, Queue, Verdict};
 use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Rate, Stream, Time, Whole};
 use std::collections::VecDeque;
 
-/// A queue that decides when a packet leaves.
+/// A queue that decides which packet leaves when the link is free.
 pub trait Buffer: Send {
-    /// A packet arrives. It is kept or dropped, or others are.
+    /// Handles an arriving packet: keeps it or drops it, or drops others to make room.
     fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>);
 
-    /// The next packet to be sent, if there is one now. Others may be dropped on the way.
+    /// Returns the next packet to transmit, if one is ready. May drop others on the way.
     fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet>;
 
-    /// What would leave next if nothing else came; nothing when it is empty.
+    /// Returns the packet that would leave next if nothing else arrived, or `None` if the queue is empty.
     fn head(&self, now: Time) -> Option<Head>;
 
-    /// What waits.
+    /// The packets and bytes that are waiting.
     fn held(&self) -> Held;
 
-    /// Takes out all that waits, in the order of the classes and of arrival.
+    /// Removes all waiting packets and returns them, by class and then by order of arrival.
     fn drain(&mut self) -> Vec<Packet>;
 
-    /// The link goes on with another rate.
+    /// Adopts a new rate of the link.
     fn set_rate(&mut self, _rate: Rate) {}
 }
 
 /// The packet that leaves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// When it can, not before now.
+    /// Earliest time at which it can leave, not before now.
     pub at: Time,
-    /// Its bytes; another may leave in its place if it is dropped then.
+    /// Its size in bytes. A different packet may leave in its place if it is dropped at departure.
     pub size: u32,
 }
 
-/// What a buffer draws from, and where its drops go.
+/// The random stream of a buffer and the destination of its drops.
 pub struct Effects<'a> {
     /// The link's random stream.
     pub stream: &'a mut Stream,
     out: &'a mut Outbox,
-    /// How many packets have been dropped.
+    /// Number of packets dropped so far.
     pub drops: u64,
 }
 
 impl<'a> Effects<'a> {
-    /// Nothing dropped yet.
+    /// Creates the effects of one call, with no drops.
     pub fn new(stream: &'a mut Stream, out: &'a mut Outbox) -> Effects<'a> {
         Effects { stream, out, drops: 0 }
     }
 
-    /// Drops a packet.
+    /// Drops `packet` and records the reason.
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.drops += 1;
         self.out.drop(packet, reason);
     }
 }
 
-/// Packets in order of arrival, with the times at which they came.
+/// Packets in order of arrival, with their arrival times.
 #[derive(Default)]
 pub struct Line {
     packets: VecDeque<(Whole<Packet>, u32, Time)>,
@@ -66,52 +66,52 @@ pub struct Line {
 }
 
 impl Line {
-    /// A packet comes.
+    /// Appends a packet that arrives now.
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.size);
         let size = packet.size;
         self.packets.push_back((Whole::new(packet), size, now));
     }
 
-    /// The first one, and when it came.
+    /// Removes the first packet and returns it with its arrival time.
     pub fn pop(&mut self) -> Option<(Packet, Time)> {
         let (packet, size, arrived) = self.packets.pop_front()?;
         self.bytes -= u64::from(size);
         Some((packet.into_inner(), arrived))
     }
 
-    /// Bytes of the first.
+    /// Size of the first packet in bytes.
     pub fn first(&self) -> Option<u32> {
         self.packets.front().map(|(_, size, _)| *size)
     }
 
-    /// What waits.
+    /// The packets and bytes that are waiting.
     pub fn held(&self) -> Held {
         Held { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
-    /// The first as [`Buffer::head`] gives it.
+    /// The first packet, in the form that [`Buffer::head`] returns.
     pub fn head(&self, now: Time) -> Option<Head> {
         self.first().map(|size| Head { at: now, size })
     }
 
-    /// All of them.
+    /// Removes and returns all packets.
     pub fn drain(&mut self) -> Vec<Packet> {
         self.bytes = 0;
         self.packets.drain(..).map(|(packet, ..)| packet.into_inner()).collect()
     }
 }
 
-/// A discipline that decides at arrival, as a buffer: first in, first out.
+/// A discipline that decides at arrival, wrapped as a first-in, first-out buffer.
 pub struct Fifo {
     admission: Box<dyn Admission>,
     line: Line,
-    /// Since when nothing waits.
+    /// Time since which the queue has been empty.
     empty_since: Time,
 }
 
 impl Fifo {
-    /// An empty one.
+    /// Creates an empty buffer.
     pub fn new(admission: Box<dyn Admission>) -> Fifo {
         Fifo { admission, line: Line::default(), empty_since: Time::ZERO }
     }
@@ -151,7 +151,7 @@ impl Buffer for Fifo {
 }
 
 impl Queue {
-    /// The discipline as a buffer, whenever it decides.
+    /// Wraps the discipline as a buffer, whether it decides at arrival or at departure.
     pub fn buffer(self) -> Box<dyn Buffer> {
         match self {
             Queue::Arrival(admission) => Box::new(Fifo::new(admission)),

@@ -1,5 +1,5 @@
-//! Traffic classes: names, the code points of their packets, and queues of their own. The list is in order; a packet belongs to the
-//! class that names its DSCP, or to the last one.
+//! Traffic classes: names, the code points of their packets, and a queue for each. A packet belongs to the
+//! class that lists its DSCP, or else to the last class.
 
 use super::buffer::{Buffer, Effects, Head};
 use super::Config;
@@ -8,16 +8,17 @@ use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What has a name and code points, so that packets can be told to belong to it.
+/// A class with a name and a list of code points that select its packets.
 pub trait Named {
-    /// Its name.
+    /// The name of the class.
     fn name(&self) -> &str;
 
-    /// Code points of its packets; the last of a list has all others, too.
+    /// The code points of its packets. The last class of a list also takes all code points that no class
+    /// lists.
     fn dscp(&self) -> &[Dscp];
 }
 
-/// Adds what is wrong with a list of classes.
+/// Adds the problems of a list of classes.
 pub fn check(classes: &[impl Named], problems: &mut Problems) {
     let mut seen = [None; 64];
     for (index, class) in classes.iter().enumerate() {
@@ -27,19 +28,19 @@ pub fn check(classes: &[impl Named], problems: &mut Problems) {
                 if let Some(first) = *place {
                     let first: &str = classes[first as usize].name();
                     problems
-                        .add("dscp", format!("{dscp} belongs to \"{first}\"; allowed: a code point once"));
+                        .add("dscp", format!("{dscp} already belongs to \"{first}\"; allowed: each code point once"));
                 }
                 *place = Some(index as u16);
             }
             if class.dscp().is_empty() && index + 1 < classes.len() {
-                let message = "no packets belong to it; allowed: code points, or none for the last class";
+                let message = "selects no packets; allowed: at least one code point, except for the last class";
                 problems.add("dscp", message);
             }
         });
     }
 }
 
-/// The class of each code point.
+/// Maps each code point to the index of its class.
 pub fn by_dscp(classes: &[impl Named]) -> [u8; 64] {
     let mut table = [classes.len().saturating_sub(1) as u8; 64];
     for (index, class) in classes.iter().enumerate() {
@@ -48,31 +49,33 @@ pub fn by_dscp(classes: &[impl Named]) -> [u8; 64] {
     table
 }
 
-/// A class of a scheduler.
+/// A class of a scheduling queue: it has a name, selects packets by DSCP and keeps them in a queue of its
+/// own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ScheduledClass")]
 pub struct Class {
-    /// Its name.
+    /// Name of the class, for messages.
     pub name: String,
-    /// Code points of its packets; the last class has all others, too.
+    /// Code points (DSCP) of its packets. The last class also takes all code points that no class lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// Its share beside the other classes' weights, 1 when not given.
+    /// Weight of the class relative to the other classes' weights, 1 if unset. Not allowed in a `priority`
+    /// queue, where the order of the classes decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 10_000>>,
-    /// Its queue, which may have classes of its own.
+    /// Queue discipline of the class, which may have classes of its own.
     #[serde(default)]
     pub queue: Config,
 }
 
 impl Class {
-    /// Its weight.
+    /// The weight of the class, 1 if unset.
     pub fn weight(&self) -> u64 {
         self.weight.map_or(1, Count::value)
     }
 
-    /// A class of these code points with a queue, for trees that are built.
+    /// Creates a class for these code points, for queues that are built from other keys.
     pub(super) fn new(name: &str, dscp: Vec<Dscp>, weight: Option<u64>, queue: Config) -> Class {
         Class { name: name.to_owned(), dscp, weight: weight.map(Count::new), queue }
     }
@@ -88,7 +91,7 @@ impl Named for Class {
     }
 }
 
-/// Adds what is wrong with the classes of a scheduler, in which weights may count.
+/// Adds the problems of a scheduler's classes; `weighted` tells whether they may have weights.
 pub(super) fn check_scheduled(classes: &[Class], weighted: bool, problems: &mut Problems) {
     if classes.is_empty() || classes.len() > 64 {
         problems.add("classes", format!("{} classes; allowed: 1 to 64", classes.len()));
@@ -98,7 +101,7 @@ pub(super) fn check_scheduled(classes: &[Class], weighted: bool, problems: &mut 
         for (index, class) in classes.iter().enumerate() {
             problems.within(index.to_string(), |problems| {
                 if class.weight.is_some() && !weighted {
-                    problems.add("weight", "the order of the classes decides; allowed: no weight");
+                    problems.add("weight", "has no effect, as the order of the classes decides; remove it");
                 }
                 problems.within("queue", |problems| class.queue.check(problems));
             });
@@ -106,10 +109,10 @@ pub(super) fn check_scheduled(classes: &[Class], weighted: bool, problems: &mut 
     });
 }
 
-/// Adds what is wrong with a quantum.
+/// Adds a problem if the quantum is out of range.
 pub(super) fn check_quantum(quantum: Size, problems: &mut Problems) {
     if !(64..=1_000_000).contains(&quantum.bytes()) {
-        problems.add("quantum", format!("{quantum} is no quantum; allowed: 64 B to 1 MB"));
+        problems.add("quantum", format!("{quantum} is out of range; allowed: 64 B to 1 MB"));
     }
 }
 
@@ -120,48 +123,48 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Empty ones in front of a rate.
+    /// Creates empty queues in front of a link of this rate.
     pub fn new(classes: &[Class], rate: Rate) -> Lanes {
         let lanes = classes.iter().map(|class| class.queue.build(rate).buffer()).collect();
         Lanes { by_dscp: by_dscp(classes), lanes }
     }
 
-    /// How many there are.
+    /// The number of classes.
     pub fn count(&self) -> usize {
         self.lanes.len()
     }
 
-    /// Bytes of the packet that a class could send now.
+    /// Size in bytes of the packet that the class could send now, if any.
     pub fn ready(&self, class: usize, now: Time) -> Option<u32> {
         self.lanes[class].head(now).filter(|head| head.at <= now).map(|head| head.size)
     }
 
-    /// Whether nothing of a class waits.
+    /// Returns whether the class has no waiting packets.
     pub fn is_empty(&self, class: usize) -> bool {
         self.lanes[class].held().packets == 0
     }
 }
 
-/// Which class is served next.
+/// Chooses the class to serve next.
 pub trait Policy: Send {
-    /// A packet of a class has come and found nothing of it waiting.
+    /// Called when a packet arrives at a class that had none waiting.
     fn begins(&mut self, _now: Time, _class: usize, _lanes: &Lanes) {}
 
-    /// The class that is served; one that could send now.
+    /// Returns the class to serve, which must have a packet ready.
     fn next(&mut self, now: Time, lanes: &Lanes) -> Option<usize>;
 
-    /// That class has sent so many bytes; none when what it had was dropped.
+    /// Called after the class has sent `size` bytes; 0 if its packet was dropped instead.
     fn sent(&mut self, now: Time, class: usize, size: u32, lanes: &Lanes);
 }
 
-/// Classes that are served by a policy.
+/// A buffer of several classes, served in the order that a policy chooses.
 pub struct Scheduler<P> {
     lanes: Lanes,
     policy: P,
 }
 
 impl<P> Scheduler<P> {
-    /// Nothing waits.
+    /// Creates a scheduler with empty queues.
     pub fn new(classes: &[Class], rate: Rate, policy: P) -> Scheduler<P> {
         Scheduler { lanes: Lanes::new(classes, rate), policy }
     }
@@ -189,7 +192,7 @@ impl<P: Policy> Buffer for Scheduler<P> {
         }
     }
 
-    /// Of the class that can send first, and first in the list.
+    /// The head of the class that can send first; the earlier class in the list if several can.
     fn head(&self, now: Time) -> Option<Head> {
         self.lanes.lanes.iter().filter_map(|lane| lane.head(now)).min_by_key(|head| head.at)
     }

@@ -9,8 +9,8 @@
 //! queue = { kind = "codel", packets = 1000, target = "5 ms", interval = "100 ms" }
 //! ```
 //!
-//! The target is for paths through the Internet; the RFC advises 5 to 10 % of the interval, which is to be a worst round-trip time:
-//! 600 ms over a geostationary satellite.
+//! The default target is meant for paths through the Internet. The RFC recommends 5 to 10 % of the interval,
+//! which in turn should be a worst-case round-trip time: 600 ms over a geostationary satellite.
 
 use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
@@ -24,19 +24,23 @@ use serde::{Deserialize, Serialize};
 /// Packets have waited longer than the target for an interval.
 pub const DELAY: DropReason = DropReason::new("delay above target");
 
-/// CoDel.
+/// CoDel (RFC 8289): drops packets at departure while the queueing delay has stayed above a target for a
+/// whole interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait.
+    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
     pub packets: Packets,
-    /// TARGET.
+    /// Target minimum standing queue delay (TARGET in RFC 8289), 5 ms by default as the RFC recommends. Must
+    /// be longer than 0 s and shorter than `interval`.
     pub target: Span,
-    /// INTERVAL.
+    /// Time for which the delay must stay above the target before packets are dropped (INTERVAL in RFC 8289),
+    /// 100 ms by default. It should be a worst-case round-trip time, such as 600 ms over a geostationary
+    /// satellite.
     pub interval: Span,
-    /// The largest packet: nothing is dropped while no more than this waits.
+    /// Size of the largest packet, 1500 B by default. Nothing is dropped while no more than this is waiting.
     pub largest: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
     pub ecn: bool,
 }
 
@@ -63,16 +67,16 @@ impl Discipline for Config {
     }
 }
 
-/// Adds what is wrong with target and interval.
+/// Adds a problem if target and interval do not fit together.
 pub(super) fn check_times(target: Span, interval: Span, problems: &mut Problems) {
     if target == Span::ZERO || target >= interval {
         let message =
-            format!("{target} is no target; allowed: more than 0 s and less than the interval, {interval}");
+            format!("must be longer than 0 s and shorter than the interval, {interval}");
         problems.add("target", message);
     }
 }
 
-/// The control of one line of packets.
+/// The state of CoDel for one line of packets.
 #[derive(Clone, Debug)]
 pub struct Control {
     target: Span,
@@ -87,7 +91,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Nothing above the target.
+    /// Creates the state of a line whose delay has not been above the target.
     pub fn new(config: &Config) -> Control {
         Control {
             target: config.target,
@@ -106,7 +110,7 @@ impl Control {
         from + Span::from_secs_f64(self.interval.as_secs_f64() / f64::from(count).sqrt())
     }
 
-    /// The first packet, and whether it may be dropped.
+    /// Removes the first packet and returns it with whether it may be dropped (`dodequeue` in section 5).
     fn take(&mut self, now: Time, line: &mut Line) -> Option<(Packet, bool)> {
         let Some((packet, arrived)) = line.pop() else {
             self.first_above_time = None;
@@ -123,7 +127,7 @@ impl Control {
         Some((packet, now >= first_above_time))
     }
 
-    /// Marks a packet, or drops it: then the one behind it comes in its place.
+    /// Marks the packet, or drops it and takes the one behind it.
     fn drop(
         &mut self,
         now: Time,
@@ -138,7 +142,7 @@ impl Control {
         (self.take(now, line), false)
     }
 
-    /// The packet that leaves.
+    /// Returns the packet that leaves now, if any.
     pub fn dequeue(&mut self, now: Time, line: &mut Line, effects: &mut Effects<'_>) -> Option<Packet> {
         let mut first = self.take(now, line);
         if self.dropping {
@@ -159,7 +163,8 @@ impl Control {
         } else if let Some((packet, true)) = first {
             (first, _) = self.drop(now, packet, line, effects);
             self.dropping = true;
-            // A drop rate that controlled the queue a short time ago is a good one to begin with.
+            // If packets were dropped a short time ago, resume near the drop rate that controlled the queue
+            // then.
             let delta = self.count.saturating_sub(self.last_count);
             let recent = now.since(self.drop_next).as_nanos() < 16 * self.interval.as_nanos();
             self.count = if delta > 1 && recent { delta } else { 1 };

@@ -2,7 +2,7 @@
 //!
 //! It stands for this tree: strict priority of `ef`, shaped to its share of the rate so that it starves nothing, over weighted fair
 //! queueing of `control` (CS6 and CS7), `af4` to `af1` with weights 8, 6, 4 and 2 and three drop precedences each (WRED), and `be`
-//! with weight 2 and RED. What else shall be different is written as that tree.
+//! with weight 2 and RED. A queue that differs from this has to be written as a tree of its own.
 //!
 //! ```toml
 //! queue = "diffserv"
@@ -16,13 +16,14 @@ use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// EF, AF and BE.
+/// The common DiffServ per-hop behaviours in one queue: expedited forwarding (RFC 3246), four assured
+/// forwarding classes (RFC 2597), control traffic (CS6, CS7) and best effort.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait in each assured class and in best effort.
+    /// Maximum number of waiting packets in each assured forwarding class and in best effort, 100 by default.
     pub packets: Packets,
-    /// Part of the link's rate that expedited forwarding gets at most.
+    /// Maximum share of the link's rate for expedited forwarding, 0.3 by default. Must be greater than 0.
     pub ef: Fraction,
 }
 
@@ -32,11 +33,12 @@ impl Default for Config {
     }
 }
 
-/// Packets of expedited forwarding and of control protocols that wait at most: they are not to wait long.
+/// Maximum number of waiting packets of expedited forwarding and of control protocols, short because they
+/// must not wait long.
 const SHORT: u64 = 20;
 
 impl Config {
-    /// The tree that it stands for, in front of a rate.
+    /// Builds the equivalent tree of queues for a link of this rate.
     pub fn tree(&self, rate: Rate) -> priority::Config {
         let short = || Any::DropTail(drop_tail::Config { packets: Some(Count::new(SHORT)), bytes: None });
         let most = (rate.bits_per_second() as f64 * self.ef.value()).max(1.0) as u64;
@@ -75,7 +77,7 @@ impl Discipline for Config {
 
     fn check(&self, problems: &mut Problems) {
         if self.ef.value() == 0.0 {
-            problems.add("ef", "0 lets nothing through; allowed: more than 0");
+            problems.add("ef", "must be greater than 0");
         }
     }
 }

@@ -11,14 +11,15 @@ use bentpipe_core::{Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Deficit round robin.
+/// Deficit round robin (Shreedhar and Varghese 1995): classes take turns, and each may send `quantum` times
+/// its weight in bytes per turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Bytes for a weight of 1.
+    /// Bytes that a class of weight 1 may send per turn, 1500 B by default; 64 B to 1 MB.
     #[serde(default = "quantum")]
     pub quantum: Size,
-    /// The classes, in the order of their turns.
+    /// The classes, in the order of their turns; 1 to 64.
     pub classes: Vec<Class>,
 }
 
@@ -42,10 +43,10 @@ impl Discipline for Config {
 
 struct Drr {
     quanta: Vec<u64>,
-    /// Deficit counters.
+    /// Deficit counter of each class, in bytes.
     deficits: Vec<u64>,
     turn: usize,
-    /// Whether the quantum of this turn has been given.
+    /// Whether the class whose turn it is has received its quantum.
     given: bool,
 }
 

@@ -1,74 +1,77 @@
-//! What RED and its kin share: the average queue (Floyd and Jacobson 1993, section 4), and what it makes of a packet.
+//! The common part of RED and its variants: the average queue (Floyd and Jacobson 1993, section 4) and the
+//! decision about a packet.
 //!
-//! At the arrival of a packet that finds q > 0 waiting: avg <- (1 - w) avg + w q. When nothing waits: avg <- (1 - w)^m avg with
-//! m = (now - since when nothing waits) / s, as many packets as could have been sent meanwhile, s the time that a typical packet
-//! takes. The queue is empty from the moment at which the last that waited begins to be sent.
+//! When a packet arrives and finds q > 0 packets waiting: avg <- (1 - w) avg + w q. When it finds none: avg
+//! <- (1 - w)^m avg with m = (now - start of the idle time) / s, the number of packets that could have been
+//! sent in the idle time if each took the time s of a typical packet. The queue is empty as soon as the last
+//! waiting packet starts to be transmitted.
 
 use super::drop_tail::FULL;
 use super::{Backlog, Verdict};
 use crate::{DropReason, Ecn, Packet};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
 
-/// Packets: a limit or a threshold.
+/// A number of packets: a limit or a threshold.
 pub type Packets = Count<1, 1_000_000>;
 
-/// w_q that Floyd and Jacobson advise.
+/// The w_q that Floyd and Jacobson recommend.
 pub(super) fn weight() -> Fraction {
     Fraction::thousandths(2)
 }
 
-/// max_p that Floyd advises.
+/// The max_p that Floyd recommends.
 pub(super) fn probability() -> Fraction {
     Fraction::thousandths(100)
 }
 
-/// A packet of some size between those of acknowledgments and of full segments.
+/// A packet size between that of acknowledgments and that of full segments.
 pub(super) fn typical() -> Size {
     Size::from_bytes(500)
 }
 
-/// Adds what is wrong with thresholds.
+/// Adds a problem if the thresholds are not in order.
 pub(super) fn check_thresholds(min: Packets, max: Packets, problems: &mut Problems) {
     if min >= max {
         let (min, max) = (min.value(), max.value());
-        problems.add("max", format!("{max} is not above min; allowed: more than {min}"));
+        problems.add("max", format!("must be greater than min ({min})"));
     }
 }
 
-/// Adds what is wrong with a typical packet.
+/// Adds a problem if the typical packet size is out of range.
 pub(super) fn check_typical(typical: Size, problems: &mut Problems) {
     if !(1..=65_535).contains(&typical.bytes()) {
-        problems.add("typical", format!("{typical} is no packet; allowed: 1 B to 65535 B"));
+        problems.add("typical", format!("{typical} is out of range; allowed: 1 B to 65535 B"));
     }
 }
 
-/// The average was between the thresholds, and the dice fell so.
+/// Dropped at random, with an average queue between the thresholds.
 pub const EARLY: DropReason = DropReason::new("early drop");
-/// The average was above the thresholds.
+/// Dropped because the average queue was above the thresholds.
 pub const FORCED: DropReason = DropReason::new("average queue too long");
 
-/// An average of packets that wait.
+/// Exponentially weighted moving average of the number of waiting packets.
 #[derive(Clone, Debug)]
 pub struct Average {
     weight: f64,
-    /// Time that a typical packet takes.
+    /// Transmission time of a typical packet.
     packet: Span,
     value: f64,
 }
 
 impl Average {
-    /// Of an empty queue in front of `rate`.
+    /// Creates the average of an empty queue in front of a link of this rate.
     pub fn new(weight: Fraction, typical: Size, rate: Rate) -> Average {
         Average { weight: weight.value(), packet: rate.span_of(typical.bytes()), value: 0.0 }
     }
 
-    /// A packet arrives, with `packets` of those that count before it.
+    /// Updates the average for an arriving packet that finds `packets` of those that are counted. Returns the
+    /// new average.
     #[inline]
     pub fn update(&mut self, now: Time, packets: u64, backlog: Backlog) -> f64 {
         if packets > 0 {
             self.value += self.weight * (packets as f64 - self.value);
         } else if backlog.packets > 0 {
-            // Others wait, so that the link was not idle: this arrival counts as one.
+            // Other packets are waiting, so the link was not idle: this arrival counts as one typical packet.
             self.value *= 1.0 - self.weight;
         } else {
             let idle = now.since(backlog.empty_since).as_secs_f64() / self.packet.as_secs_f64();
@@ -77,38 +80,38 @@ impl Average {
         self.value
     }
 
-    /// The average.
+    /// The present average, in packets.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// Another weight.
+    /// Adopts a new weight.
     pub fn set_weight(&mut self, weight: Fraction) {
         self.weight = weight.value();
     }
 
-    /// Another time for a typical packet, since the link has another rate.
+    /// Adopts a new rate of the link, which changes the transmission time of a typical packet.
     pub fn set_rate(&mut self, typical: Size, rate: Rate) {
         self.packet = rate.span_of(typical.bytes());
     }
 }
 
-/// From the average to the probability of a drop (equation 1): 0 below `min`, rising to `most` at `max`. Beyond, 1; or, when it is
-/// gentle, rising on to 1 at twice `max`.
+/// Drop probability as a function of the average (equation 1): 0 below `min`, rising linearly to `most` at
+/// `max`, and 1 beyond. If `gentle`, it rises further from `most` at `max` to 1 at twice `max`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
-    /// min_th in packets.
+    /// min_th, in packets.
     pub min: f64,
-    /// max_th in packets.
+    /// max_th, in packets.
     pub max: f64,
-    /// max_p.
+    /// max_p, the probability just below `max`.
     pub most: f64,
-    /// Whether it rises on beyond `max`.
+    /// Whether the probability keeps rising beyond `max` instead of jumping to 1.
     pub gentle: bool,
 }
 
 impl Curve {
-    /// p_b.
+    /// The drop probability p_b at this average.
     #[inline]
     pub fn probability(&self, average: f64) -> f64 {
         let Curve { min, max, most, gentle } = *self;
@@ -124,18 +127,19 @@ impl Curve {
     }
 }
 
-/// What becomes of a packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// Nothing.
+    /// The packet is accepted.
     Spared,
-    /// It is to be marked, or dropped where that cannot be.
+    /// The packet is marked, or dropped if its transport does not support ECN.
     Early,
-    /// It is to be dropped.
+    /// The packet is dropped.
     Forced,
 }
 
-/// Spreads drops evenly (figure 2): p_a = p_b / (1 - count p_b), with the packets since the last.
+/// Spaces drops evenly (figure 2): p_a = p_b / (1 - count p_b), where count is the number of packets since
+/// the last drop.
 #[derive(Clone, Debug)]
 pub struct Spread {
     count: i64,
@@ -148,7 +152,7 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// What becomes of a packet that meets `average`.
+    /// Decides about a packet that arrives at this average.
     #[inline]
     pub fn decide(&mut self, curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
         if average < curve.min {
@@ -170,7 +174,7 @@ impl Spread {
     }
 }
 
-/// What a queue says of a packet with this fate that it has `room` for.
+/// Turns the decision into a verdict; `room` tells whether the queue has space left.
 #[inline]
 pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdict {
     match fate {
@@ -181,8 +185,8 @@ pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdic
     }
 }
 
-/// Whether a packet takes a mark instead of being dropped (RFC 3168, section 5): it is from an ECN-capable transport. It has the mark
-/// then.
+/// Marks a packet of an ECN-capable transport with congestion experienced (RFC 3168, section 5). Returns
+/// whether it did.
 #[inline]
 pub fn mark(packet: &mut Packet) -> bool {
     if packet.ecn == Ecn::NotEct {

@@ -22,21 +22,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// FQ-CoDel.
+/// FQ-CoDel (RFC 8290): hashes flows to lines, each controlled by a CoDel of its own, and serves the lines by
+/// deficit round robin with precedence for new ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait in all.
+    /// Maximum number of waiting packets in all lines together, 10240 by default as in RFC 8290. Beyond it,
+    /// up to 64 packets are dropped from the head of the longest line.
     pub packets: Packets,
-    /// Lines to which flows are hashed.
+    /// Number of lines to which flows are hashed, 1024 by default as in RFC 8290.
     pub flows: Count<1, 65_536>,
-    /// Bytes that a line may send in its turn.
+    /// Bytes that a line may send per turn, 1514 B by default as in RFC 8290; 64 B to 1 MB.
     pub quantum: Size,
-    /// TARGET of each CoDel.
+    /// Target minimum standing queue delay of each line's CoDel (TARGET in RFC 8289), 5 ms by default.
     pub target: Span,
-    /// INTERVAL of each CoDel.
+    /// Time for which a line's delay must stay above the target before its packets are dropped (INTERVAL in
+    /// RFC 8289), 100 ms by default.
     pub interval: Span,
-    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
     pub ecn: bool,
 }
 
@@ -79,14 +82,14 @@ impl Discipline for Config {
     }
 }
 
-/// The most packets that are dropped at once.
+/// Maximum number of packets dropped at once.
 const BATCH: u64 = 64;
 
 struct Lane {
     line: Line,
     control: Control,
     credit: i64,
-    /// Whether it is among the new or old ones.
+    /// Whether the line is in the list of new or of old lines.
     listed: bool,
 }
 
@@ -99,7 +102,7 @@ struct FqCodel {
     held: Held,
 }
 
-/// Mixes what tells connections apart (the finaliser of SplitMix64).
+/// Hashes the fields that distinguish connections (the finaliser of SplitMix64).
 fn hash(packet: &Packet) -> u64 {
     let words =
         u64::from(packet.flow.0) << 32 | u64::from(packet.source.0) << 16 | u64::from(packet.connection);

@@ -1,8 +1,9 @@
-//! Queue disciplines: who is admitted to a link's queue, and who leaves it next.
+//! Queue disciplines: which packets a link's queue admits, and which leaves next.
 //!
-//! Most decide when a packet arrives, from the backlog that it finds ([`Admission`]); that lets the link compute
-//! the departure at once, so that a hop costs one wake (see [`crate::link`]). Those that decide when a packet leaves keep the
-//! packets themselves ([`Buffer`]), and the link asks them whenever it has sent the packet before.
+//! Most disciplines decide when a packet arrives, from the backlog that it finds ([`Admission`]). The link
+//! then computes the departure at once, so that a hop costs one wake (see [`crate::link`]). Disciplines that
+//! decide when a packet leaves keep the packets themselves ([`Buffer`]), and the link asks for the next one
+//! whenever it has sent the one before.
 
 pub mod ared;
 pub mod bucket;
@@ -30,7 +31,7 @@ use crate::Packet;
 use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
-    /// A queue discipline.
+    /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
     pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
         "red" => Red(red::Config),
@@ -55,28 +56,27 @@ impl Default for Config {
     }
 }
 
-/// What a discipline's `Config` can do.
+/// The factory of a queue discipline, implemented by its `Config`.
 pub trait Discipline {
-    /// The discipline, in front of a link with this rate.
+    /// Builds the discipline for a link of this rate.
     fn build(&self, rate: Rate) -> Queue;
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// A discipline, by when it decides.
+/// A queue discipline, by when it decides.
 pub enum Queue {
-    /// When a packet arrives: packets leave in the order of their arrival.
+    /// Decides when a packet arrives; packets leave in order of arrival.
     Arrival(Box<dyn Admission>),
-    /// When a packet leaves.
+    /// Decides when a packet leaves.
     Departure(Box<dyn Buffer>),
 }
 
 impl Queue {
-    /// The discipline, for a queue in which only those that decide at arrival are allowed.
-    ///
+    /// Returns the discipline, for a queue that only allows disciplines that decide at arrival.
     /// # Panics
-    /// When it is another, which [`Config::check_arrival`] refuses.
+    /// If it decides at departure, which [`Config::check_arrival`] refuses.
     pub fn admission(self) -> Box<dyn Admission> {
         match self {
             Queue::Arrival(admission) => admission,
@@ -86,7 +86,7 @@ impl Queue {
 }
 
 impl Config {
-    /// Adds what is wrong, where only disciplines that decide at arrival are allowed.
+    /// Adds the problems of this configuration where only disciplines that decide at arrival are allowed.
     pub fn check_arrival(&self, problems: &mut Problems) {
         let before = problems.count();
         self.check(problems);
@@ -98,39 +98,39 @@ impl Config {
             problems.add(
                 "kind",
                 format!(
-                    "{kind} decides when a packet leaves, but packets get their slots when they come; allowed: drop-tail, red, \
-                     gentle-red, ared, wred"
+                    "{kind} decides when a packet leaves, but here packets are assigned slots when they arrive; \
+                     allowed: drop-tail, red, gentle-red, ared, wred"
                 ),
             );
         }
     }
 }
 
-/// What waits in a queue: packets whose transmission has not begun.
+/// The waiting packets of a queue: those whose transmission has not started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
-    /// How many.
+    /// Number of waiting packets.
     pub packets: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// When none do: since when.
+    /// Time since which the queue has been empty, if it is.
     pub empty_since: Time,
 }
 
-/// What a discipline says of a packet.
+/// The decision of a discipline about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It joins the queue.
+    /// The packet joins the queue.
     Admit,
-    /// It does not, for this reason.
+    /// The packet is dropped for this reason.
     Drop(crate::DropReason),
 }
 
 /// A discipline that decides at arrival.
 pub trait Admission: Send {
-    /// Decides on a packet that finds `backlog` before it; it may set the packet's ECN field.
+    /// Decides about a packet that finds `backlog` waiting; may set the packet's ECN field.
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict;
 
-    /// The link goes on with another rate.
+    /// Adopts a new rate of the link.
     fn set_rate(&mut self, _rate: Rate) {}
 }

@@ -10,8 +10,8 @@
 //! queue = { kind = "pie", packets = 1000, target = "15 ms" }
 //! ```
 //!
-//! Updates that were due since the last arrival or departure are made up for at the next, with the state in between, which
-//! does not change. Drops are derandomised (section 5.4).
+//! Updates that fell due since the last arrival or departure are processed at the next one, with the state in
+//! between, which does not change. Drops are derandomised (section 5.4).
 
 use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
@@ -22,19 +22,24 @@ use bentpipe_core::{Problems, Rate, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// PIE.
+/// PIE (RFC 8033): drops packets at arrival with a probability that a controller adjusts to hold the queueing
+/// delay at a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait.
+    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
     pub packets: Packets,
-    /// QDELAY_REF.
+    /// Queueing delay that the controller aims for (QDELAY_REF in RFC 8033), 15 ms by default. Must be longer
+    /// than 0 s.
     pub target: Span,
-    /// T_UPDATE.
+    /// Period after which the drop probability is recomputed (T_UPDATE in RFC 8033), 15 ms by default. Must
+    /// be longer than 0 s.
     pub update: Span,
-    /// MAX_BURST: how long nothing is dropped when delay begins.
+    /// Time for which nothing is dropped when a delay builds up after an idle period (MAX_BURST in RFC 8033),
+    /// 150 ms by default.
     pub burst: Span,
-    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    /// Whether packets of ECN-capable transports are marked instead of dropped while the drop probability is
+    /// at most 10 % (section 5.1); on by default.
     pub ecn: bool,
 }
 
@@ -59,15 +64,15 @@ impl Discipline for Config {
     fn check(&self, problems: &mut Problems) {
         for (key, span) in [("target", self.target), ("update", self.update)] {
             if span == Span::ZERO {
-                problems.add(key, "0 s is no time; allowed: more than 0 s");
+                problems.add(key, "must be longer than 0 s");
             }
         }
     }
 }
 
-/// A packet of usual size: nothing is dropped while no more than two of them wait.
+/// A typical packet size in bytes: nothing is dropped while no more than two such packets are waiting.
 const MEAN_PKTSIZE: u64 = 1024;
-/// Up to which `drop_prob` packets are marked.
+/// The `drop_prob` up to which packets are marked instead of dropped.
 const MARK_ECNTH: f64 = 0.1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +81,7 @@ enum Say {
     Drop,
 }
 
-/// The controller; delays in seconds.
+/// The controller. Delays are in seconds.
 struct Control {
     target: f64,
     update: Span,
@@ -106,7 +111,7 @@ impl Control {
         }
     }
 
-    /// Makes up for the updates that were due.
+    /// Runs the updates that have fallen due.
     fn catch_up(&mut self, now: Time) {
         while self.next <= now {
             self.next += self.update;
@@ -161,7 +166,7 @@ impl Control {
         Say::Enqueue
     }
 
-    /// Whether a packet that finds so many bytes is admitted; it may be marked.
+    /// Decides whether to admit a packet that finds `bytes` waiting; may mark it instead of dropping it.
     fn admit(&mut self, now: Time, packet: &mut Packet, bytes: u64, stream: &mut Stream) -> bool {
         self.catch_up(now);
         let half = self.target / 2.0;

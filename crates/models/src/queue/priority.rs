@@ -15,11 +15,12 @@ use bentpipe_core::{Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Strict priority.
+/// Strict priority: whenever the link is free, it serves the first class in the list that has a packet to
+/// send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The classes, first come first.
+    /// The classes, highest priority first; 1 to 64.
     pub classes: Vec<Class>,
 }
 

@@ -14,30 +14,35 @@ use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::Packet;
 use bentpipe_core::{Fraction, Problems, Rate, Size, Stream, Time};
 
-/// Declares `Config` with the keys of RED, for a slope that is gentle or not.
+/// Declares `Config` with the keys of RED, with a slope that is gentle or not.
 macro_rules! config {
     ($(#[$about:meta])+ gentle = $gentle:literal) => {
         $(#[$about])+
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Config {
-            /// The most packets that wait.
+            /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are
+            /// dropped.
             pub packets: Packets,
-            /// Average from which on packets are dropped or marked (min_th).
+            /// Average queue in packets from which packets are dropped or marked (min_th), 5 by default.
             pub min: Packets,
-            /// Where the slope ends (max_th).
+            /// Average queue in packets at which the linear slope of the drop probability ends (max_th), 15
+            /// by default. Must be greater than `min`.
             pub max: Packets,
-            /// Probability just below `max` (max_p).
+            /// Drop probability just below `max` (max_p), 0.1 by default.
             pub probability: Fraction,
-            /// Weight of an arrival in the average (w_q).
+            /// Weight of an arrival in the moving average of the queue (w_q), 0.002 by default.
             pub weight: Fraction,
-            /// A typical packet: while nothing waits the average falls as if such packets were sent.
+            /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average
+            /// decays as if such packets were being sent.
             pub typical: Size,
-            /// Whether packets of ECN-capable transports are marked instead of dropped.
+            /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by
+            /// default.
             pub ecn: bool,
         }
 
-        /// Thresholds and weight as Floyd and Jacobson advise (min_th 5, max_th three times as much, max_p 1/10, w_q 0.002).
+        /// Thresholds and weight as Floyd and Jacobson recommend (min_th 5, max_th three times as much, max_p
+        /// 1/10, w_q 0.002).
         impl Default for Config {
             fn default() -> Config {
                 Config {
@@ -70,7 +75,8 @@ macro_rules! config {
 pub(super) use config;
 
 config! {
-    /// RED.
+    /// Random early detection (Floyd and Jacobson 1993): drops or marks packets with a probability that grows
+    /// with the average queue, before the queue is full.
     gentle = false
 }
 
@@ -85,7 +91,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// RED with an average as it is at the start.
+    /// Creates the discipline with the average of an empty queue.
     pub fn new(packets: Packets, curve: Curve, average: Average, typical: Size, ecn: bool) -> Red {
         Red { packets: packets.value(), curve, average, spread: Spread::default(), typical, ecn }
     }

@@ -1,7 +1,7 @@
-//! A shaper: lets packets of the queue within it leave as a token bucket has tokens for them, and holds them back until then.
+//! A shaper: delays the packets of the queue within it until a token bucket holds tokens for them.
 //!
-//! In any time t no more than `burst` + `rate` t bytes leave. Schedulers pass a class over that is held back, so a hierarchy is
-//! made of them: classes within classes, each shaped where it shall have no more than its rate.
+//! In any time t no more than `burst` + `rate` t bytes leave. Schedulers skip a class that is held back, so
+//! shapers build hierarchies: classes within classes, each limited to its rate.
 //!
 //! ```toml
 //! [link.queue]
@@ -20,19 +20,20 @@ use bentpipe_core::{Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The packet is longer than the burst of the shaper, which would hold it for ever.
+/// The packet is longer than the shaper's burst, so it could never leave.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the shaper's burst");
 
-/// A shaper.
+/// A token bucket shaper: limits a queue to a rate and a burst. Packets that exceed them wait; a packet
+/// longer than `burst` is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate at which packets leave.
+    /// Rate at which the bucket is refilled, and thus the long-term rate of the queue.
     pub rate: Rate,
-    /// Bytes that may leave at once after a pause.
+    /// Size of the token bucket, which may leave at once after a pause; 3000 B by default, at least 1500 B.
     #[serde(default = "burst")]
     pub burst: Size,
-    /// What waits within.
+    /// Queue discipline for the packets that wait for tokens.
     #[serde(default)]
     pub queue: Box<Inner>,
 }
@@ -60,8 +61,8 @@ struct Shaper {
     bucket: Bucket,
     burst: u64,
     inner: Box<dyn Buffer>,
-    /// What the queue within has given, for which there were not enough tokens: it was longer than the one before it, which was
-    /// dropped.
+    /// A packet that has left the inner queue but lacks tokens, because it is longer than the packet before
+    /// it, which was dropped.
     next: Option<Packet>,
 }
 

@@ -1,10 +1,11 @@
-//! Weighted fair queueing, self-clocked (Golestani 1994): packets leave in the order in which a fluid system would be through with
-//! them that serves all classes at once, by their weights.
+//! Weighted fair queueing, self-clocked (Golestani 1994): packets leave in the order in which a fluid system
+//! that serves all classes at once, in proportion to their weights, would complete them.
 //!
-//! A packet's tag is max(tag of the one before it in its class, virtual time at its arrival) + size / weight; the virtual time
-//! is the tag of the packet in service, and the smallest tag is served first. So no rate has to be known, and the discipline may stand within
-//! others. Deviation: with the virtual time of the fluid system itself (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993) a packet
-//! may leave earlier, by one packet of each other class at most.
+//! A packet's tag is max(tag of the packet before it in its class, virtual time at its arrival) + size /
+//! weight. The virtual time is the tag of the packet in service, and the packet with the smallest tag is
+//! served first. No rate has to be known, so the discipline may be nested. Deviation: with the virtual time
+//! of the fluid system itself (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993) a packet may leave
+//! earlier, by at most one packet of each other class.
 //!
 //! ```toml
 //! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -16,11 +17,12 @@ use bentpipe_core::{Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted fair queueing.
+/// Weighted fair queueing in its self-clocked form (Golestani 1994): classes share the rate in bytes in
+/// proportion to their weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The classes.
+    /// The classes, in any order; 1 to 64.
     pub classes: Vec<Class>,
 }
 
@@ -38,7 +40,8 @@ impl Discipline for Config {
 
 struct Wfq {
     weights: Vec<f64>,
-    /// For each class, from where the tag of its first packet counts: the tag of the one before, or the virtual time at its arrival.
+    /// For each class, the start of its first packet's tag: the tag of the packet before it, or the virtual
+    /// time at its arrival.
     starts: Vec<f64>,
     virtual_time: f64,
 }
@@ -60,7 +63,7 @@ impl Policy for Wfq {
         self.starts[class] += f64::from(size) / self.weights[class];
         self.virtual_time = self.virtual_time.max(self.starts[class]);
         if (0..lanes.count()).all(|class| lanes.is_empty(class)) {
-            // A new busy period begins at zero.
+            // A new busy period starts at zero.
             self.virtual_time = 0.0;
             self.starts.fill(0.0);
         }

@@ -12,7 +12,8 @@
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!
-//! While packets wait, but none that an average counts, it falls with each arrival; when none wait, by the idle time.
+//! While packets are waiting but none that an average counts, that average decays with each arrival; when the
+//! queue is empty, with the idle time.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -22,15 +23,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// When packets of a drop precedence are dropped.
+/// Thresholds and drop probability for the packets of one drop precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
-    /// Average from which on packets are dropped or marked (min_th).
+    /// Average queue in packets from which packets are dropped or marked (min_th).
     pub min: Packets,
-    /// Average from which on all are dropped (max_th).
+    /// Average queue in packets from which all packets are dropped (max_th). Must be greater than `min`.
     pub max: Packets,
-    /// Probability just below `max` (max_p).
+    /// Drop probability just below `max` (max_p), 0.1 by default.
     #[serde(default = "early::probability")]
     pub probability: Fraction,
 }
@@ -41,44 +42,48 @@ impl Thresholds {
     }
 }
 
-/// Which packets an average counts.
+/// The packets that the average queue of a drop precedence counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// All that wait.
+    /// All waiting packets, so that there is one average (WRED).
     #[default]
     All,
-    /// Those of its own and of lower drop precedence.
+    /// Packets of its own and of lower drop precedence (RIO, Clark and Fang 1998).
     Coupled,
-    /// Those of its own drop precedence.
+    /// Packets of its own drop precedence.
     Own,
 }
 
-/// WRED and RIO.
+/// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences of assured
+/// forwarding (RFC 2597, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait.
+    /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped.
     pub packets: Packets,
-    /// Packets of low drop precedence, and those that have none.
+    /// Thresholds for green packets: low drop precedence (AFx1) and all code points other than assured
+    /// forwarding.
     pub green: Thresholds,
-    /// Packets of medium drop precedence.
+    /// Thresholds for yellow packets: medium drop precedence (AFx2).
     pub yellow: Thresholds,
-    /// Packets of high drop precedence.
+    /// Thresholds for red packets: high drop precedence (AFx3).
     pub red: Thresholds,
-    /// Which packets the averages count.
+    /// The packets that each average queue counts: all by default (WRED).
     pub average: Counted,
-    /// Whether the probability rises on beyond `max`, to 1 at twice `max`.
+    /// Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
+    /// off by default.
     pub gentle: bool,
-    /// Weight of an arrival in an average (w_q).
+    /// Weight of an arrival in a moving average (w_q), 0.002 by default.
     pub weight: Fraction,
-    /// A typical packet: while nothing waits the averages fall as if such packets were sent.
+    /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
+    /// such packets were being sent.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped.
+    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
     pub ecn: bool,
 }
 
-/// One behind the other, red first.
+/// Thresholds one behind the other, those of red packets lowest.
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -111,13 +116,13 @@ impl Discipline for Config {
 struct Wred {
     packets: u64,
     counted: Counted,
-    /// By drop precedence, as all that follows.
+    /// Indexed by drop precedence, like all that follow.
     curves: [Curve; 3],
     spreads: [Spread; 3],
     averages: [Average; 3],
     counts: [u64; 3],
-    /// Precedences of the packets that were admitted last; those that wait are the last of them, as the queue is first in, first
-    /// out.
+    /// Precedences of the packets admitted last. The waiting packets are the last of them, as the queue is
+    /// first in, first out.
     waiting: VecDeque<u8>,
     typical: Size,
     ecn: bool,
@@ -142,7 +147,7 @@ impl Wred {
         }
     }
 
-    /// The average for a packet of a precedence that arrives, with all that count it brought up to date.
+    /// Updates all averages that count this arrival and returns the one that decides about it.
     #[inline]
     fn average(&mut self, now: Time, precedence: usize, backlog: Backlog) -> f64 {
         while self.waiting.len() as u64 > backlog.packets {

@@ -12,11 +12,12 @@ use bentpipe_core::{Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted round robin.
+/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight. Shares
+/// are of packets, so classes with larger packets get more bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The classes, in the order of their turns.
+    /// The classes, in the order of their turns; 1 to 64.
     pub classes: Vec<Class>,
 }
 
@@ -35,7 +36,7 @@ impl Discipline for Config {
 struct Wrr {
     weights: Vec<u64>,
     turn: usize,
-    /// Packets that are left of the turn.
+    /// Packets that may still be sent in this turn.
     left: u64,
 }
 
