@@ -1,4 +1,5 @@
-//! Bulk transfer: the source sends as much as it can, or a given number of bytes or for a given time, and then closes.
+//! Bulk transfer: the source sends as much as it can, or a given number of bytes, or for a given time, and
+//! then closes.
 //!
 //! ```toml
 //! app = { kind = "bulk", size = "12 MB" }
@@ -10,14 +11,16 @@ use bentpipe_core::{Problems, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A bulk transfer.
+/// A bulk transfer: the source sends as fast as the transport allows, without end or up to a size or a
+/// duration, and then closes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How much to send; endless when not given.
+    /// Number of bytes to send, at least 1 B; endless if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// For how long to send, from the start of the flow; what has not been sent by then is not sent.
+    /// Time for which to send, from the start of the flow; what has not been sent by then is discarded. Must
+    /// be longer than 0 s; unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
@@ -40,13 +43,10 @@ impl Workload for Config {
 
     fn check(&self, problems: &mut Problems) {
         if self.size.is_some_and(|size| size.bytes() == 0) {
-            problems.add(
-                "size",
-                "0 B is nothing to send; allowed: 1 B or more, or no size for an endless transfer",
-            );
+            problems.add("size", "must be at least 1 B; leave it out for an endless transfer");
         }
         if self.duration == Some(Span::ZERO) {
-            problems.add("duration", "0 s is no time to send in; allowed: more than 0 s");
+            problems.add("duration", "must be longer than 0 s");
         }
     }
 }

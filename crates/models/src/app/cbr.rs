@@ -1,7 +1,8 @@
 //! Constant bit rate, optionally on and off: datagrams of one size at one rate while on.
 //!
-//! With `on` and `off` both given, the source alternates between sending and silence, beginning with sending; the
-//! lengths are exact by default and exponentially distributed with these means when `distribution` says so.
+//! If `on` and `off` are given, the source alternates between sending and silence, starting with sending. The
+//! lengths are exact by default and exponentially distributed with these means if `distribution` is
+//! `"exponential"`.
 //!
 //! ```toml
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
@@ -13,34 +14,35 @@ use bentpipe_core::{Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A constant-bit-rate source.
+/// A constant bit rate source: datagrams of one size at one rate, continuously or in bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of the payload while on.
+    /// Rate of the payload while the source is sending.
     pub rate: Rate,
-    /// Payload of one datagram.
+    /// Payload of one datagram, 1 kB by default; at least 1 B.
     #[serde(default = "datagram")]
     pub datagram: Size,
-    /// Length of a burst; always on when not given.
+    /// Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If unset,
+    /// the source sends continuously.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
-    /// Length of the silence after a burst.
+    /// Length of the silence after each burst, or its mean; must be given together with `on`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Span>,
-    /// How the lengths of bursts and silences are distributed.
+    /// How the lengths of bursts and silences are distributed; constant by default.
     #[serde(default)]
     pub distribution: Distribution,
 }
 
-/// Distribution of the lengths of bursts and silences.
+/// How the lengths of bursts and silences are distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Always the given length.
+    /// Every length is exactly the given one.
     #[default]
     Constant,
-    /// Exponential with the given length as its mean.
+    /// Lengths are exponentially distributed with the given length as their mean.
     Exponential,
 }
 
@@ -71,15 +73,9 @@ impl Workload for Config {
                 .add("datagram", format!("{bytes} B is out of range; allowed: 1 B to {} B", udp::LARGEST));
         }
         match (self.on, self.off) {
-            (Some(_), None) => {
-                problems.add("on", "a burst needs the length of the silence after it; allowed: off as well")
-            }
-            (None, Some(_)) => {
-                problems.add("off", "silence needs the length of the burst before it; allowed: on as well")
-            }
-            (Some(on), _) if on == Span::ZERO => {
-                problems.add("on", "0 s is no burst; allowed: more than 0 s")
-            }
+            (Some(_), None) => problems.add("on", "needs off, the length of the silence after a burst"),
+            (None, Some(_)) => problems.add("off", "needs on, the length of a burst"),
+            (Some(on), _) if on == Span::ZERO => problems.add("on", "must be longer than 0 s"),
             _ => {}
         }
     }

@@ -1,17 +1,19 @@
-//! A program of the machine's as a flow of an emulation: iperf3, curl, ping, whatever talks over a network.
+//! A program of this machine as a flow of an emulation: iperf3, curl, ping, or anything else that uses the
+//! network.
 //!
 //! ```toml
 //! app = { kind = "command", run = "iperf3 -c {to} -p {port} -t 30 -J", serve = "iperf3 -s -1 -p {port}" }
 //! ```
 //!
-//! `serve` starts before the run at the flow's destination, `run` at the flow's start time at its source. The text is split
-//! into words as a POSIX shell does (quotes and backslashes; `#` begins a comment), but no shell sees it: there are no
-//! variables, pipes or redirections. Then `{to}` and `{from}` in a word stand for the IPv4 addresses of the flow's ends, `{port}` for
-//! a port that is the flow's own, `{{` and `}}` for braces.
+//! `serve` is started before the run at the flow's destination, `run` at the flow's start time at its source.
+//! The text is split into words as by a POSIX shell (quotes and backslashes; `#` starts a comment), but no
+//! shell is involved: there are no variables, pipes or redirections. In a word, `{to}` and `{from}` stand for
+//! the IPv4 addresses of the flow's ends, `{port}` for a port reserved for the flow, `{{` and `}}` for
+//! braces.
 //!
-//! What the program sends is its own business; the flow's transport says how its hosts are set up. Over `tcp` its
-//! congestion control is what the hosts' connections get unless the program asks for another, and its
-//! options are set as for other flows where they are a matter of the host; `udp` sets nothing.
+//! The program decides what to send; the flow's transport says how its hosts are set up. With `tcp`, its
+//! congestion control becomes the hosts' default, which the program may override, and its options are applied
+//! as for other flows as far as they are settings of the host. `udp` sets nothing.
 //!
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
@@ -21,18 +23,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// A program.
+/// A program of this machine, such as iperf3, curl or ping, that runs at the flow's ends in an emulation. It
+/// cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Program and arguments, run at the flow's source; {to}, {from} and {port} stand for addresses and a port.
+    /// Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from}
+    /// stand for the addresses of the flow's ends, {port} for a port of its own.
     pub run: String,
-    /// Program and arguments, run at the flow's destination and started before; none when not given.
+    /// Program and arguments to run at the flow's destination, started before the run, with the same
+    /// placeholders. If unset, nothing is started there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serve: Option<String>,
 }
 
-/// What the placeholders stand for.
+/// The values of the placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Address of the flow's destination.
@@ -43,15 +48,15 @@ pub struct Places {
     pub port: u16,
 }
 
-/// The words of a command, or what is wrong with it and what is allowed.
+/// Splits a command into words and fills in the placeholders, or returns what is wrong and what is allowed.
 pub fn words(command: &str, places: &Places) -> Result<Vec<String>, String> {
     if command.contains('\0') {
-        return Err("a character of value 0 ends a word for the kernel; allowed: text without".to_owned());
+        return Err("contains a character of value 0; allowed: text without it".to_owned());
     }
     let words = shlex::split(command)
-        .ok_or("a quotation mark or a backslash has no counterpart; allowed: words as in a shell")?;
+        .ok_or("unbalanced quotation mark or trailing backslash; allowed: words as in a shell")?;
     if words.first().is_none_or(String::is_empty) {
-        return Err("there is no program; allowed: a program and its arguments".to_owned());
+        return Err("names no program; allowed: a program and its arguments".to_owned());
     }
     words.iter().map(|word| filled(word, places)).collect()
 }
@@ -73,7 +78,7 @@ fn filled(word: &str, places: &Places) -> Result<String, String> {
         else {
             let end = rest.find('}').map_or(rest.len(), |end| end + 1);
             return Err(format!(
-                "there is no placeholder {}; allowed: {{to}}, {{from}}, {{port}}, {{{{ and }}}} for braces",
+                "unknown placeholder {}; allowed: {{to}}, {{from}}, {{port}}, {{{{ and }}}} for braces",
                 &rest[..end]
             ));
         };
@@ -103,7 +108,7 @@ impl Workload for Config {
     }
 }
 
-/// What talks is a program, outside of the models.
+/// Stands for a program outside the models.
 struct Elsewhere;
 
 impl App for Elsewhere {

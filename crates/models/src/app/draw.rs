@@ -1,25 +1,25 @@
-//! What applications draw: sizes and numbers, from distributions whose mean is what the scenario says.
+//! Random sizes and numbers of applications, from distributions with the means that the scenario gives.
 
 use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How sizes are distributed about their mean.
+/// The distribution of sizes about their mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// All are the mean.
+    /// Every size is the mean.
     #[default]
     Constant,
-    /// Exponential.
+    /// Sizes are exponentially distributed.
     Exponential,
-    /// Pareto: the part of sizes above x falls as x to the power of minus `shape`, from the least size on, which is
-    /// the mean times (shape - 1) / shape.
+    /// Sizes follow a Pareto distribution: the fraction of sizes above x falls as x to the power of minus
+    /// `shape`, from the smallest size, which is the mean times (shape - 1) / shape.
     Pareto,
 }
 
 impl Sizes {
-    /// A size in bytes, at least 1.
+    /// Draws a size in bytes, at least 1.
     pub fn draw(self, mean: Size, shape: f64, stream: &mut Stream) -> u64 {
         let mean = mean.bytes() as f64;
         let drawn = match self {
@@ -30,30 +30,33 @@ impl Sizes {
         drawn.round().max(1.0) as u64
     }
 
-    /// Adds what is wrong with mean and shape.
+    /// Adds the problems of a mean and a shape.
     pub fn check(self, mean: Size, shape: f64, problems: &mut Problems) {
         if mean.bytes() == 0 {
-            problems.add("size", "0 B is nothing to send; allowed: 1 B or more");
+            problems.add("size", "must be at least 1 B");
         }
         if shape.is_nan() || shape <= 1.0 || shape.is_infinite() {
-            problems.add("shape", format!("{shape} gives a Pareto distribution no mean; allowed: above 1"));
+            problems.add(
+                "shape",
+                format!("must be greater than 1, as a Pareto distribution of shape {shape} has no mean"),
+            );
         }
     }
 }
 
-/// Shape of Pareto distributions when not given: between the 1.05 and 1.5 that Crovella and Bestavros (1997) and others
-/// found for files, on the side on which means settle within a run.
+/// Default shape of Pareto distributions: at the upper end of the 1.05 to 1.5 that Crovella and Bestavros
+/// (1997) and others found for files, where means settle within a run.
 pub fn shape() -> f64 {
     1.5
 }
 
-/// A span from an exponential distribution: what separates the events of a Poisson process.
+/// Draws a span from an exponential distribution: the time between events of a Poisson process.
 pub fn gap(mean: Span, stream: &mut Stream) -> Span {
     Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
 }
 
-/// Between two bounds, with a given mean, and as even as that allows: the distribution of greatest entropy, whose density
-/// is proportional to exp(-rate x) within the bounds.
+/// A distribution between two bounds with a given mean that is otherwise as even as possible: the one of
+/// greatest entropy, whose density is proportional to exp(-rate x) within the bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     low: f64,
@@ -62,7 +65,7 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// `None` unless `low` < `mean` < `high`, or all three are equal.
+    /// Creates the distribution; `None` unless `low` < `mean` < `high` or all three are equal.
     pub fn new(low: f64, mean: f64, high: f64) -> Option<Bounded> {
         let width = high - low;
         if width == 0.0 && mean == low {
@@ -71,7 +74,7 @@ impl Bounded {
         if !(low < mean && mean < high) {
             return None;
         }
-        // Its mean falls as the rate grows. Rates beyond these have their mean at a bound.
+        // The mean falls as the rate grows. At rates beyond these it is at a bound.
         let (mut least, mut most) = (-1e6 / width, 1e6 / width);
         for _ in 0..200 {
             let rate = (least + most) / 2.0;
@@ -84,28 +87,28 @@ impl Bounded {
         Some(Bounded { low, width, rate: (least + most) / 2.0 })
     }
 
-    /// One value.
+    /// Draws a value.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         let (uniform, exponent) = (stream.uniform(), self.rate * self.width);
         let part = match exponent {
-            // Where the density is even, the inverse below is 0 / 0.
+            // For an even density the inverse below would be 0 / 0.
             _ if exponent.abs() < 1e-9 => uniform,
-            // From the end where the density is great, so that nothing overflows.
+            // From the end with the greater density, so that nothing overflows.
             _ if exponent > 0.0 => -(uniform * (-exponent).exp_m1()).ln_1p() / exponent,
             _ => 1.0 + (uniform * exponent.exp_m1()).ln_1p() / -exponent,
         };
         self.low + self.width * part
     }
 
-    /// A whole number between the bounds, which are whole.
+    /// Draws a whole number between the bounds, which are whole numbers.
     pub fn draw_whole(&self, stream: &mut Stream) -> u32 {
         let high = self.low + self.width;
-        // Half a number more at each end, so that the bounds are as likely as their neighbours.
+        // Wider by a half at each end, so that the bounds are as likely as their neighbours.
         let wider = Bounded { low: self.low - 0.5, width: self.width + 1.0, ..*self };
         wider.draw(stream).round().clamp(self.low, high) as u32
     }
 
-    /// As for whole numbers between the bounds: half a number wider.
+    /// Creates the distribution for whole numbers between the bounds: wider by a half at each end.
     pub fn whole(low: u64, mean: f64, high: u64) -> Option<Bounded> {
         let (low, high) = (low as f64, high as f64);
         if low == high {
@@ -119,7 +122,7 @@ impl Bounded {
     }
 }
 
-/// Mean of the distribution above its lower bound.
+/// Mean of the distribution, measured from its lower bound.
 fn mean_above_low(rate: f64, width: f64) -> f64 {
     let exponent = rate * width;
     if exponent.abs() < 1e-6 {
@@ -128,7 +131,7 @@ fn mean_above_low(rate: f64, width: f64) -> f64 {
     width * (1.0 / exponent - 1.0 / exponent.exp_m1())
 }
 
-/// How many of something.
+/// A number of pages, files, objects or messages.
 pub type Number = Count<1, 1_000_000>;
 
 #[cfg(test)]

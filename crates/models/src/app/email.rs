@@ -1,12 +1,15 @@
-//! E-mail: set-up messages, then the mail, from the flow's source; one mail or a Poisson process of them.
+//! E-mail: set-up messages, then the mail, from the flow's source; a single mail or a Poisson process of
+//! mails.
 //!
 //! ```toml
 //! app = { kind = "email", size = "75 kB", every = "60 s" }
 //! ```
 //!
-//! The set-up is that of SMTP (RFC 5321: EHLO 250 MAIL 250 RCPT 250 DATA 354), each mail over a connection of its own.
+//! The set-up is that of SMTP (RFC 5321: EHLO 250 MAIL 250 RCPT 250 DATA 354). Each mail uses a connection of
+//! its own.
 //!
-//! Deviations: the server does not greet, and says nothing after the mail: it is over when all of it is acknowledged.
+//! Deviations: the server sends no greeting and no reply after the mail, which is complete when all of it has
+//! been acknowledged.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -15,28 +18,30 @@ use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Mails.
+/// Mails that the flow's source sends, each over a connection of its own, after the set-up dialogue of SMTP
+/// (RFC 5321).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean size of a mail.
+    /// Mean size of a mail, at least 1 B.
     pub size: Size,
-    /// How the sizes of mails are distributed.
+    /// How the sizes of mails are distributed about their mean; constant by default.
     #[serde(default)]
     pub distribution: Sizes,
-    /// Shape of a Pareto distribution; its variance is finite above 2.
+    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the
+    /// variance is finite.
     #[serde(default = "draw::shape")]
     pub shape: f64,
-    /// Messages before the mail, of both ends together.
+    /// Number of set-up messages before the mail, counting both ends; 8 by default, as in SMTP.
     #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
-    /// Size of a message.
+    /// Size of each set-up message, 60 B by default.
     #[serde(default = "session::message")]
     pub message: Size,
-    /// Mean time from one mail to the next; one mail when not given.
+    /// Mean time between the starts of mails, which are a Poisson process. If unset, a single mail is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
-    /// How many mails at most; as long as the run lasts when not given.
+    /// Maximum number of mails; needs `every`. If unset, mails are sent until the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mails: Option<Number>,
 }

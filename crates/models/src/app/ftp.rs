@@ -1,14 +1,16 @@
-//! File transfer: set-up messages, then a file, over one connection; one session or a Poisson process of them.
+//! File transfer: set-up messages, then a file, over one connection; a single session or a Poisson process of
+//! sessions.
 //!
 //! ```toml
 //! app = { kind = "ftp", size = "4 MB" }
 //! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
 //! ```
 //!
-//! Set-up messages go to and fro, the client's first, as in FTP (RFC 959: USER 331 PASS 230 PASV 227 STOR 150). With
-//! `every` sessions begin at moments of a Poisson process, each over a connection of its own.
+//! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS 230 PASV
+//! 227 STOR 150). With `every`, sessions start as a Poisson process, each over a connection of its own.
 //!
-//! Deviations: control and data share a connection, as the DAMA study counts its messages; the server does not greet.
+//! Deviations: control and data share a connection, as in the message count of the DAMA study; the server
+//! sends no greeting.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -17,31 +19,34 @@ use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// File transfers.
+/// File transfers, each over a connection of its own, after the set-up dialogue of FTP (RFC 959).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean size of a file.
+    /// Mean size of a file, at least 1 B.
     pub size: Size,
-    /// How the sizes of files are distributed.
+    /// How the sizes of files are distributed about their mean; constant by default.
     #[serde(default)]
     pub distribution: Sizes,
-    /// Shape of a Pareto distribution; its variance is finite above 2.
+    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the
+    /// variance is finite.
     #[serde(default = "draw::shape")]
     pub shape: f64,
-    /// Which way files go.
+    /// Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
+    /// (`"download"`).
     #[serde(default)]
     pub direction: Direction,
-    /// Messages before the file, of both ends together.
+    /// Number of set-up messages before the file, counting both ends; 8 by default, as in FTP.
     #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
-    /// Size of a message.
+    /// Size of each set-up message, 60 B by default.
     #[serde(default = "session::message")]
     pub message: Size,
-    /// Mean time from the start of a session to that of the next; one session when not given.
+    /// Mean time between the starts of sessions, which are a Poisson process. If unset, there is a single
+    /// session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
-    /// How many sessions at most; as long as the run lasts when not given.
+    /// Maximum number of sessions; needs `every`. If unset, sessions start until the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Number>,
 }

@@ -5,18 +5,20 @@
 //! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s" }
 //! ```
 //!
-//! The flow's source is the browser. Its first connection asks for the page, the first of the objects; when all of that has
-//! come a second connection is opened, with a handshake of its own, and the remaining objects are split over both in turn,
-//! beginning with the first. On each connection the next request leaves when the object before has arrived (no
-//! pipelining). A page with two objects needs no second connection. Both stay open from page to page and are closed
-//! after the last. The time of a page runs from the user's wish to the last byte of its last object.
+//! The flow's source is the browser. Its first connection requests the page, which is the first object. When
+//! all of it has arrived, the browser opens a second connection, with a handshake of its own, and fetches the
+//! remaining objects over both in turn, starting with the first connection. On each connection it sends the
+//! next request when the previous object has arrived (no pipelining). A page of two objects needs no second
+//! connection. Both connections stay open from page to page and are closed after the last. A page's time runs
+//! from the user's request to the last byte of its last object.
 //!
-//! How many objects a page has, and how long each is, are drawn between their bounds with their means, as even as that
-//! allows: exponential distributions with both ends cut off, those of greatest entropy.
+//! The number of objects of a page and the size of each are drawn between their bounds with the given means
+//! and are otherwise as even as possible: exponential distributions truncated at both ends, those of greatest
+//! entropy.
 //!
-//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), its test class T_V, which gives the means and the bounds but
-//! not the distributions. Deviations: an answer's header counts as part of its object; no TLS, no names to look up, one
-//! server.
+//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means and the
+//! bounds but not the distributions. Deviations: the header of a response counts as part of its object; no
+//! TLS, no name resolution, a single server.
 
 use super::draw::{self, Bounded, Number};
 use super::{Actions, App, Connections, End, Event, Transaction, Workload};
@@ -24,34 +26,36 @@ use bentpipe_core::{Count, Problems, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Pages.
+/// Web pages over HTTP/1.1, fetched over two persistent connections (RFC 9112, section 9.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean size of an object, the page itself being one.
+    /// Mean size of an object, the page itself included; between `object_min` and `object_max`.
     pub object: Size,
-    /// Least size of an object.
+    /// Minimum size of an object, 1 kB by default; at least 1 B.
     #[serde(default = "least")]
     pub object_min: Size,
-    /// Greatest size of an object.
+    /// Maximum size of an object, 200 kB by default.
     #[serde(default = "greatest")]
     pub object_max: Size,
-    /// Mean number of objects of a page, the page itself among them.
+    /// Mean number of objects of a page, the page itself included; 8 by default, between `objects_min` and
+    /// `objects_max`.
     #[serde(default = "objects")]
     pub objects: f64,
-    /// Least number of objects of a page.
+    /// Minimum number of objects of a page, 1 by default.
     #[serde(default = "fewest")]
     pub objects_min: Number,
-    /// Greatest number of objects of a page.
+    /// Maximum number of objects of a page, 30 by default.
     #[serde(default = "most")]
     pub objects_max: Number,
-    /// Size of a request.
+    /// Size of a request, 400 B by default; at least 1 B.
     #[serde(default = "request")]
     pub request: Size,
-    /// How many pages the user looks at.
+    /// Number of pages that the user views, 1 by default.
     #[serde(default = "pages")]
     pub pages: Number,
-    /// Mean time for which the user looks at a page before the next, exponentially distributed.
+    /// Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s
+    /// by default.
     #[serde(default)]
     pub think: Span,
 }
@@ -133,21 +137,21 @@ impl Workload for Config {
             problems.add(
                 "object",
                 format!(
-                    "{} is no mean of sizes from object_min ({}) to object_max ({}); allowed: between them",
+                    "{} cannot be the mean of sizes from object_min ({}) to object_max ({}); allowed: between them",
                     self.object, self.object_min, self.object_max
                 ),
             );
         }
         if self.object_min.bytes() == 0 {
-            problems.add("object_min", "0 B is no object; allowed: 1 B or more");
+            problems.add("object_min", "must be at least 1 B");
         }
         if self.request.bytes() == 0 {
-            problems.add("request", "0 B is no request; allowed: 1 B or more");
+            problems.add("request", "must be at least 1 B");
         }
         if self.counts().is_none() {
             let (least, most) = (self.objects_min.value(), self.objects_max.value());
             let said = format!(
-                "{} is no mean of numbers from objects_min ({least}) to objects_max ({most}); allowed: between them",
+                "{} cannot be the mean of numbers from objects_min ({least}) to objects_max ({most}); allowed: between them",
                 self.objects
             );
             problems.add("objects", said);
@@ -155,12 +159,12 @@ impl Workload for Config {
     }
 }
 
-/// The pages, which both ends know.
+/// The pages. Both ends draw the same ones.
 struct WebSite {
     plan: Stream,
     counts: Bounded,
     sizes: Bounded,
-    /// The objects of the page that is being fetched.
+    /// Sizes of the objects of the page that is being fetched.
     page: Vec<u64>,
 }
 
@@ -172,7 +176,7 @@ impl WebSite {
     }
 }
 
-/// The object that a connection fetches after `object`: of those after the first, every other.
+/// The object that a connection fetches after `object`: every other one of those after the first.
 fn after(connection: usize, object: Option<usize>) -> usize {
     match (object, connection) {
         (None, 0) => 0,
@@ -182,11 +186,11 @@ fn after(connection: usize, object: Option<usize>) -> usize {
     }
 }
 
-/// A connection as the browser sees it.
+/// A connection as seen by the browser.
 #[derive(Clone, Copy, Default)]
 struct Lane {
     open: bool,
-    /// What it fetches, and what of it has not arrived.
+    /// The object that it is fetching, and how many of its bytes have not arrived.
     object: Option<usize>,
     missing: u64,
 }
@@ -194,7 +198,7 @@ struct Lane {
 struct Browser {
     site: WebSite,
     request: u64,
-    /// Still to be fetched, the one that is being fetched among them.
+    /// Pages still to be fetched, the present one included.
     pages: u64,
     think: Span,
     start: Time,
@@ -229,7 +233,7 @@ impl Browser {
         self.ask(connection, actions);
         if was_page && self.site.page.len() > 2 {
             actions.turn = Some(1);
-            // It has nothing yet, but is not done either.
+            // Nothing has been requested on it yet, but it is not done either.
             self.lanes[1].missing = u64::MAX;
         }
         if self.lanes.iter().all(|lane| lane.missing == 0) {
@@ -249,7 +253,7 @@ impl Browser {
         }
     }
 
-    /// Closes the connection in hand and then the others.
+    /// Closes the connection in question and then the others.
     fn close(&mut self, actions: &mut Actions) {
         self.over = true;
         actions.close = true;
@@ -298,9 +302,9 @@ impl App for Browser {
 struct Server {
     site: WebSite,
     request: u64,
-    /// Bytes of the request that is coming, by connection.
+    /// Received bytes of the next request, by connection.
     received: [u64; 2],
-    /// What was sent last of this page, by connection.
+    /// The last object of this page that was sent, by connection.
     next: [Option<usize>; 2],
 }
 
@@ -325,7 +329,7 @@ impl Server {
     fn answer(&mut self, number: usize) -> u64 {
         let mut object = after(number, self.next[number]);
         if number == 0 && (self.site.page.is_empty() || object >= self.site.page.len()) {
-            // The browser asks for a page when the one before is complete.
+            // The browser requests a page when the previous one is complete.
             self.site.turn_over();
             (self.next, object) = ([None; 2], 0);
         }

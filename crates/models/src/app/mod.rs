@@ -1,9 +1,9 @@
-//! Who talks. Applications are sans-I/O, so that the same workload drives a simulated TCP or real kernel sockets:
-//! events come in, actions go out, and the driver (a simulated endpoint or the socket driver of `emu`) owns the
-//! connections.
+//! Applications: the sources and sinks of a flow's data. They are sans-I/O, so that the same workload drives
+//! a simulated TCP or real kernel sockets: events come in, actions go out, and the driver (a simulated
+//! endpoint or the socket driver of `emu`) owns the connections.
 //!
-//! Bytes have no content, so one end cannot tell the other how long a message is. Where lengths are random both ends draw
-//! them from equal streams, the plan.
+//! Bytes have no content, so one end cannot tell the other how long a message is. If lengths are random, both
+//! ends draw them from identical streams, the plan.
 
 pub mod bulk;
 pub mod cbr;
@@ -17,7 +17,8 @@ pub mod session;
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
-    /// What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
+    /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
+    /// opens the connection, its destination answers.
     pub enum Config: Workload {
         "bulk" => Bulk(bulk::Config),
         "cbr" => Cbr(cbr::Config),
@@ -28,39 +29,39 @@ kinds! {
     }
 }
 
-/// What an application's `Config` can do.
+/// The factory of an application, implemented by its `Config`.
 pub trait Workload {
-    /// The application at one end of a flow. Both ends are given equal streams as their `plan`.
+    /// Builds the application at one end of a flow. Both ends get identical streams as their `plan`.
     fn build(&self, end: End, plan: Stream) -> Box<dyn App>;
 
-    /// Whether it sends no faster than its transport says, so that it needs one that says so.
+    /// Whether it sends no faster than its transport permits, so that it needs a transport that sets a rate.
     fn is_elastic(&self) -> bool;
 
-    /// How many connections it can have.
+    /// The number of connections it can have.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
     }
 
-    /// Whether its user waits for pages, files or messages, of which there are results then.
+    /// Whether its user waits for pages, files or messages, for which results are then reported.
     fn has_transactions(&self) -> bool {
         false
     }
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// How many connections an application can have in a run.
+/// The number of connections that an application can have in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connections {
-    /// So many, which have traces of their own.
+    /// A fixed number, each with its own traces.
     Fixed(u16),
-    /// They come and go, and the first is traced.
+    /// Connections come and go; only the first is traced.
     Endless,
 }
 
 impl Connections {
-    /// How many are traced.
+    /// The number of connections that are traced.
     pub fn traced(self) -> u16 {
         match self {
             Connections::Fixed(count) => count,
@@ -69,16 +70,16 @@ impl Connections {
     }
 }
 
-/// Which end of the flow an application runs at.
+/// The end of a flow at which an application runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// `from` of the flow: opens the connection.
+    /// The flow's `from`, which opens the connection.
     Source,
-    /// `to` of the flow: accepts it.
+    /// The flow's `to`, which accepts it.
     Destination,
 }
 
-/// What happens to an application, on one of its connections.
+/// An event for an application, on one of its connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The flow's start time has come (source only).
@@ -87,18 +88,18 @@ pub enum Event {
     Connected,
     /// Bytes have arrived in order (over UDP: one datagram).
     Received {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// All bytes handed over so far have been acknowledged (TCP) or sent (UDP): more may be sent.
+    /// Everything handed over so far has been acknowledged (TCP) or sent (UDP): more may be sent.
     MaySend,
-    /// The moment asked for with [`Actions::timer`] has come. It belongs to no connection.
+    /// The time requested with [`Actions::timer`] has come. Belongs to no connection.
     Timer,
-    /// The application has asked for its turn on this connection with [`Actions::turn`].
+    /// The turn that the application requested on this connection with [`Actions::turn`].
     Turn,
     /// The other end has closed its direction.
     PeerClosed,
-    /// The connection ended with an error (reset, too many retries).
+    /// The connection failed (reset, too many retries).
     Failed,
 }
 
@@ -111,46 +112,47 @@ pub struct Actions {
     pub connect: bool,
     /// Close this direction once everything handed over has been sent.
     pub close: bool,
-    /// Close this direction now: what was handed over and not sent is forgotten.
+    /// Close this direction now and discard what has not been sent.
     pub stop: bool,
-    /// Wake me then; replaces an earlier time. `None` leaves the timer as it is.
+    /// Raise [`Event::Timer`] then, instead of at any earlier requested time. `None` leaves the timer as it
+    /// is.
     pub timer: Option<Time>,
-    /// Tell me [`Event::Turn`] of that connection next.
+    /// Raise [`Event::Turn`] on this connection next.
     pub turn: Option<u16>,
     /// Something that the user waited for is over.
     pub over: Option<Transaction>,
 }
 
 impl Actions {
-    /// Whether something is asked of the connection that the event is about.
+    /// Whether any action concerns the connection of the event.
     #[inline]
     pub fn concern_connection(&self) -> bool {
         self.connect || self.send > 0 || self.close || self.stop
     }
 
-    /// Whether anything is asked for but a timer and a turn.
+    /// Whether any action is requested besides a timer and a turn.
     #[inline]
     pub fn is_something(&self) -> bool {
         self.concern_connection() || self.over.is_some()
     }
 }
 
-/// What a user waits for as a whole: a page, a file, a message.
+/// A unit of work that a user waits for as a whole: a page, a file, a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {
-    /// When the user asked for it.
+    /// When the user requested it.
     pub start: Time,
-    /// Its payload, requests and set-up messages not counted.
+    /// Its payload in bytes, without requests and set-up messages.
     pub bytes: u64,
-    /// Of how many objects or files it consists.
+    /// Number of its objects or files.
     pub parts: u32,
-    /// Whether it is complete; it was broken off otherwise.
+    /// Whether it was completed; otherwise it was aborted.
     pub complete: bool,
 }
 
 /// One end of an application.
 pub trait App: Send {
-    /// Something happened at `now` on a connection of the flow, which are numbered from 0 in the order in which the source
-    /// opens them; `stream` is the flow end's own random stream.
+    /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in the order in
+    /// which the source opens them; `stream` is the random stream of this end of the flow.
     fn on(&mut self, now: Time, connection: u16, event: Event, stream: &mut Stream, actions: &mut Actions);
 }

@@ -1,8 +1,9 @@
-//! Sessions of set-up messages and a file, each over a connection of its own: what FTP and e-mail have in common.
+//! Sessions of set-up messages and a file, each over a connection of its own: the common part of FTP and
+//! e-mail.
 //!
-//! The messages go to and fro, the client's first; then the file follows in its direction at once, and both ends close. A
-//! session is over when the last byte is acknowledged (upload) or has arrived (download). With a mean gap there is one
-//! session after the other as a Poisson process, whether earlier ones have ended or not.
+//! The ends exchange messages in turn, the client first. The file follows at once, in its direction, and both
+//! ends close. A session is over when the last byte has been acknowledged (upload) or has arrived (download).
+//! With a mean gap, sessions start as a Poisson process, whether or not earlier ones have ended.
 
 use super::draw::{gap, Sizes};
 use super::{Actions, App, Connections, End, Event, Transaction};
@@ -11,50 +12,50 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which way the file goes.
+/// The direction in which a file is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// From the flow's source to its destination.
+    /// The file goes from the flow's source to its destination.
     #[default]
     Upload,
-    /// From the flow's destination to its source.
+    /// The file goes from the flow's destination to its source.
     Download,
 }
 
-/// What sessions are like.
+/// The parameters of sessions.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     /// Mean size of a file.
     pub size: Size,
-    /// How sizes are distributed.
+    /// How the sizes are distributed.
     pub sizes: Sizes,
     /// Shape of a Pareto distribution.
     pub shape: f64,
-    /// Which way files go.
+    /// Direction in which files are sent.
     pub direction: Direction,
-    /// Messages before a file, of both ends together.
+    /// Number of messages before a file, counting both ends.
     pub messages: u64,
-    /// Size of each.
+    /// Size of each message in bytes.
     pub message: u64,
-    /// Mean time from the start of a session to that of the next; only one session without.
+    /// Mean time between the starts of sessions; a single session if `None`.
     pub every: Option<Span>,
-    /// How many sessions at most.
+    /// Maximum number of sessions.
     pub count: Option<u64>,
 }
 
-/// Messages before a file, when the scenario does not say: the dialogues of FTP and SMTP.
+/// Default number of messages before a file: the dialogues of FTP and SMTP.
 pub fn messages() -> Count<0, 1000> {
     Count::new(8)
 }
 
-/// Size of a message, when the scenario does not say.
+/// Default size of a message.
 pub fn message() -> Size {
     Size::from_bytes(60)
 }
 
 impl Sessions {
-    /// One end of it.
+    /// Builds one end of the sessions.
     pub fn build(self, end: End, plan: Stream) -> Box<dyn App> {
         let files = Files { plan, drawn: 0, waiting: BTreeMap::new() };
         match end {
@@ -63,37 +64,37 @@ impl Sessions {
         }
     }
 
-    /// How many connections they take.
+    /// How many connections the sessions use.
     pub fn connections(&self) -> Connections {
         self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
     }
 
-    /// What is wrong with them. `things` is what the scenario calls them, and their number.
+    /// Adds the problems of these parameters. `things` is what the scenario calls the sessions, and the key
+    /// of their number.
     pub fn check(&self, things: &str, problems: &mut Problems) {
         self.sizes.check(self.size, self.shape, problems);
         if self.message == 0 {
-            problems.add("message", "0 B is no message; allowed: 1 B or more");
+            problems.add("message", "must be at least 1 B");
         }
         if self.every == Some(Span::ZERO) {
-            problems.add("every", format!("0 s is no time between {things}; allowed: more than 0 s"));
+            problems.add("every", format!("must be longer than 0 s"));
         }
         if self.count.is_some() && self.every.is_none() {
-            problems
-                .add(things, format!("several {things} need the time between them; allowed: every as well"));
+            problems.add(things, format!("needs every, the mean time between {things}"));
         }
     }
 
-    /// Messages of the client, and of the server.
+    /// Number of messages from the client and from the server.
     fn shares(&self) -> (u64, u64) {
         (self.messages.div_ceil(2), self.messages / 2)
     }
 }
 
-/// The sizes of files, which both ends know: the plan's draws in the order of sessions.
+/// The sizes of files, known to both ends: the plan's draws in the order of sessions.
 struct Files {
     plan: Stream,
     drawn: u64,
-    /// Drawn, but not yet asked for.
+    /// Sizes that have been drawn but not yet used.
     waiting: BTreeMap<u64, u64>,
 }
 
@@ -107,20 +108,20 @@ impl Files {
         self.waiting.remove(&session).unwrap_or(0)
     }
 
-    /// The session of a connection, whose number has 16 bits of it: the nearest to those drawn so far.
+    /// The session of a connection number, which holds its low 16 bits: the nearest to those drawn so far.
     fn session(&self, connection: u16) -> u64 {
         let ahead = connection.wrapping_sub(self.drawn as u16).cast_signed();
         self.drawn.saturating_add_signed(ahead.into())
     }
 }
 
-/// A session as one end sees it.
+/// A session as seen by one end.
 struct Session {
     start: Time,
     file: u64,
-    /// Bytes that have arrived.
+    /// Bytes received so far.
     received: u64,
-    /// Messages sent.
+    /// Messages sent so far.
     sent: u64,
     file_sent: bool,
 }
@@ -146,7 +147,7 @@ impl Client {
         actions.turn = Some(number);
     }
 
-    /// Sends what is due: messages as answers to what has come, then the file.
+    /// Sends what is due: messages in reply to those received, then the file.
     fn go_on(&mut self, connection: u16, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         let Sessions { message, direction, .. } = self.sessions;
@@ -225,7 +226,7 @@ impl App for Server {
 }
 
 impl Server {
-    /// Answers the messages that have come, and sends the file after the last where that is its way.
+    /// Replies to the received messages, and sends the file after the last one if it goes this way.
     fn answer(&mut self, connection: u16, bytes: u64, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         session.received += bytes;

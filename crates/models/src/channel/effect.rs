@@ -41,16 +41,18 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// What becomes of a packet that the channel spoils.
+/// What happens to a packet that the channel has corrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// It is lost.
+    /// The packet is lost, as behind a link layer with a checksum of its own.
     #[default]
     Drop,
-    /// A bit is wrong in it, and its receiver drops it for its checksum.
+    /// The packet is delivered with a wrong bit after its network header, and the receiver drops it for its
+    /// checksum.
     StaleChecksum,
-    /// A bit of its payload is wrong in it, and its checksum holds.
+    /// The packet is delivered with a wrong bit in its payload and a valid checksum; only the application can
+    /// notice.
     ValidChecksum,
 }
 

@@ -1,15 +1,18 @@
-//! Errors in bursts: a two-state Markov chain that takes a step with each packet and spoils every packet in its bad state.
+//! Errors in bursts: a two-state Markov chain that takes a step with each packet and corrupts every packet in
+//! its bad state.
 //!
-//! With p the probability of going from good to bad and r that of going back, bursts have 1 / r packets in the mean, and
-//! the part p / (p + r) of all packets is spoiled. So from the part `probability` and the length `burst`:
+//! With p the probability of going from good to bad and r that of going back, bursts have 1 / r packets on
+//! average, and a fraction p / (p + r) of all packets is corrupted. Hence, from the fraction `probability`
+//! and the length `burst`:
 //!
 //! ```text
 //! r = 1 / burst        p = r probability / (1 - probability)
 //! ```
 //!
-//! Source: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), pages 1253-1265, 1960,
-//! with h = 0 (nothing survives the bad state); of errors of wireless LANs also known as bistable. It starts in either state as
-//! often as it is in it. With `burst = 1 / (1 - probability)` the errors are independent.
+//! Source: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), pages
+//! 1253-1265, 1960, with h = 0 (nothing survives the bad state); as a model of wireless LAN errors also known
+//! as bistable. The initial state is drawn from the stationary distribution. With `burst = 1 / (1 -
+//! probability)` the errors are independent.
 //!
 //! ```toml
 //! error = { kind = "gilbert", probability = 0.002, burst = 8.0 }
@@ -20,23 +23,24 @@ use bentpipe_core::{Fraction, Problems, Real, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Errors in bursts.
+/// Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts every packet in its bad state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Part of all packets that is spoiled.
+    /// Fraction of all packets that is corrupted, 0 to 1 but less than 1.
     pub probability: Fraction,
-    /// Mean number of packets that are spoiled in a row.
+    /// Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
+    /// `probability`).
     pub burst: Real<1000, 1_000_000_000>,
-    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
-    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
-    /// notice).
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
+    /// in its payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 impl Config {
-    /// Probabilities of going from good to bad, and back.
+    /// The probabilities of going from good to bad, and back.
     fn steps(&self) -> (f64, f64) {
         let (part, back) = (self.probability.value(), 1.0 / self.burst.value());
         (back * part / (1.0 - part), back)
@@ -44,11 +48,11 @@ impl Config {
 }
 
 struct Bistable {
-    /// Part of the packets in the bad state.
+    /// Fraction of packets in the bad state.
     part: f64,
-    /// Probability of going from good to bad, and back.
+    /// Probabilities of going from good to bad, and back.
     steps: (f64, f64),
-    /// `None` before the first packet.
+    /// The present state; `None` before the first packet.
     bad: Option<bool>,
 }
 
@@ -67,13 +71,13 @@ impl Channel for Config {
 
     fn check(&self, problems: &mut Problems) {
         let (leaves, _) = self.steps();
-        // A part of 1 divides by zero.
+        // With a probability of 1 the division is by zero.
         if leaves.is_nan() || leaves > 1.0 {
             let least = self.probability.value() / (1.0 - self.probability.value());
             problems.add(
                 "burst",
                 format!(
-                    "bursts of {} packets leave no gap of a packet between them when the part {} of all is spoiled; \
+                    "bursts of {} packets leave no gap between them when a fraction {} of all packets is corrupted; \
                      allowed: at least probability / (1 - probability), here {least:.3}, and a probability below 1",
                     self.burst.value(),
                     self.probability.value()

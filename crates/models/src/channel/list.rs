@@ -1,6 +1,7 @@
-//! Chosen errors: the packets with these numbers are spoiled, the first packet (or unit of the framing) having the number 1.
+//! Chosen errors: the packets with the given numbers are corrupted. The first packet (or unit of the framing)
+//! has the number 1.
 //!
-//! For transcripts, and for holding two stacks or two clocks to each other: both lose the same packets.
+//! For transcripts, and for comparing two stacks or two clocks with each other: both lose the same packets.
 //!
 //! ```toml
 //! error = { kind = "list", packets = [40, 41, 300] }
@@ -11,23 +12,25 @@ use bentpipe_core::{Count, Problems, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Chosen errors.
+/// Chosen errors: corrupts exactly the listed packets, for example to compare two TCP stacks under the same
+/// losses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Numbers of the packets that are spoiled, in ascending order; the first packet of the direction has the number 1.
+    /// Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of
+    /// the direction has the number 1.
     pub packets: Vec<Count<1, 1_000_000_000_000>>,
-    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
-    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
-    /// notice).
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
+    /// in its payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 struct Chosen {
-    /// Packets so far.
+    /// Number of packets so far.
     count: u64,
-    /// Numbers still to come, the next one last.
+    /// Numbers that are still to come, the next one last.
     left: Vec<u64>,
 }
 
@@ -48,7 +51,7 @@ impl Channel for Config {
     fn check(&self, problems: &mut Problems) {
         if let Some(pair) = self.packets.windows(2).find(|pair| pair[0].value() >= pair[1].value()) {
             let (before, after) = (pair[0].value(), pair[1].value());
-            problems.add("packets", format!("{after} follows {before}; allowed: numbers in ascending order"));
+            problems.add("packets", format!("{after} follows {before}; allowed: ascending order"));
         }
     }
 }

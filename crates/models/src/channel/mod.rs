@@ -1,4 +1,4 @@
-//! Error processes: which transmissions a channel spoils, and what becomes of those ([`effect`]).
+//! Error processes: which transmissions a channel corrupts, and what happens to those ([`effect`]).
 
 pub mod bit;
 pub mod effect;
@@ -12,7 +12,7 @@ pub use effect::{Effect, Errors, Fate, SPOILED};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
-    /// An error process.
+    /// The error process of a channel: which packets, or units of the framing, it corrupts.
     pub enum Config: Channel {
         "none" => None(none::Config),
         "packet" => Packet(packet::Config),
@@ -28,27 +28,28 @@ impl Default for Config {
     }
 }
 
-/// What an error process' `Config` can do.
+/// The factory of an error process, implemented by its `Config`.
 pub trait Channel {
-    /// The process, or nothing for a channel without errors.
+    /// Builds the process, or returns `None` for a channel without errors.
     fn build(&self) -> Option<Box<dyn Process>>;
 
-    /// What becomes of what it spoils.
+    /// What happens to the packets that it corrupts.
     fn effect(&self) -> Effect {
         Effect::Drop
     }
 
-    /// Part of so many packets that is to be expected to be spoiled, of `bytes` in the mean.
+    /// Expected fraction of `packets` packets of `bytes` bytes on average that is corrupted.
     fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
         0.0
     }
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Decides which transmission units arrive.
+/// Decides which transmission units are corrupted.
 pub trait Process: Send {
-    /// Whether a unit of `bytes`, whose last bit arrives at `now`, is spoiled. Called once per unit, in order.
+    /// Returns whether a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called once per
+    /// unit, in order.
     fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Independent packet errors: each packet is spoiled with the same probability, whatever its size.
+//! Independent packet errors: each packet is corrupted with the same probability, whatever its size.
 //!
 //! ```toml
 //! error = { kind = "packet", probability = 0.01 }
@@ -9,15 +9,16 @@ use bentpipe_core::{Fraction, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent packet errors.
+/// Independent packet errors: each packet, or unit of the framing, is corrupted with the same probability,
+/// whatever its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a packet is spoiled.
+    /// Probability that a packet is corrupted, 0 to 1.
     pub probability: Fraction,
-    /// What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a wrong bit, for
-    /// which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody but the application can
-    /// notice).
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
+    /// in its payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }

@@ -6,18 +6,20 @@
 //! 1.5,3000000,0.04,0.01
 //! ```
 //!
-//! Times in seconds from 0 on, rates in bit/s, delays in seconds one way, losses as probabilities of a packet. Each sample is a change as
-//! [`crate::link`] describes them. A column that is not there, and all of them before the first sample, stay as the link's own keys
-//! say. A rate of 0 is taken as 1 bit/s, at which nothing gets through either: what waits goes on when the rate comes back.
+//! Times are in seconds from 0, rates in bit/s, delays in seconds one way, losses as probabilities per
+//! packet. Each sample is a change as [`crate::link`] describes it. Missing columns, and all columns before
+//! the first sample, keep the values of the link's own keys. A rate of 0 is treated as 1 bit/s, at which
+//! nothing gets through either: waiting packets resume when the rate comes back.
 //!
-//! `bentpipe trace` makes such tables from Parquet and from the traces of mahimahi.
+//! `bentpipe trace` converts Parquet files and mahimahi traces to such tables.
 
 use crate::channel;
 use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a link follows.
+/// Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
+/// sample on.
 ///
 /// ```toml
 /// trace = { samples = { file = "lte.csv" }, repeat = "60 s" }
@@ -25,21 +27,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Comma-separated table: `time` in seconds, and at least one of `rate` in bit/s, `delay` in seconds, `loss` as a probability.
+    /// The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in
+    /// bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds until
+    /// the next.
     pub samples: Table,
-    /// After how long it begins anew; its last sample holds to the end when not given.
+    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
+    /// last sample holds until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
 
 const COLUMNS: [&str; 3] = ["rate", "delay", "loss"];
-/// 100 Tbit/s, the greatest rate of a scenario.
+/// 100 Tbit/s, the maximum rate of a scenario.
 const RATE: f64 = 1e14;
-/// A hundred years are no delay.
+/// Maximum delay in seconds.
 const DELAY: f64 = 1e6;
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("samples", |problems| {
             self.samples.check(&COLUMNS, &[], problems);
@@ -47,7 +52,7 @@ impl Config {
                 for (row, value) in self.samples.column(name).unwrap_or_default().iter().enumerate() {
                     if !(0.0..=most).contains(value) {
                         let at = self.samples.times[row].as_secs_f64();
-                        let message = format!("{name} {value} at {at} s; allowed: from 0 to {most}");
+                        let message = format!("{name} is {value} at {at} s; allowed: 0 to {most}");
                         return problems.add("", message);
                     }
                 }
@@ -55,16 +60,16 @@ impl Config {
         });
         let end = self.samples.times.last().map_or(Span::ZERO, |last| last.since(Time::ZERO));
         if self.repeat.is_some_and(|repeat| repeat <= end) {
-            problems.add("repeat", format!("the last sample is at {end}; allowed: more than that"));
+            problems.add("repeat", format!("must be longer than the time of the last sample, {end}"));
         }
     }
 
-    /// Whether it sets a key of the link, `rate`, `delay` or `error`.
+    /// Returns whether the series sets this key of the link: `rate`, `delay` or `error`.
     pub fn drives(&self, key: &str) -> bool {
         self.samples.column(if key == "error" { "loss" } else { key }).is_some()
     }
 
-    /// What plays it, for a link that has this rate and this delay before the first sample.
+    /// Creates the playback for a link that has this rate and this delay before the first sample.
     pub fn build(&self, rate: Rate, delay: Span) -> Playback {
         let column = |name| self.samples.column(name).map(<[f64]>::to_vec);
         Playback {
@@ -82,14 +87,14 @@ impl Config {
     }
 }
 
-/// Where a link is in its series.
+/// The position of a link in its series.
 pub struct Playback {
     times: Vec<Time>,
     rates: Option<Vec<f64>>,
     delays: Option<Vec<f64>>,
     losses: Option<Vec<f64>>,
     repeat: Option<Span>,
-    /// When the series began, this time.
+    /// Start of the present pass through the series.
     began: Time,
     next: usize,
     rate: Rate,
@@ -97,24 +102,24 @@ pub struct Playback {
     loss: Option<f64>,
 }
 
-/// What holds from now on.
+/// The values that hold from now on.
 pub struct Sample {
-    /// The rate.
+    /// Rate of the link.
     pub rate: Rate,
-    /// The delay.
+    /// Propagation delay of the link.
     pub delay: Span,
-    /// The error process, where it is another one than before.
+    /// The error process, if it differs from the one before.
     pub error: Option<channel::Config>,
 }
 
 impl Playback {
-    /// When the next sample is due.
+    /// The time of the next sample.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.times.get(self.next).map(|at| self.began + at.since(Time::ZERO))
     }
 
-    /// The last of the samples that are due, if one is.
+    /// Returns the last of the samples that are due, if any.
     pub fn take(&mut self, now: Time) -> Option<Sample> {
         let mut error = None;
         let mut taken = false;
@@ -144,31 +149,32 @@ impl Playback {
     }
 }
 
-/// Samples by time: a text of comma-separated values with a line of names, `time` first. Lines that begin with # are comments.
+/// Samples by time, parsed from comma-separated text whose first line names the columns, `time` first. Lines
+/// that start with # are comments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     text: String,
     times: Vec<Time>,
     names: Vec<String>,
-    /// By column.
+    /// Values by column.
     values: Vec<Vec<f64>>,
 }
 
-/// Longest time of a sample in seconds: a hundred years.
+/// Maximum time of a sample in seconds: a hundred years.
 const LONGEST: f64 = 3.2e9;
 
 impl Table {
-    /// The table that `text` is.
+    /// Parses `text`.
     ///
     /// # Errors
-    /// What is wrong with which line.
+    /// The faulty line and what is allowed there.
     pub fn parse(text: &str) -> Result<Table, String> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let (_, head) = lines.next().ok_or("is empty; allowed: a line of names, then samples")?;
+        let (_, head) = lines.next().ok_or("is empty; allowed: a line of column names, then samples")?;
         let names: Vec<String> = head.split(',').map(|name| name.trim().to_owned()).collect();
         if names[0] != "time" || names.len() < 2 {
-            return Err(format!("begins with \"{head}\"; allowed: a line of names, time first, then others"));
+            return Err(format!("starts with \"{head}\"; allowed: a line of column names, time first"));
         }
         let mut table = Table {
             text: text.to_owned(),
@@ -181,7 +187,7 @@ impl Table {
             if cells.len() != names.len() {
                 let (found, wanted) = (cells.len(), names.len());
                 return Err(format!(
-                    "line {number} has {found} values; allowed: {wanted}, as the first line"
+                    "line {number} has {found} values; allowed: {wanted}, as in the first line"
                 ));
             }
             let mut values = Vec::with_capacity(cells.len());
@@ -192,7 +198,7 @@ impl Table {
                 }
             }
             if !(0.0..LONGEST).contains(&values[0]) {
-                return Err(format!("line {number}: time is {}; allowed: seconds from 0 on", values[0]));
+                return Err(format!("line {number}: time is {}; allowed: seconds from 0", values[0]));
             }
             let time = Time::ZERO + Span::from_secs_f64(values[0]);
             if table.times.last().is_some_and(|last| *last >= time) {
@@ -205,31 +211,34 @@ impl Table {
             table.values.iter_mut().zip(&values[1..]).for_each(|(column, value)| column.push(*value));
         }
         match table.times.is_empty() {
-            true => Err("has no sample; allowed: at least one".to_owned()),
+            true => Err("has no samples; allowed: at least one".to_owned()),
             false => Ok(table),
         }
     }
 
-    /// When the samples are.
+    /// The times of the samples.
     pub fn times(&self) -> &[Time] {
         &self.times
     }
 
-    /// The values of a column.
+    /// The values of a column, if there is one of this name.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         self.names.iter().position(|one| one == name).map(|place| &self.values[place][..])
     }
 
-    /// Adds which columns are there that may not be, or are not that must.
+    /// Adds a problem for each column that is not allowed, and for each that is missing.
     pub fn check(&self, allowed: &[&str], needed: &[&str], problems: &mut Problems) {
         for (place, name) in self.names.iter().enumerate() {
             if !allowed.contains(&name.as_str()) || self.names[..place].contains(name) {
                 let allowed = allowed.join(", ");
-                problems.add("", format!("a column \"{name}\"; allowed: each once of time, {allowed}"));
+                problems.add(
+                    "",
+                    format!("unknown or repeated column \"{name}\"; allowed: time, {allowed}, each once"),
+                );
             }
         }
         for name in needed.iter().filter(|name| self.column(name).is_none()) {
-            problems.add("", format!("there is no column \"{name}\"; allowed: one for each link"));
+            problems.add("", format!("missing column \"{name}\"; allowed: one column per link"));
         }
     }
 }

@@ -27,13 +27,16 @@ pub fn check(classes: &[impl Named], problems: &mut Problems) {
                 let place = &mut seen[usize::from(dscp.value())];
                 if let Some(first) = *place {
                     let first: &str = classes[first as usize].name();
-                    problems
-                        .add("dscp", format!("{dscp} already belongs to \"{first}\"; allowed: each code point once"));
+                    problems.add(
+                        "dscp",
+                        format!("{dscp} already belongs to \"{first}\"; allowed: each code point once"),
+                    );
                 }
                 *place = Some(index as u16);
             }
             if class.dscp().is_empty() && index + 1 < classes.len() {
-                let message = "selects no packets; allowed: at least one code point, except for the last class";
+                let message =
+                    "selects no packets; allowed: at least one code point, except for the last class";
                 problems.add("dscp", message);
             }
         });

@@ -70,8 +70,7 @@ impl Discipline for Config {
 /// Adds a problem if target and interval do not fit together.
 pub(super) fn check_times(target: Span, interval: Span, problems: &mut Problems) {
     if target == Span::ZERO || target >= interval {
-        let message =
-            format!("must be longer than 0 s and shorter than the interval, {interval}");
+        let message = format!("must be longer than 0 s and shorter than the interval, {interval}");
         problems.add("target", message);
     }
 }

@@ -75,6 +75,7 @@ pub enum Queue {
 
 impl Queue {
     /// Returns the discipline, for a queue that only allows disciplines that decide at arrival.
+    ///
     /// # Panics
     /// If it decides at departure, which [`Config::check_arrival`] refuses.
     pub fn admission(self) -> Box<dyn Admission> {

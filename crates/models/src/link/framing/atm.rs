@@ -4,8 +4,8 @@
 //! With LLC/SNAP (RFC 2684, section 5: routed protocols) 8 bytes come before the packet: AA-AA-03, 00-00-00, 08-00. With VC
 //! multiplexing (section 6) nothing does. So a TCP acknowledgment of 40 bytes takes two cells with LLC/SNAP and one without.
 //!
-//! A lost cell loses its packet. A lost last cell, which marks the packet's end, loses the next one, too: the receiver takes
-//! both for one, whose length and CRC-32 do not hold.
+//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's end, also
+//! loses the next packet: the receiver takes both for one, whose length and CRC-32 do not match.
 //!
 //! ```toml
 //! framing = { kind = "atm", encapsulation = "llc-snap" }
@@ -16,26 +16,28 @@ use bentpipe_core::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cells of 53 bytes.
+/// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes, fills whole
+/// cells of 53 bytes, 48 of them payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What tells protocols apart.
+    /// How the receiver recognises the packet's protocol; adds 8 bytes to each packet with the default,
+    /// `"llc-snap"`, and none with `"vc"`.
     pub encapsulation: Encapsulation,
 }
 
-/// What tells protocols apart.
+/// How the receiver of an AAL5 frame recognises the packet's protocol (RFC 2684).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
-    /// A header of 8 bytes.
+    /// By an LLC/SNAP header of 8 bytes before each packet (section 5).
     #[default]
     LlcSnap,
-    /// A virtual channel of its own.
+    /// By a virtual channel for each protocol, without a header (section 6).
     Vc,
 }
 
-/// Bytes of a cell, and of its payload.
+/// Size of a cell in bytes, and of its payload.
 pub const CELL: u32 = 53;
 const PAYLOAD: u32 = 48;
 const TRAILER: u32 = 8;

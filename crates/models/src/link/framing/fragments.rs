@@ -1,31 +1,32 @@
-//! Fragmentation over carriers of one size, as GSE and RLE do it: a packet that fits is sent whole; another one fills what is
-//! left of the carrier with a first fragment, and goes on in the next ones. Several packets lie in one carrier.
+//! Fragmentation over carriers of one size, as in GSE and RLE. A packet that fits is sent whole. Any other
+//! packet fills the rest of the carrier with a first fragment and continues in the next carriers. A carrier
+//! may hold several packets.
 
 use super::{Added, Framer};
 
-/// Header bytes and limits.
+/// Header sizes and limits of a fragmenting framing, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Around a whole packet.
+    /// Header of a whole packet.
     pub whole: u32,
-    /// Before the first fragment.
+    /// Header of the first fragment.
     pub first: u32,
-    /// Before the others.
+    /// Header of the following fragments.
     pub next: u32,
-    /// After the last one, in the same carrier as its last bytes.
+    /// Trailer after the last fragment, in the same carrier as the fragment's last bytes.
     pub trailer: u32,
-    /// Most bytes of a packet or fragment behind its header.
+    /// Maximum size of a packet or fragment after its header.
     pub most: u32,
 }
 
 impl Shape {
-    /// The smallest carrier: one byte of each fragment has to go somewhere.
+    /// The smallest usable carrier: it must have room for at least one byte of each kind of fragment.
     pub fn least_carrier(&self) -> u32 {
         (self.first + 1).max(self.next + 1 + self.trailer)
     }
 }
 
-/// Puts packets into carriers.
+/// Places the packets of one stream into carriers.
 pub struct Fragments {
     shape: Shape,
     carrier: u32,
@@ -33,7 +34,7 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// Carriers of so many bytes.
+    /// Creates an empty stream over carriers of this many bytes.
     pub fn new(shape: Shape, carrier: u32) -> Fragments {
         assert!(carrier >= shape.least_carrier(), "check has passed");
         Fragments { shape, carrier, room: 0 }

@@ -7,12 +7,13 @@
 //! | others | 2 + 1 |
 //! | last | and 4 of CRC-32 behind it |
 //!
-//! The label has 6, 3 or 0 bytes; a packet or fragment no more than 4095 behind its first two bytes. The frame is the baseband
-//! frame's data field, whole: a lost frame loses all that has a part in it. A frame that is not full when it has to be sent is
-//! padded. On a return link the burst takes the place of the frame.
+//! The label has 6, 3 or 0 bytes; a packet or fragment has at most 4095 bytes after its first two. The frame
+//! is the data field of the baseband frame and is protected as a whole: a lost frame loses every packet that
+//! has a part in it. A frame that is not full when it must be sent is padded. On a return link the burst
+//! takes the place of the frame.
 //!
-//! Limit: only whole frames are counted, not the 10 bytes of baseband header nor the coding: the link's rate is that of
-//! data fields.
+//! Limit: only whole frames are counted, neither the 10 bytes of the baseband header nor the coding. The
+//! link's rate is that of the data fields.
 //!
 //! ```toml
 //! framing = { kind = "gse", frame = 4016 }
@@ -24,13 +25,15 @@ use bentpipe_core::{Count, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets in baseband frames.
+/// Generic stream encapsulation (ETSI TS 102 606-1): packets, whole or in fragments, in the baseband frames
+/// of DVB-S2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Bytes of a baseband frame's data field, on links. By default that of QPSK 1/2 with long frames: 32 208 bits less 80.
+    /// Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
+    /// long frames: 32 208 bits less 80. On a return link the size of the burst applies instead.
     pub frame: Count<8, 8192>,
-    /// Bytes of the label: 0, 3 or 6.
+    /// Size of the label in bytes: 0 (the default), 3 or 6.
     pub label: Count<0, 6>,
 }
 
@@ -41,13 +44,13 @@ impl Default for Config {
 }
 
 const CRC: u32 = 4;
-/// The length field has 12 bits.
+/// Largest value of the 12-bit length field.
 const LENGTH: u32 = 4095;
 
 impl Config {
     fn shape(&self) -> Shape {
         let label = self.label.value() as u32;
-        // The length counts what follows it: of the longest header 5 bytes and the label.
+        // The length field counts what follows it, which includes up to 5 bytes of header and the label.
         Shape { whole: 4 + label, first: 7 + label, next: 3, trailer: CRC, most: LENGTH - 5 - label }
     }
 
@@ -62,13 +65,13 @@ impl Framing for Config {
     }
 
     fn longest(&self) -> u32 {
-        // The total length counts protocol type, label and packet in 16 bits.
+        // The 16-bit total length counts the protocol type, the label and the packet.
         65_535 - 2 - self.label.value() as u32
     }
 
     fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
         if ![0, 3, 6].contains(&self.label.value()) {
-            problems.add("label", format!("{} bytes are no label; allowed: 0, 3 or 6", self.label.value()));
+            problems.add("label", format!("{} bytes; allowed: 0, 3 or 6", self.label.value()));
         } else if self.carrier(carrier) < self.shape().least_carrier() {
             let message = format!(
                 "{} bytes have no room for the {} of a fragment's header and a byte of data; allowed: at least {}",

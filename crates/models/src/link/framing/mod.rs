@@ -1,11 +1,12 @@
-//! Framings: how packets are put into the units that a link sends, byte for byte. One file each.
+//! Framings: how packets are placed into the units that a link transmits, byte for byte. One file per
+//! framing.
 //!
-//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG transport stream packets, or whatever
-//! the carrier of the link is (a baseband frame, a burst). A packet costs the units that it begins; where the framing packs, it
-//! first fills the unit that the packet before left open, as long as that has not begun to be sent. What is then still empty in
-//! a unit is padding.
+//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG transport stream
+//! packets, or whatever carries data on the link (a baseband frame, a burst). A packet costs the units that
+//! it starts. A framing that packs first fills the unit that the previous packet left open, unless that unit
+//! is already being sent. Whatever stays empty in a unit is padding.
 //!
-//! Errors act on the units. A unit that is lost loses every packet that has bytes in it ([`Verdicts`]).
+//! Errors act on units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
 //!
 //! [`crate::link`] sends units one after the other; a terminal of [`crate::mac::dama`] puts them into its slots.
 
@@ -22,11 +23,12 @@ use crate::channel::{Errors, Fate};
 use crate::{DropReason, Packet};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
-/// The framing has no length field for so many bytes.
+/// The packet is longer than the framing's length field can express.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");
 
 kinds! {
-    /// How packets are put into the units that are sent.
+    /// The framing: how packets are placed into the units that a link transmits, which determines the
+    /// overhead and what an error destroys.
     pub enum Config: Framing {
         "none" => None(none::Config),
         "atm" => Atm(atm::Config),
@@ -43,66 +45,67 @@ impl Default for Config {
     }
 }
 
-/// What a framing's `Config` can do.
+/// The factory of a framing, implemented by its `Config`.
 pub trait Framing {
-    /// The framing of one stream of packets, or nothing where packets are sent as they are; `carrier` is the number of bytes of a
-    /// burst, for framings that fill what carries them.
+    /// Builds the framing of one stream of packets, or returns `None` if packets are sent as they are.
+    /// `carrier` is the size of a burst in bytes, for framings that fill bursts.
     fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>>;
 
-    /// Bytes of the longest packet that it can carry.
+    /// Size in bytes of the longest packet that the framing can carry.
     fn longest(&self) -> u32;
 
-    /// Adds what is wrong; `carrier` as in [`Framing::build`].
+    /// Adds the problems of this configuration; `carrier` as in [`Framing::build`].
     fn check(&self, carrier: Option<u32>, problems: &mut Problems);
 }
 
-/// What a packet takes.
+/// The cost of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Added {
-    /// Units that it begins.
+    /// Number of units that the packet starts.
     pub units: u32,
-    /// Whether its first bytes lie in the unit that was open before.
+    /// Whether its first bytes lie in the unit that the previous packet left open.
     pub shares: bool,
 }
 
 /// Frames one stream of packets.
 pub trait Framer: Send {
-    /// Bytes of a unit as it is sent.
+    /// Size of a unit in bytes, as transmitted.
     fn unit(&self) -> u32;
 
-    /// A packet of `size` bytes follows; the unit begun last can still be filled if it is `open`.
+    /// Adds a packet of `size` bytes. If `open`, the last unit can still be filled.
     fn add(&mut self, size: u32, open: bool) -> Added;
 
-    /// Whether a packet whose last unit is lost takes the next one with it.
+    /// Whether the loss of a packet's last unit also loses the next packet.
     fn merges(&self) -> bool {
         false
     }
 }
 
-/// What is lost at once.
+/// What one error destroys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unit {
-    /// Bytes.
+    /// Size of the unit in bytes.
     pub bytes: u32,
-    /// Whether a packet whose last unit is lost takes the next one with it.
+    /// Whether the loss of a packet's last unit also loses the next packet.
     pub merges: bool,
 }
 
 impl Unit {
-    /// That of a framing.
+    /// The unit of a framing.
     pub fn of(framer: &dyn Framer) -> Unit {
         Unit { bytes: framer.unit(), merges: framer.merges() }
     }
 }
 
-/// Which units of a stream were lost, as far as it still matters.
+/// The units of a stream that were lost, as far as they affect packets to come.
 #[derive(Default)]
 pub struct Verdicts {
     last: bool,
 }
 
 impl Verdicts {
-    /// Decides about the next packet of the stream, which `added` units and whose last bit arrives at `now`.
+    /// Decides about the next packet of the stream, which cost `added` units and whose last bit arrives at
+    /// `now`.
     pub fn meet(
         &mut self,
         unit: Unit,
@@ -124,12 +127,12 @@ impl Verdicts {
     }
 }
 
-/// Adds that the units do not divide the slot.
+/// Adds a problem if a slot does not hold a whole number of units.
 fn check_divides(unit: u32, what: &str, carrier: Option<u32>, problems: &mut Problems) {
     if let Some(bytes) = carrier.filter(|bytes| bytes % unit != 0) {
         let message = format!(
-            "a slot of {bytes} bytes has room for {} {what} of {unit} bytes and {} bytes more; allowed: slots of whole {what}, \
-             such as {} bytes",
+            "a slot of {bytes} bytes holds {} {what} of {unit} bytes and leaves {} bytes unused; \
+             allowed: slots of whole {what}, such as {} bytes",
             bytes / unit,
             bytes % unit,
             bytes.div_ceil(unit) * unit
@@ -143,7 +146,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What packets that follow each other without a pause take.
+    /// The cost of packets that follow each other without a pause.
     pub fn units(config: &dyn Framing, carrier: Option<u32>, sizes: &[u32]) -> Vec<(u32, bool)> {
         let mut framer = config.build(carrier).unwrap();
         let add = |(index, size): (usize, &u32)| framer.add(*size, index > 0);

@@ -10,13 +10,15 @@ use super::transport_stream::Encapsulation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Sections in transport stream packets.
+/// Multi-protocol encapsulation (EN 301 192, section 7): packets in datagram sections, sections in MPEG
+/// transport stream packets of 188 bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether sections follow each other within a transport stream packet.
+    /// Whether a section may start in the transport stream packet in which the previous one ends; on by
+    /// default. Otherwise the rest of that packet is stuffed.
     pub packing: bool,
-    /// Whether an LLC/SNAP header tells protocols apart.
+    /// Whether an LLC/SNAP header of 8 bytes identifies the protocol of each packet; off by default.
     pub llc_snap: bool,
 }
 
@@ -29,7 +31,7 @@ impl Default for Config {
 const HEADER: u32 = 12;
 const CRC: u32 = 4;
 const LLC_SNAP: u32 = 8;
-/// A section's longest.
+/// Maximum length of a section in bytes.
 const SECTION: u32 = 4096;
 
 impl Encapsulation for Config {

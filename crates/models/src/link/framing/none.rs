@@ -5,7 +5,7 @@ use bentpipe_core::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets as they are.
+/// No framing: packets are transmitted as they are, and errors act on packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

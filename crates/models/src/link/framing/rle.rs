@@ -7,9 +7,9 @@
 //! | others (continuation, end PPDU) | 2 |
 //! | last | and the trailer behind it: 1 byte of sequence number, or 4 of CRC-32 |
 //!
-//! The packet itself (the ALPDU) begins with its protocol type: 2 bytes, 1 when compressed, none when suppressed, as
-//! terminals do with the one protocol that they mostly carry. Bursts are protected as wholes: a lost burst loses all that has a
-//! part in it.
+//! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if suppressed,
+//! as terminals do for the one protocol that makes up most of their traffic. Bursts are protected as a whole:
+//! a lost burst loses every packet that has a part in it.
 //!
 //! Limits: no labels, neither of packets nor of bursts; the trailer is not divided between bursts.
 //!
@@ -23,41 +23,43 @@ use bentpipe_core::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets in bursts.
+/// Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the bursts of
+/// DVB-RCS2.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the protocol type is sent.
+    /// How the protocol type of each packet is sent; suppressed by default.
     pub protocol: Protocol,
-    /// What ends a packet that was sent in fragments.
+    /// What follows the last fragment of a fragmented packet, for the receiver to check it; a sequence number
+    /// by default.
     pub trailer: Trailer,
 }
 
-/// How the protocol type is sent.
+/// How the protocol type of a packet is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// Not at all.
+    /// Not sent: all packets are of one protocol. No bytes.
     #[default]
     Suppressed,
-    /// In one byte.
+    /// Compressed, in one byte.
     Compressed,
-    /// In two bytes.
+    /// In full, in two bytes.
     Full,
 }
 
-/// What ends a packet that was sent in fragments.
+/// What follows the last fragment of a fragmented packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trailer {
-    /// A sequence number of one byte.
+    /// A sequence number, one byte.
     #[default]
     Sequence,
-    /// A CRC-32.
+    /// A CRC-32, four bytes.
     Crc,
 }
 
-/// A PPDU's length field has 11 bits, an ALPDU's total length 12.
+/// Largest value of a PPDU's 11-bit length field and of an ALPDU's 12-bit total length.
 const PPDU: u32 = 2047;
 const ALPDU: u32 = 4095;
 

@@ -1,26 +1,26 @@
-//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a section or SNDU begins
-//! has a pointer field of one byte that says where the first one does.
+//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a
+//! section or SNDU starts has a pointer field of one byte that gives the position of the first one.
 
 use super::{check_divides, Added, Framer, Framing};
 use bentpipe_core::Problems;
 
-/// Bytes of a transport stream packet, and of its payload.
+/// Size of a transport stream packet in bytes, and of its payload.
 pub const PACKET: u32 = 188;
 const PAYLOAD: u32 = 184;
 const POINTER: u32 = 1;
 
-/// A framing that puts packets into sections or SNDUs, and these into transport stream packets.
+/// A framing that places packets into sections or SNDUs, and those into transport stream packets.
 pub trait Encapsulation {
-    /// Bytes that a section needs in the packet in which it begins.
+    /// Number of bytes of a section that must fit into the transport stream packet in which it starts.
     const TOGETHER: u32;
 
-    /// Whether sections follow each other within a transport stream packet.
+    /// Whether a section may start in the transport stream packet in which the previous one ends.
     fn packing(&self) -> bool;
 
-    /// Bytes around each packet of the network layer.
+    /// Bytes that are added to each network-layer packet.
     fn overhead(&self) -> u32;
 
-    /// Bytes of the longest packet that a section can carry.
+    /// Size in bytes of the longest packet that a section can carry.
     fn longest(&self) -> u32;
 }
 
@@ -38,21 +38,21 @@ impl<E: Encapsulation> Framing for E {
     }
 }
 
-/// Puts sections or SNDUs into transport stream packets.
+/// Places sections or SNDUs into transport stream packets.
 pub struct TransportStream {
-    /// Bytes around each packet.
+    /// Bytes that are added to each packet.
     pub overhead: u32,
-    /// Whether a section may begin in the packet in which the one before ends.
+    /// Whether a section may start in the packet in which the previous one ends.
     pub packing: bool,
-    /// Bytes that a section needs in the packet in which it begins.
+    /// Number of bytes of a section that must fit into the packet in which it starts.
     pub least: u32,
-    /// Payload bytes of the last packet that are used, and whether one of them is a pointer field.
+    /// Used payload bytes of the last packet, and whether one of them is a pointer field.
     used: u32,
     pointed: bool,
 }
 
 impl TransportStream {
-    /// An empty stream.
+    /// Creates an empty stream.
     pub fn new(overhead: u32, packing: bool, least: u32) -> TransportStream {
         TransportStream { overhead, packing, least, used: PAYLOAD, pointed: false }
     }

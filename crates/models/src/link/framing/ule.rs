@@ -3,7 +3,8 @@
 //! CRC-32. With packing the next SNDU begins where the last one ends, provided that both bytes of its length fit there
 //! (RFC 4326, section 6.2); without, the rest of the transport stream packet is filled with FF.
 //!
-//! The packing threshold is zero: an encapsulator does not wait for more before it sends a transport stream packet.
+//! The packing threshold is zero: an encapsulator does not wait for more data before it sends a transport
+//! stream packet.
 //!
 //! ```toml
 //! framing = { kind = "ule", address = false }
@@ -13,13 +14,15 @@ use super::transport_stream::Encapsulation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// SNDUs in transport stream packets.
+/// Unidirectional lightweight encapsulation (RFC 4326): packets in SNDUs, SNDUs in MPEG transport stream
+/// packets of 188 bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether SNDUs follow each other within a transport stream packet.
+    /// Whether an SNDU may start in the transport stream packet in which the previous one ends (RFC 4326,
+    /// section 6.2); on by default. Otherwise the rest of that packet is padded.
     pub packing: bool,
-    /// Whether an SNDU has a destination address (D = 0).
+    /// Whether each SNDU has a destination address of 6 bytes (D = 0); off by default.
     pub address: bool,
 }
 
@@ -45,7 +48,7 @@ impl Encapsulation for Config {
     }
 
     fn longest(&self) -> u32 {
-        // The length field has 15 bits and counts what follows the type field; all ones mean the end.
+        // The 15-bit length field counts what follows the type field; all ones mark the end.
         32_766 - (self.overhead() - HEADER)
     }
 }

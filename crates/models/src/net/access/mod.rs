@@ -1,23 +1,25 @@
-//! Access selection: several links between the same two nodes, of which one at a time carries what is sent in each
+//! Access selection: several links between the same two nodes, one of which at a time carries the packets of each
 //! direction, and handovers from one to another under running connections.
 //!
 //! A handover at a moment t, from an old link to a new one:
 //!
-//! - What is sent from t + `interruption` on takes the new link: without an interruption the link is made before the other is
-//!   broken, with one it is broken before.
-//! - The old link goes on to send what waits in it until t + `overlap`, and is cut then. So within the overlap both deliver, and a
-//!   packet over the quicker of them overtakes those over the slower.
-//! - `packets` says what happens to what waits in a link that is cut, what is under way on it, and what comes while there is no
-//!   link. With `"forward"`, what is under way arrives, what waits goes over the new link as soon as it is there, and before what
-//!   came in the meantime: nothing is lost but what the new link's queue does not take. With `"lose"` all of that is lost.
+//! - Packets sent from t + `interruption` on take the new link: without an interruption the new link is made before
+//!   the old one is broken, with one the old link is broken first.
+//! - The old link continues to send what waits in it until t + `overlap` and is then cut. During the overlap both
+//!   links deliver, and a packet on the faster link overtakes those on the slower.
+//! - `packets` decides about packets that wait in a link that is cut, packets in flight on it, and packets that
+//!   arrive while there is no link. With `"forward"`, those in flight arrive, and those that wait go over the new
+//!   link as soon as it is up, ahead of what arrived in the meantime: nothing is lost except what the new link's
+//!   queue drops. With `"lose"` all of them are lost.
 //!
-//! A handover to the link that serves is an outage of it. When the link that is about to be cut is chosen again, it is not cut.
-//! Links keep their own queues, rates, delays, errors and changes; this stage holds them, so that it can take back what waits.
+//! A handover to the serving link is an outage of it. A link that is about to be cut is not cut if it is chosen again.
+//! Links keep their own queues, rates, delays, errors and changes. This stage holds them so that it can take back the
+//! waiting packets.
 //!
 //! The kinds of handover are those of RFC 3753, section 4.1 (make-before-break, break-before-make).
 //!
-//! Limit: the two ends switch at the same moment, so what was sent before the new link's other end knew is not modelled: give the
-//! time that signalling takes as `interruption`.
+//! Limit: both ends switch at the same moment. What one end sent before the other knew is not modelled; give the time
+//! that signalling takes as `interruption`.
 
 pub mod policy;
 mod stage;
@@ -29,7 +31,7 @@ use bentpipe_core::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Several links between two nodes, of which one at a time carries what is sent in each direction.
+/// Several links between the same two nodes, one of which at a time carries the packets of each direction.
 ///
 /// ```toml
 /// [[access]]
@@ -40,49 +42,50 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Its name, in results.
+    /// Name of the access, in results and messages.
     pub name: String,
-    /// The links, all from the same node to the same other node; the first carries at the start.
+    /// Names of the links, all from the same node to the same other node. The first one carries traffic at
+    /// the start.
     pub links: Vec<String>,
-    /// The link that carries from `to` to `from` at the start, if it is another one.
+    /// The link that carries traffic from `to` to `from` at the start, if it is not the first of `links`.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
-    /// How links follow each other, where a `[[handover]]` does not say otherwise.
+    /// How one link takes over from another, unless a `[[handover]]` says otherwise.
     #[serde(default)]
     pub handover: Handover,
-    /// When to hand over, and to which link.
+    /// When to hand over, and to which link; by default at the scenario's `[[handover]]`s.
     #[serde(default)]
     pub policy: policy::Config,
 }
 
-/// How one link follows another.
+/// How one link takes over from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Handover {
-    /// For how long there is no link to send over: break before make.
+    /// Time for which there is no link to send over (break before make); 0 s by default.
     pub interruption: Span,
-    /// For how long the old link goes on to send what waits in it: make before break.
+    /// Time for which the old link continues to send what waits in it (make before break); 0 s by default.
     pub overlap: Span,
-    /// What happens to packets that wait for a link that is cut or are under way on it, and to those that come while there is no
-    /// link.
+    /// What happens to packets that wait for a link that is cut, that are in flight on it, or that arrive
+    /// while there is no link; forwarded by default.
     pub packets: Fate,
 }
 
-/// Which directions a handover is about.
+/// The directions that a handover affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Both.
+    /// Both directions.
     #[default]
     Both,
-    /// From the links' `from` to their `to`.
+    /// The direction from the links' `from` to their `to`.
     Forward,
-    /// From the links' `to` to their `from`.
+    /// The direction from the links' `to` to their `from`.
     Return,
 }
 
 impl Direction {
-    /// Whether it is about the direction from the links' `from` (0) or about the other (1).
+    /// Whether it affects the direction from the links' `from` (side 0) or back (side 1).
     pub fn includes(self, side: usize) -> bool {
         match self {
             Direction::Both => true,

@@ -1,5 +1,5 @@
-//! The stage that holds an access' links. In port 0 takes what comes from the links' `from`, in port 1 what comes from their `to`;
-//! out port 0 leads to `to`, out port 1 to `from`.
+//! The stage that holds the links of an access. Input port 0 takes packets from the links' `from`, input port
+//! 1 those from their `to`; output port 0 leads to `to`, output port 1 to `from`.
 
 use super::policy::{Order, Policy, View};
 use super::{Config, Fate, Handover};
@@ -8,67 +8,67 @@ use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Rate, Report, Stream, Table, Time, Whole};
 use std::collections::VecDeque;
 
-/// There was no link at the moment.
+/// No link was available at that time.
 pub const NO_LINK: DropReason = DropReason::new("no link during a handover");
-/// The link was cut.
+/// The link was cut in a handover.
 pub const HANDED_OVER: DropReason = DropReason::new("link cut in a handover");
 
-/// Trace of an access: its handovers.
+/// Trace of the handovers of an access.
 pub static SELECTION: Table = Table {
     name: "selection",
     entity: "access",
-    about: "when a handover begins, for each direction that it is about",
+    about: "when a handover starts, for each direction that it affects",
     columns: &[
-        Column::whole("direction", "1", "0 from the links' `from` to their `to`, 1 back"),
-        Column::whole("from", "1", "the old link by its place in `links`, from 0"),
-        Column::whole("to", "1", "the new link"),
+        Column::whole("direction", "1", "direction: 0 from the links' `from` to their `to`, 1 back"),
+        Column::whole("from", "1", "index of the old link in `links`, from 0"),
+        Column::whole("to", "1", "index of the new link in `links`, from 0"),
         Column::whole(
             "waiting",
             "packets",
-            "packets that waited for the old link, the one in transmission included",
+            "packets that waited in the old link, the one in transmission included",
         ),
     ],
 };
 
-/// Configurations of an access' links, in their order: from `from` to `to`, and back.
+/// Configurations of an access's links, in their order: from `from` to `to`, and back.
 pub type Links = Vec<[link::Config; 2]>;
 
-/// What an access is made of.
+/// The parts of an access.
 pub struct Parts {
-    /// The links in their order, from `from` to `to` and back; what arrives leaves by out ports 0 and 1.
+    /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and 1.
     pub links: Vec<[Link; 2]>,
-    /// Their rates.
+    /// The links' rates.
     pub rates: Vec<[Rate; 2]>,
-    /// What the scenario plans, in order of time.
+    /// The scenario's own handovers, in order of time.
     pub schedule: Vec<(Time, Order)>,
-    /// For draws of the policy.
+    /// The random stream of the policy.
     pub stream: Stream,
     /// Probe on [`SELECTION`].
     pub probe: Option<Probe>,
 }
 
-/// The stage.
+/// An access: several links between two nodes, one of which at a time serves each direction.
 pub struct Access {
     links: Vec<[Link; 2]>,
     rates: Vec<[Rate; 2]>,
     policy: Box<dyn Policy>,
     sides: [Side; 2],
-    /// Bytes that came, by side.
+    /// Offered bytes, by side.
     offered: [u64; 2],
     probe: Option<Probe>,
 }
 
-/// One direction.
+/// One direction of an access.
 struct Side {
     number: usize,
-    /// The link that serves, or that will from `opens` on.
+    /// The serving link; during an interruption, the link that will serve from `opens` on.
     serving: usize,
     opens: Time,
-    /// What becomes of what comes before.
+    /// What happens to packets that arrive before `opens`.
     meanwhile: Fate,
-    /// What waits for `opens`.
+    /// Packets that wait for `opens`.
     held: VecDeque<Whole<Packet>>,
-    /// Old links that go on until a moment.
+    /// Old links that continue to send for a while.
     ending: Vec<Ending>,
 }
 
@@ -79,7 +79,7 @@ struct Ending {
 }
 
 impl Access {
-    /// At the start of a run.
+    /// Creates the stage at the start of a run.
     pub fn new(config: &Config, parts: Parts) -> Access {
         let Parts { links, rates, schedule, stream, probe } = parts;
         let policy = config.policy.build(&config.links, config.handover, schedule, stream);
@@ -128,7 +128,7 @@ impl Side {
         self.proceed(now, links, out);
     }
 
-    /// Cuts the links whose end has come, and sends what waits for a link that is there.
+    /// Cuts the links whose overlap has ended, and sends the waiting packets over a link that has come up.
     fn proceed(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
         let number = self.number;
         while let Some(place) = self.ending.iter().position(|ending| ending.at <= now) {
@@ -170,7 +170,7 @@ impl Stage for Access {
         if side.opens <= now && side.held.is_empty() {
             self.links[side.serving][number].receive(now, Port(0), packet, out);
         } else if side.opens <= now || side.meanwhile == Fate::Forward {
-            // Behind what waits already.
+            // Behind the packets that already wait.
             side.held.push_back(Whole::new(packet));
         } else {
             out.drop(packet, NO_LINK);
@@ -178,7 +178,7 @@ impl Stage for Access {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        // What arrives at the moment of a cut has arrived.
+        // Packets that arrive at the time of a cut have arrived.
         for link in self.links.iter_mut().flatten() {
             if link.next_wake().is_some_and(|at| at <= now) {
                 link.wake(now, out);

@@ -1,15 +1,18 @@
-//! Handovers by load. The links are in order of preference, the cheapest first. At the end of each period the load of a link is what
-//! was to be sent in the period over what the link carries in it, in the direction where that is more. When the load of the link
-//! that serves is above `high`, the next one takes over; when that of the one before it would be below `low`, that one does.
+//! Handovers by load. The links are in order of preference, the cheapest first. At the end of each period the
+//! load of a link is the amount of data offered in the period divided by what the link can carry in it, in
+//! the direction in which this is greater. If the load of the serving link is above `high`, the next link
+//! takes over; if that of the link before it would be below `low`, that link does.
 //!
-//! A TCP flow without end fills whatever link it has, so it stays on the last link: loads of flows that want a rate tell them apart.
+//! An endless TCP flow fills any link, so it stays on the last one. Only flows that need a given rate
+//! distinguish the links.
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
 use bentpipe_core::{Fraction, Problems, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// By load.
+/// Handovers by load: to the next link when the serving one is overloaded, and back when the link before it
+/// could carry the load.
 ///
 /// ```toml
 /// policy = { kind = "load", period = "1 s", high = 0.9, low = 0.5 }
@@ -17,11 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Over what time load is measured.
+    /// Period over which load is measured, 1 s by default; must be longer than 0 s.
     pub period: Span,
-    /// Load above which the next link takes over.
+    /// Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default.
     pub high: Fraction,
-    /// Load below which the link before would be for it to take over.
+    /// Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
+    /// than `high`.
     pub low: Fraction,
 }
 
@@ -45,14 +49,14 @@ impl Choice for Config {
 
     fn check(&self, links: &[String], problems: &mut Problems) {
         if self.period == Span::ZERO {
-            problems.add("period", "0 s is no time to measure in; allowed: more than 0 s");
+            problems.add("period", "must be longer than 0 s");
         }
         if self.low.value() >= self.high.value() {
             let (low, high) = (self.low.value(), self.high.value());
-            problems.add("low", format!("{low} is not below high, {high}; allowed: less than that"));
+            problems.add("low", format!("must be less than high ({high}), is {low}"));
         }
         if links.len() < 2 {
-            problems.add("", "there is no other link to hand over to; allowed: at least two links");
+            problems.add("", "needs another link to hand over to; allowed: at least two links");
         }
     }
 }
@@ -60,7 +64,7 @@ impl Choice for Config {
 struct Load {
     config: Config,
     handover: Handover,
-    /// Up to the period's beginning.
+    /// Offered bytes up to the start of the period.
     offered: [u64; 2],
     next: Time,
 }

@@ -9,7 +9,7 @@ use super::{Direction, Handover};
 use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
-    /// When to hand over, and to which link.
+    /// The policy of an access: when it hands over, and to which link.
     pub enum Config: Choice {
         "schedule" => Schedule(schedule::Config),
         "random" => Random(random::Config),
@@ -24,9 +24,10 @@ impl Default for Config {
     }
 }
 
-/// What the `Config` of a policy can do.
+/// The factory of a policy, implemented by its `Config`.
 pub trait Choice {
-    /// The policy for links of these names; `handover` is how they follow each other, `schedule` what the scenario plans.
+    /// Builds the policy for links of these names. `handover` describes how they follow each other;
+    /// `schedule` has the scenario's own handovers.
     fn build(
         &self,
         links: &[String],
@@ -35,27 +36,27 @@ pub trait Choice {
         stream: Stream,
     ) -> Box<dyn Policy>;
 
-    /// Adds what is wrong, for links of these names.
+    /// Adds the problems of this configuration, for links of these names.
     fn check(&self, _links: &[String], _problems: &mut Problems) {}
 }
 
-/// A handover that is to begin.
+/// A handover that starts now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// The new link, by its place among the links.
+    /// Index of the new link.
     pub to: usize,
-    /// The directions.
+    /// The affected directions.
     pub direction: Direction,
-    /// How.
+    /// How the new link takes over.
     pub handover: Handover,
 }
 
-/// What a policy may look at, for each direction.
+/// What a policy can observe, for each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// The link that serves, by its place.
+    /// Index of the serving link.
     pub serving: [usize; 2],
-    /// Bytes that were to be sent so far.
+    /// Bytes offered so far.
     pub offered: [u64; 2],
     /// Rates of the links.
     pub rates: &'a [[Rate; 2]],
@@ -63,9 +64,9 @@ pub struct View<'a> {
 
 /// Decides when to hand over.
 pub trait Policy: Send {
-    /// When it next has something to decide. Always later than the last decision's time.
+    /// The time of the next decision, always later than that of the last one.
     fn next(&self) -> Option<Time>;
 
-    /// That moment has come: the handover that begins, if one does.
+    /// Returns the handover that starts now, if any.
     fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order>;
 }

@@ -1,16 +1,17 @@
-//! Handovers at random: a semi-Markov process. Each stay on a link is exponentially distributed with that link's mean, and each
-//! other link is as likely as any other to be the next. A stay is at least as long as the interruption and the overlap, so that a
-//! handover is over before the next begins.
+//! Random handovers: a semi-Markov process. Each stay on a link is exponentially distributed with the mean of
+//! that link, and every other link is equally likely to be the next. A stay is at least as long as the
+//! interruption and the overlap, so that a handover is over before the next one starts.
 //!
-//! With two links of mean stays a and b the share of time on the first tends to a / (a + b) (alternating renewal process;
-//! Ross, "Introduction to Probability Models", section 7.5.1).
+//! With two links of mean stays a and b, the fraction of time on the first tends to a / (a + b) (alternating
+//! renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
 use bentpipe_core::{Problems, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// At random.
+/// Random handovers: exponentially distributed stays, after which any other link is equally likely to take
+/// over.
 ///
 /// ```toml
 /// policy = { kind = "random", stay = ["30 s", "10 s"] }
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean stay on each of the links, in their order.
+    /// Mean stay on each of the links, in their order; each longer than 0 s.
     pub stay: Vec<Span>,
 }
 
@@ -38,13 +39,13 @@ impl Choice for Config {
     fn check(&self, links: &[String], problems: &mut Problems) {
         if self.stay.len() != links.len() {
             let (given, links) = (self.stay.len(), links.len());
-            problems.add("stay", format!("{given} means for {links} links; allowed: one for each link"));
+            problems.add("stay", format!("{given} values for {links} links; allowed: one per link"));
         }
         if self.stay.contains(&Span::ZERO) {
-            problems.add("stay", "0 s is no stay; allowed: more than 0 s");
+            problems.add("stay", "every stay must be longer than 0 s");
         }
         if links.len() < 2 {
-            problems.add("", "there is no other link to hand over to; allowed: at least two links");
+            problems.add("", "needs another link to hand over to; allowed: at least two links");
         }
     }
 }
@@ -59,7 +60,7 @@ struct Random {
 impl Random {
     fn stay_on(&mut self, now: Time, link: usize) {
         let stay = self.stream.exponential(self.stay[link].as_secs_f64());
-        // The handover before is over by then.
+        // The previous handover is over by then.
         let least = self.handover.interruption.max(self.handover.overlap) + Span::from_nanos(1);
         self.next = now + Span::from_secs_f64(stay).max(least);
     }

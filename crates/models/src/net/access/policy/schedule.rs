@@ -1,4 +1,4 @@
-//! Handovers at the moments that the scenario gives, by its `[[handover]]`s.
+//! Handovers at the times given by the scenario's `[[handover]]`s.
 
 use super::{Choice, Handover, Order, Policy, View};
 use bentpipe_core::{Stream, Time};
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// As the scenario's `[[handover]]`s say.
+/// Handovers at the times given by the scenario's `[[handover]]`s, and at no others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -23,7 +23,7 @@ impl Choice for Config {
     }
 }
 
-/// In order of time.
+/// The handovers in order of time.
 struct Schedule(VecDeque<(Time, Order)>);
 
 impl Policy for Schedule {

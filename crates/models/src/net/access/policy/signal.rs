@@ -1,8 +1,8 @@
-//! Handovers by signal strength: to the link whose signal has been stronger than the serving link's by the hysteresis for the time
-//! to trigger, without a break (event A3 of 3GPP TS 36.331, section 5.5.4.4, with one value for offset and hysteresis, and
-//! without filtering).
+//! Handovers by signal strength, without interruption: to the link whose signal has exceeded that of the
+//! serving link by the hysteresis for the time to trigger (event A3 of 3GPP TS 36.331, section 5.5.4.4, with
+//! a single value for offset and hysteresis, and without filtering).
 //!
-//! The signals are a table of samples in text, each of which holds until the next:
+//! The signals are a table of samples in text. Each sample holds until the next:
 //!
 //! ```text
 //! time,satellite,wifi
@@ -16,7 +16,8 @@ use bentpipe_core::{Problems, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// By signal strength.
+/// Handovers by signal strength: to the link whose signal has been stronger by a margin for some time (event
+/// A3 of 3GPP TS 36.331, section 5.5.4.4).
 ///
 /// ```toml
 /// policy = { kind = "signal", samples = { file = "signal.csv" }, hysteresis = 3.0, time_to_trigger = "640 ms" }
@@ -24,12 +25,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Comma-separated table: `time` in seconds from 0 on, and a column for each link, with its name, in dB or dBm.
+    /// The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per
+    /// link, with the link's name, in dB or dBm. Each sample holds until the next.
     pub samples: Table,
-    /// By how many dB another link must be stronger.
+    /// Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB.
     #[serde(default = "three")]
     pub hysteresis: f64,
-    /// For how long it must be so.
+    /// Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
+    /// default.
     #[serde(default)]
     pub time_to_trigger: Span,
 }
@@ -61,7 +64,8 @@ impl Choice for Config {
 
     fn check(&self, links: &[String], problems: &mut Problems) {
         if !(self.hysteresis.is_finite() && self.hysteresis >= 0.0) {
-            problems.add("hysteresis", format!("{} is not a margin; allowed: 0 dB or more", self.hysteresis));
+            problems
+                .add("hysteresis", format!("{} dB is out of range; allowed: 0 dB or more", self.hysteresis));
         }
         let links: Vec<&str> = links.iter().map(String::as_str).collect();
         problems.within("samples", |problems| self.samples.check(&links, &links, problems));
@@ -70,14 +74,14 @@ impl Choice for Config {
 
 struct Signal {
     times: Vec<Time>,
-    /// By link.
+    /// Signal levels by link.
     levels: Vec<Vec<f64>>,
     hysteresis: f64,
     time_to_trigger: Span,
     handover: Handover,
-    /// The next sample.
+    /// Index of the next sample.
     sample: usize,
-    /// Since when each link is strong enough.
+    /// Time since which each link has been strong enough.
     stronger: Vec<Option<Time>>,
     next: Option<Time>,
 }
@@ -105,7 +109,7 @@ impl Policy for Signal {
         }
         let triggers = self.stronger.iter().flatten().map(|since| *since + self.time_to_trigger);
         let sample = self.times.get(self.sample).copied();
-        // After a handover the others are compared with the new link, at the next sample.
+        // After a handover, the other links are compared with the new one at the next sample.
         self.next = triggers.chain(sample).min();
         best.map(|to| Order { to, direction: Direction::Both, handover: self.handover })
     }
