@@ -50,68 +50,73 @@ use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Skyplex DATA network.
+/// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets
+/// (SatNEx 2009).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The channel of each carrier.
+    /// Rate of each carrier: `"low-rate"` (2.112 Mbit/s, the default) or `"high-rate"` (6.226 Mbit/s).
     #[serde(default)]
     pub channel: Channel,
-    /// How terminals share it.
+    /// Whether terminals share carriers slot by slot (`"tdma"`, the default) or each has its own (`"scpc"`).
     #[serde(default)]
     pub access: Access,
-    /// How terminals get slots; with SCPC they have all of their carrier.
+    /// How terminals get slots: on demand (`"bod"`, the default), constant, or both. With SCPC they have all
+    /// slots of their carrier.
     #[serde(default)]
     pub assignment: Assignment,
-    /// Committed information rate of each terminal with `cir` and `mixed`: a whole number of slots per multi-frame.
+    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number of slots
+    /// per multi-frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cir: Option<RateOrZero>,
-    /// N: slots in a frame.
+    /// Number of slots in a frame (N), 6 by default.
     #[serde(default = "slots")]
     pub slots: Count<1, 256>,
-    /// M: MPEG packets in a slot.
+    /// Number of MPEG packets in a slot (M), 8 by default.
     #[serde(default = "cells")]
     pub cells: Count<1, 256>,
-    /// L: frames in a multi-frame.
+    /// Number of frames in a multi-frame (L), 8 by default.
     #[serde(default = "frames")]
     pub frames: Count<1, 64>,
-    /// Carriers with TDMA.
+    /// Number of carriers with TDMA, 1 by default.
     #[serde(default = "one")]
     pub carriers: Count<1, 1000>,
-    /// What it takes from a request's arrival until it may be used.
+    /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     #[serde(default)]
     pub processing: Span,
-    /// When terminals ask and plans are made.
+    /// When terminals make requests and plans are made; just in time by default.
     #[serde(default = "just_in_time")]
     pub planning: Planning,
-    /// How packets are put into the MPEG packets of a slot: none, mpe or ule.
+    /// How packets are placed into the MPEG packets of a slot: none (the default), mpe or ule.
     #[serde(default)]
     pub framing: framing::Config,
     /// The link to the terminals.
     pub forward: Forward,
-    /// The link from the terminals.
+    /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
     pub return_link: Back,
-    /// One-way propagation between gateway and terminal: a delay, or the positions from which it follows.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which
+    /// it is computed.
     #[serde(default)]
     pub propagation: Propagation,
-    /// The terminals: node names, or tables with what differs from the network's values.
+    /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
-    /// The gateway's node name.
+    /// Node name of the gateway.
     pub gateway: String,
-    /// Part of the links' capacity that is granted to Quick-Start requests (RFC 4782); they are not understood when not given.
+    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
+    /// network does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
 }
 
-/// The link from the terminals, besides its structure.
+/// Queue and errors of the link from the terminals, whose structure is given by the network's other keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Back {
-    /// The queue in each terminal.
+    /// Queue discipline in each terminal; drop-tail with 1000 packets by default.
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// What the channel spoils, requests included.
+    /// Errors on the link from the terminals, which also hit requests.
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
 }
@@ -126,10 +131,10 @@ impl Default for Back {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
-    /// 2.112 Mbit/s.
+    /// A carrier of 2.112 Mbit/s.
     #[default]
     LowRate,
-    /// 6.226 Mbit/s.
+    /// A carrier of 6.226 Mbit/s.
     HighRate,
 }
 
@@ -137,23 +142,23 @@ pub enum Channel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// They do, slot by slot.
+    /// The terminals share carriers, slot by slot.
     #[default]
     Tdma,
-    /// Each has its own.
+    /// Each terminal has a carrier of its own.
     Scpc,
 }
 
-/// Where a terminal's slots come from.
+/// How terminals get slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Assignment {
-    /// Bandwidth on demand.
+    /// Bandwidth on demand: slots on request, for one super-frame.
     #[default]
     Bod,
-    /// Constant slots.
+    /// Constant slots at the committed rate `cir`.
     Cir,
-    /// Both.
+    /// Constant slots, and bandwidth on demand beyond them.
     Mixed,
 }
 
@@ -181,13 +186,13 @@ fn large_queue() -> queue::Config {
     queue::Config::DropTail(queue::drop_tail::Config { packets: Some(Count::new(1000)), bytes: None })
 }
 
-/// Multi-frames in a super-frame.
+/// Number of multi-frames in a super-frame.
 const MULTI_FRAMES: u64 = 3;
-/// Bytes of an MPEG packet.
+/// Size of an MPEG packet in bytes.
 const PACKET: u64 = 188;
 
 impl Channel {
-    /// Rate.
+    /// The rate of the carrier.
     pub fn rate(self) -> Rate {
         let text = match self {
             Channel::LowRate => "2112 kbit/s",
@@ -198,8 +203,8 @@ impl Channel {
 }
 
 impl Config {
-    /// The network as a star whose frame is the multi-frame: an assignment of one slot is one slot in each of the
-    /// multi-frames of a super-frame.
+    /// The equivalent star network, whose frame is the multi-frame: an assignment of one slot is one slot in
+    /// each multi-frame of a super-frame.
     pub fn star(&self) -> dama::Config {
         let rate = self.channel.rate();
         let scpc = self.access == Access::Scpc;
@@ -301,7 +306,8 @@ impl AccessNetwork for Config {
                 true => {
                     format!("is missing; allowed: a whole number of slots of {slot:.3} kbit/s, up to {slots}")
                 }
-                false => "goes with constant slots; allowed: assignment = \"cir\" or \"mixed\"".to_owned(),
+                false => "has no effect without constant slots; allowed: assignment = \"cir\" or \"mixed\""
+                    .to_owned(),
             };
             problems.add("cir", message);
         }
@@ -314,7 +320,7 @@ impl AccessNetwork for Config {
             return problems.add("slots", message);
         }
         if problems.count() == 0 {
-            // The star's keys are not this configuration's, but what is wrong with them says where it comes from.
+            // The star's keys are not those of this configuration, but its problems say where they come from.
             let mut found = Problems::default();
             self.star().check(&mut found);
             for mut problem in found.into_vec() {

@@ -1,15 +1,15 @@
-//! What becomes of packets whose link is taken from them.
+//! What happens to packets whose link is taken away.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What happens to packets of a link that is no more.
+/// What happens to the packets of a link that goes down or is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    /// What has been sent arrives, and what waits takes another way from where it is.
+    /// Packets in flight arrive, and waiting packets take another path from where they are.
     #[default]
     Forward,
-    /// They are lost.
+    /// All of them are lost.
     Lose,
 }

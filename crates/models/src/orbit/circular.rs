@@ -1,17 +1,18 @@
-//! Circular orbits of designed constellations, with what the Earth's oblateness does to them on the long run.
+//! Circular orbits of designed constellations, with the long-term effect of the Earth's oblateness.
 //!
-//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i) t, with n = sqrt(GM/a^3):
-//! the secular rates of the argument of latitude and of the ascending node to first order in J2 (Vallado, Fundamentals
-//! of Astrodynamics and Applications, section 9.6, with e = 0). Short-periodic terms (some kilometres, the same for
-//! all satellites of a shell but for their phase) and drag are left out: designed constellations are held in place.
+//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i) t, with n
+//! = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending node to first order in
+//! J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6, with e = 0). Short-periodic
+//! terms (some kilometres, the same for all satellites of a shell except for their phase) and drag are left
+//! out: designed constellations are kept in place.
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
 
-/// An orbit. Angles in radians, at the start of the run; rates in rad/s.
+/// A circular orbit. Angles in radians at the start of the run; rates in rad/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circular {
-    /// In metres.
+    /// Radius in metres.
     pub radius: f64,
     sin_inclination: f64,
     cos_inclination: f64,
@@ -22,8 +23,8 @@ pub struct Circular {
 }
 
 impl Circular {
-    /// An orbit of `radius` metres whose ascending node stands at right ascension `node`, with the satellite at the
-    /// argument of latitude `argument`.
+    /// An orbit of `radius` metres whose ascending node is at right ascension `node`, with the satellite at
+    /// the argument of latitude `argument`.
     pub fn new(radius: f64, inclination: f64, node: f64, argument: f64) -> Circular {
         let (sin, cos) = inclination.sin_cos();
         let mean_motion = (GM / radius.powi(3)).sqrt();
@@ -39,7 +40,7 @@ impl Circular {
         }
     }
 
-    /// A geostationary satellite above `longitude`, while Greenwich stands at `sidereal_time`.
+    /// The orbit of a geostationary satellite above `longitude`, when Greenwich is at `sidereal_time`.
     pub fn geostationary(longitude: f64, sidereal_time: f64) -> Circular {
         Circular {
             radius: GEOSTATIONARY_RADIUS,
@@ -52,14 +53,14 @@ impl Circular {
         }
     }
 
-    /// The position `t` seconds after the start.
+    /// Position `t` seconds after the start.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         self.placed([self.radius * cos, self.radius * sin], t)
     }
 
-    /// The velocity in m/s; the node's slow motion counts.
+    /// Velocity in m/s, including the node's slow motion.
     pub fn velocity(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         let speed = self.radius * self.rate;
@@ -68,7 +69,7 @@ impl Circular {
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
-    /// From the orbit's plane, first axis at the ascending node, to space.
+    /// Converts from the orbit's plane, with the first axis at the ascending node, to space.
     #[inline]
     fn placed(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = (self.node + self.node_rate * t).sin_cos();
@@ -76,7 +77,7 @@ impl Circular {
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
     }
 
-    /// A bound of the speed relative to the turning Earth, in m/s.
+    /// An upper bound of the speed relative to the rotating Earth, in m/s.
     pub fn speed(&self) -> f64 {
         if self.rate == ROTATION && self.sin_inclination == 0.0 {
             return 0.0;

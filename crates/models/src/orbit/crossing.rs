@@ -1,35 +1,35 @@
-//! When a quantity that follows from moving bodies changes its sign: the moments at which a satellite rises and sets,
-//! overtakes another in elevation, or a link comes out of its limits.
+//! The times at which a quantity that depends on moving bodies changes its sign: a satellite rises, sets or
+//! overtakes another in elevation, or a link leaves its limits.
 //!
-//! A root is bracketed without sampling: with each value comes a time for which the sign surely stays, from the fastest that the
-//! bodies can move. The search goes on by that time, however long it is, and by [`SHORTEST`] where it is shorter. A sign
-//! that changes and changes back within [`SHORTEST`] may be passed over; nothing longer is. The root in the
-//! bracket is then found by regula falsi in the form of Illinois (Dowell and Jarratt 1971) to [`EXACT`].
+//! A root is bracketed without sampling: with each value comes a time for which the sign certainly holds,
+//! from the maximum speeds of the bodies. The search advances by that time, however long, or by [`SHORTEST`]
+//! if it is shorter. Only a sign that changes and changes back within [`SHORTEST`] can be missed. The root in
+//! the bracket is then found by regula falsi in the Illinois form (Dowell and Jarratt 1971) to [`EXACT`].
 
-/// Steps are not shorter, in seconds.
+/// Minimum step of the search, in seconds.
 pub const SHORTEST: f64 = 1e-3;
-/// Roots are as exact, in seconds.
+/// Accuracy of roots, in seconds.
 pub const EXACT: f64 = 1e-7;
 
-/// A value, and for how many seconds from its moment on its sign surely stays as it is.
+/// A value, and the number of seconds for which its sign certainly holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The value.
     pub value: f64,
-    /// Seconds.
+    /// Time in seconds for which the sign holds.
     pub safe: f64,
 }
 
-/// What a search up to some moment found.
+/// The result of a search up to some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
-    /// The sign changes here: at the first moment, to [`EXACT`], at which it is the new one.
+    /// The sign changes here: the first time, to [`EXACT`], at which it is the new one.
     At(f64),
-    /// It does not change before this moment, which is not earlier than the one to which it was searched.
+    /// The sign does not change before this time, which is not earlier than the end of the search.
     NotBefore(f64),
 }
 
-/// The first change of sign (zero counts as positive) of `bound` after `from`, sought up to `to`.
+/// Finds the first sign change (zero counts as positive) of `bound` after `from`, searched up to `to`.
 pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     let mut at = from;
     let mut here = bound(from);
@@ -49,7 +49,7 @@ pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     Found::NotBefore(at)
 }
 
-/// The end, at which the sign is the new one, of a bracket that is [`EXACT`] short.
+/// The end, with the new sign, of a bracket no longer than [`EXACT`].
 fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let positive = at_a >= 0.0;
     let mut side = 0;
@@ -58,7 +58,7 @@ fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl Fn
             break;
         }
         let secant = a + (b - a) * at_a / (at_a - at_b);
-        // A bisection now and then bounds the number of rounds; the margin lets both ends come close.
+        // An occasional bisection bounds the number of iterations; the margin lets both ends converge.
         let margin = 0.25 * EXACT;
         let middle = if round % 4 == 3 || !secant.is_finite() { 0.5 * (a + b) } else { secant };
         let middle = middle.clamp(a + margin, b - margin);

@@ -1,11 +1,11 @@
-//! The Earth: its ellipsoid, its gravity, and how far it has turned.
+//! The Earth: its ellipsoid, its gravity and its rotation.
 //!
-//! Satellites move in the frame that SGP4 has, TEME (true equator, mean equinox of date), in which the Earth turns by
+//! Satellites move in SGP4's frame, TEME (true equator, mean equinox of date), in which the Earth rotates by
 //! Greenwich mean sidereal time. Polar motion (at most 15 m on the ground) is not modelled.
 
 use super::epoch::Epoch;
 
-/// Metres per second; exact by the definition of the metre.
+/// Speed of light in m/s; exact by the definition of the metre.
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 /// Semi-major axis of the WGS84 ellipsoid in metres (NGA.STND.0036, table 3.1).
 pub const EQUATORIAL_RADIUS: f64 = 6_378_137.0;

@@ -1,4 +1,4 @@
-//! Moments of the calendar: when a run begins, for which moment an element set was made.
+//! Calendar times: the start of a run, the epoch of an element set.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A moment in UTC, to the nanosecond. Every day has 86 400 s: leap seconds are not counted.
+/// A time in UTC, to the nanosecond. Every day has 86 400 s: leap seconds are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch {
-    /// Since 2000-01-01T12:00:00.
+    /// Nanoseconds since 2000-01-01T12:00:00.
     nanoseconds: i64,
 }
 
@@ -22,7 +22,7 @@ impl Epoch {
     /// Noon of 1 January 2000.
     pub const J2000: Epoch = Epoch { nanoseconds: 0 };
 
-    /// From nanoseconds of Unix time.
+    /// Converts from nanoseconds of Unix time.
     pub fn from_unix_nanos(nanoseconds: i64) -> Epoch {
         Epoch { nanoseconds: nanoseconds - DAYS_TO_2000 * DAY - DAY / 2 }
     }
@@ -32,7 +32,7 @@ impl Epoch {
         self.nanoseconds as f64 / DAY as f64
     }
 
-    /// Seconds from `other` to this moment, negative before it.
+    /// Seconds from `other` to this time, negative before it.
     pub fn seconds_since(self, other: Epoch) -> f64 {
         (self.nanoseconds - other.nanoseconds) as f64 / SECOND as f64
     }
@@ -42,13 +42,14 @@ impl Epoch {
         (self.nanoseconds - DAY / 2).rem_euclid(60 * SECOND) as u64
     }
 
-    /// The moment `seconds` later.
+    /// The time `seconds` later.
     pub fn after(self, seconds: f64) -> Epoch {
         Epoch { nanoseconds: self.nanoseconds.saturating_add((seconds * SECOND as f64).round() as i64) }
     }
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days, then days before the month.
+/// Days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days, then days before the
+/// month.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let before = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month as usize - 1];
     let leap = |year: i64| year / 4 - year / 100 + year / 400;
@@ -68,15 +69,15 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// What a moment looks like.
-const ALLOWED: &str = "a moment in UTC such as \"2026-03-01T12:00:00Z\", from 1957 to 2200";
+/// The form of a time in a scenario.
+const ALLOWED: &str = "a time in UTC such as \"2026-03-01T12:00:00Z\", from 1957 to 2200";
 
 impl FromStr for Epoch {
     type Err = String;
 
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.FRACTION][Z]`.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.FRACTION][Z]`.
     fn from_str(text: &str) -> Result<Epoch, String> {
-        read(text).ok_or_else(|| format!("\"{text}\" is not a moment; allowed: {ALLOWED}"))
+        read(text).ok_or_else(|| format!("\"{text}\" is not a time; allowed: {ALLOWED}"))
     }
 }
 
@@ -162,7 +163,7 @@ impl JsonSchema for Epoch {
         json_schema!({
             "type": "string",
             "pattern": r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z?$",
-            "description": "a moment in UTC",
+            "description": "a time in UTC, such as 2026-03-01T12:00:00Z",
             "examples": ["2026-03-01T12:00:00Z"],
         })
     }

@@ -1,10 +1,10 @@
 //! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line between
 //! them.
 //!
-//! The satellite stands still above the equator at the radius at which one sidereal day is one revolution;
-//! the slow figure of eight of a real one (station keeping holds it to about 0.1 deg, or 75 km) moves the
-//! delay by at most 0.25 ms and is not modelled. Propagation delay is slant range over the speed of light in
-//! vacuum: the excess delay of the atmosphere is below 0.1 us.
+//! The satellite is fixed above the equator at the radius at which a revolution takes one sidereal day. The
+//! slow figure of eight of a real one (station keeping limits it to about 0.1 deg, or 75 km) changes the
+//! delay by at most 0.25 ms and is not modelled. The propagation delay is the slant range over the speed of
+//! light in vacuum: the excess delay of the atmosphere is below 0.1 us.
 //!
 //! ```toml
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
@@ -18,7 +18,7 @@ use bentpipe_core::{Angle, Distance, Span};
 /// A geostationary satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Satellite {
-    /// Longitude of the point below it, east positive.
+    /// Longitude of the subsatellite point, east positive.
     pub longitude: Angle,
 }
 
@@ -29,13 +29,13 @@ impl Satellite {
         [GEOSTATIONARY_RADIUS * cos - x, GEOSTATIONARY_RADIUS * sin - y, -z]
     }
 
-    /// Length of the straight line to `site`.
+    /// Slant range to `site`.
     pub fn range(&self, site: &Site) -> Distance {
         let [x, y, z] = self.line_from(site);
         Distance::from_metres((x * x + y * y + z * z).sqrt())
     }
 
-    /// Angle above the horizon at which `site` sees the satellite; negative below it.
+    /// Elevation of the satellite at `site`; negative below the horizon.
     pub fn elevation(&self, site: &Site) -> Angle {
         let line = self.line_from(site);
         let along_up: f64 = line.iter().zip(site.up()).map(|(a, b)| a * b).sum();

@@ -1,4 +1,5 @@
-//! What a ground site sees: elevation, azimuth, range and range rate, without refraction and light time.
+//! The satellite as seen from a ground site: elevation, azimuth, range and range rate, without refraction and
+//! light time.
 
 use super::earth::{sidereal_time, ROTATION};
 use super::epoch::Epoch;
@@ -6,7 +7,7 @@ use super::satellite::Satellite;
 use super::site::Site;
 use super::vector::{cross, dot, length, minus, turned, Vector};
 
-/// How the Earth turns in a run.
+/// The Earth's rotation during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Turning {
     /// Greenwich mean sidereal time at the start, in radians.
@@ -14,7 +15,7 @@ pub struct Turning {
 }
 
 impl Turning {
-    /// For a run that starts at `start`, while UT1 is `ut1_minus_utc` seconds ahead of UTC.
+    /// The rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead of UTC.
     pub fn new(start: Epoch, ut1_minus_utc: f64) -> Turning {
         Turning { start: sidereal_time(start.after(ut1_minus_utc)) }
     }
@@ -33,7 +34,7 @@ impl Turning {
     }
 }
 
-/// A site, ready to look at satellites.
+/// A site prepared for observing satellites.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
     position: Vector,
@@ -41,26 +42,26 @@ pub struct Observer {
     turning: Turning,
 }
 
-/// What a site sees of a satellite.
+/// A satellite as seen from a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Above the horizon, in radians.
+    /// Angle above the horizon, in radians.
     pub elevation: f64,
-    /// From north over east, in radians, 0 to 2 pi.
+    /// Azimuth from north over east, in radians, 0 to 2 pi.
     pub azimuth: f64,
-    /// In metres.
+    /// Distance in metres.
     pub range: f64,
-    /// In m/s, positive while the distance grows.
+    /// Range rate in m/s, positive while the distance grows.
     pub range_rate: f64,
 }
 
 impl Observer {
-    /// The observer at a site.
+    /// Creates the observer at a site.
     pub fn new(site: &Site, turning: Turning) -> Observer {
         Observer { position: site.position(), up: site.up(), turning }
     }
 
-    /// The way to a satellite's position, in the frame that turns with the Earth.
+    /// The vector to a satellite's position, in the Earth-fixed frame.
     #[inline]
     fn line(&self, position: &Vector, t: f64) -> Vector {
         minus(&self.turning.earth_fixed(position, t), &self.position)
@@ -72,7 +73,7 @@ impl Observer {
         length(&self.line(&satellite.position(t), t))
     }
 
-    /// Elevation in radians, with the distance in metres.
+    /// Elevation in radians, and the distance in metres.
     #[inline]
     pub fn elevation(&self, satellite: &Satellite, t: f64) -> (f64, f64) {
         let line = self.line(&satellite.position(t), t);
@@ -80,7 +81,7 @@ impl Observer {
         ((dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(), range)
     }
 
-    /// All that is to be seen.
+    /// Elevation, azimuth, range and range rate.
     pub fn look(&self, satellite: &Satellite, t: f64) -> Look {
         let (position, velocity) = (satellite.position(t), satellite.velocity(t));
         let line = self.line(&position, t);
@@ -88,7 +89,7 @@ impl Observer {
         // Relative to the Earth the satellite moves with v - omega x r.
         let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
         let moving = self.turning.earth_fixed(&drift, t);
-        // At a pole every direction is south or north; east is then taken along the site's own meridian's normal.
+        // At a pole every direction is south or north; east is then the normal of the site's own meridian.
         let east = match [-self.position[1], self.position[0], 0.0] {
             axis if length(&axis) > 1e-6 => axis.map(|part| part / length(&axis)),
             _ => [0.0, 1.0, 0.0],

@@ -1,4 +1,4 @@
-//! Where satellites and ground stations are, and what follows from it: ranges, delays, visibility.
+//! Positions of satellites and ground stations, and what follows from them: ranges, delays, visibility.
 
 pub mod circular;
 pub mod crossing;

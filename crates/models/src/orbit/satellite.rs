@@ -1,4 +1,4 @@
-//! A satellite, however its motion is given.
+//! A satellite, whatever describes its motion.
 
 use super::circular::Circular;
 use super::sgp4::Sgp4;
@@ -6,24 +6,24 @@ use super::vector::Vector;
 
 /// A satellite.
 pub struct Satellite {
-    /// Its name, in results.
+    /// Name, in results.
     pub name: String,
-    /// How it moves.
+    /// Its motion.
     pub motion: Motion,
-    /// A bound of its speed relative to the turning Earth, in m/s.
+    /// An upper bound of its speed relative to the rotating Earth, in m/s.
     pub speed: f64,
 }
 
-/// How a satellite moves. Times are seconds since the start of the run, positions are in metres in TEME.
+/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres in TEME.
 pub enum Motion {
-    /// On a circle that precesses.
+    /// A precessing circular orbit.
     Circular(Circular),
-    /// As its element set says.
+    /// An element set, propagated by SGP4.
     Sgp4(Box<Sgp4>),
 }
 
 impl Satellite {
-    /// Where it is.
+    /// Position at time `t`.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         match &self.motion {
@@ -32,7 +32,7 @@ impl Satellite {
         }
     }
 
-    /// How it moves, in m/s.
+    /// Velocity at time `t`, in m/s.
     pub fn velocity(&self, t: f64) -> Vector {
         match &self.motion {
             Motion::Circular(orbit) => orbit.velocity(t),

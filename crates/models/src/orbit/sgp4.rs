@@ -1,12 +1,14 @@
 //! Satellites by element sets: SGP4 and SDP4 (Hoots and Roehrich 1980, as revised by Vallado et al. 2006), computed by
 //! the crate `sgp4` with the constants of WGS72, for which element sets are made.
 //!
-//! SGP4 itself is computed every 16 s; in between, positions follow the cubic that has its positions and velocities at
-//! both ends (Hermite). The error is at most (16 s)^4 / 384 times the fourth derivative of the position, which for a circular
-//! orbit is GM^2 / r^5: below 3 mm, or 0.01 ns of delay, in any orbit above the surface.
+//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its positions and
+//! velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the fourth derivative of the
+//! position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01 ns of delay, in any orbit above
+//! the surface.
 //!
-//! How far the real satellite is from this: about 1 km at the elements' epoch and 1 to 3 km more each day (Vallado et al.
-//! 2006, section VI); 30 days later tens of kilometres along the orbit, or some 10 s of a pass.
+//! The real satellite deviates from this by about 1 km at the epoch of the elements and by 1 to 3 km more
+//! each day (Vallado et al. 2006, section VI); 30 days later by tens of kilometres along the orbit, or some
+//! 10 s of a pass.
 
 use super::elements::Elements;
 use super::epoch::Epoch;
@@ -14,7 +16,7 @@ use super::vector::Vector;
 use sgp4::{Constants, MinutesSinceEpoch, Orbit};
 use std::cell::RefCell;
 
-/// A satellite that follows an element set.
+/// A satellite described by an element set.
 pub struct Sgp4 {
     constants: Constants,
     /// Minutes from the elements' epoch to the start of the run.
@@ -27,7 +29,7 @@ pub struct Sgp4 {
 const JULIAN_J2000: f64 = 2_451_545.0;
 /// Seconds between computed states.
 const STEP: f64 = 16.0;
-/// Computed states that are kept.
+/// Number of computed states that are kept.
 const KEPT: usize = 8;
 
 /// Position and velocity in metres and m/s.
@@ -38,10 +40,10 @@ struct State {
 }
 
 impl Sgp4 {
-    /// A satellite for a run that starts at `start`.
+    /// Creates the satellite for a run that starts at `start`.
     ///
     /// # Errors
-    /// Why the elements describe no orbit.
+    /// The reason for which the elements describe no orbit.
     pub fn new(elements: &Elements, start: Epoch) -> Result<Sgp4, String> {
         let geopotential = sgp4::WGS72;
         let orbit = Orbit::from_kozai_elements(
@@ -54,7 +56,7 @@ impl Sgp4 {
             elements.mean_motion * std::f64::consts::PI / 720.0,
         )
         .map_err(|error| error.to_string())?;
-        // By way of a Julian date in 64 bits, which is what the reference has: for WIND of the verification set, at an
+        // Through a Julian date in 64 bits, like the reference: for WIND of the verification set, at an
         // eccentricity of 0.97, its rounding by 20 us makes 4 mm.
         let years = (elements.epoch.days_since_j2000() + JULIAN_J2000 - JULIAN_J2000) / 365.25;
         let constants =
@@ -64,16 +66,16 @@ impl Sgp4 {
         Ok(Sgp4 { constants, offset: start.seconds_since(elements.epoch) / 60.0, computed })
     }
 
-    /// Position and velocity, in km and km/s, some minutes after the elements' epoch.
+    /// Position and velocity, in km and km/s, `minutes` after the elements' epoch.
     ///
     /// # Errors
-    /// Why there is none, such as decay.
+    /// The reason for which there is none, such as decay.
     pub fn teme(&self, minutes: f64) -> Result<(Vector, Vector), String> {
         let found = self.constants.propagate(MinutesSinceEpoch(minutes));
         found.map(|found| (found.position, found.velocity)).map_err(|error| error.to_string())
     }
 
-    /// The position `t` seconds after the start; NaN where SGP4 has none.
+    /// Position `t` seconds after the start; NaN where SGP4 has none.
     pub fn position(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
         let (a, b) = self.around(number as i64);
@@ -86,7 +88,7 @@ impl Sgp4 {
         })
     }
 
-    /// The velocity.
+    /// Velocity `t` seconds after the start.
     pub fn velocity(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
         let (a, b) = self.around(number as i64);

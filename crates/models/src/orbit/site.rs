@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
-    /// Geodetic latitude, north positive, -90 deg to 90 deg.
+    /// Geodetic latitude, north positive; -90 deg to 90 deg.
     pub latitude: Angle,
     /// Longitude, east positive.
     pub longitude: Angle,
-    /// Height above the ellipsoid.
+    /// Height above the ellipsoid, 0 m by default; -12 km to 100 km.
     #[serde(default = "sea_level")]
     pub altitude: Distance,
 }
@@ -24,14 +24,14 @@ fn sea_level() -> Distance {
 }
 
 impl Site {
-    /// Adds what is wrong.
+    /// Adds the problems of the coordinates.
     pub fn check(&self, problems: &mut Problems) {
         if self.latitude.degrees().abs() > 90.0 {
             problems
-                .add("latitude", format!("{} is not a latitude; allowed: -90 deg to 90 deg", self.latitude));
+                .add("latitude", format!("{} is out of range; allowed: -90 deg to 90 deg", self.latitude));
         }
         if !(-12_000.0..=100_000.0).contains(&self.altitude.metres()) {
-            let message = format!("{} is not on the ground; allowed: -12 km to 100 km", self.altitude);
+            let message = format!("{} is out of range; allowed: -12 km to 100 km", self.altitude);
             problems.add("altitude", message);
         }
     }
@@ -50,7 +50,7 @@ impl Site {
         ]
     }
 
-    /// The unit vector away from the ellipsoid, earth-fixed.
+    /// The earth-fixed unit vector normal to the ellipsoid, pointing up.
     pub fn up(&self) -> Vector {
         let (sin, cos) = self.latitude.radians().sin_cos();
         let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();

@@ -1,39 +1,39 @@
-//! Vectors in space, in metres unless said otherwise.
+//! Vectors in space, in metres unless stated otherwise.
 
-/// Three components.
+/// A vector of three components.
 pub type Vector = [f64; 3];
 
-/// `a - b`.
+/// The difference `a - b`.
 #[inline]
 pub fn minus(a: &Vector, b: &Vector) -> Vector {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// Inner product.
+/// The inner product of `a` and `b`.
 #[inline]
 pub fn dot(a: &Vector, b: &Vector) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Vector product.
+/// The cross product of `a` and `b`.
 #[inline]
 pub fn cross(a: &Vector, b: &Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Length.
+/// The length of `a`.
 #[inline]
 pub fn length(a: &Vector) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// `a` turned by an angle about the z axis, of which `sin` and `cos` are given.
+/// `a` rotated about the z axis by the angle with this `sin` and `cos`.
 #[inline]
 pub fn turned(a: &Vector, (sin, cos): (f64, f64)) -> Vector {
     [cos * a[0] - sin * a[1], sin * a[0] + cos * a[1], a[2]]
 }
 
-/// Closest that the straight line from `a` to `b` comes to the origin.
+/// The minimum distance from the origin of the straight line from `a` to `b`.
 pub fn clearance(a: &Vector, b: &Vector) -> f64 {
     let way = minus(b, a);
     let along = (-dot(a, &way) / dot(&way, &way)).clamp(0.0, 1.0);

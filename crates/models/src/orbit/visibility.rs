@@ -1,19 +1,20 @@
-//! When a site sees a satellite above its mask.
+//! The times at which a site sees a satellite above its mask.
 //!
-//! With v the bound of the satellite's speed relative to the Earth, its direction turns by at most -ln(1 - v t / d) in a time
-//! t from a distance d: the distance shrinks by v at most, and the direction turns by v over the distance. So the
-//! elevation stays on its side of the mask, from which it is D away, for t = (d / v) (1 - exp(-D)).
+//! With v the bound of the satellite's speed relative to the Earth, its direction turns by at most -ln(1 - v
+//! t / d) within a time t from a distance d: the distance shrinks by at most v, and the direction turns by v
+//! over the distance. The elevation therefore stays on its side of the mask, from which it is an angle D
+//! away, for t = (d / v) (1 - exp(-D)).
 
 use super::crossing::{next, Bound, Found};
 use super::look::Observer;
 use super::satellite::Satellite;
 
-/// A stretch of time in which a satellite is seen, in seconds since the start of the run.
+/// A period in which a satellite is visible, in seconds since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// It rises above the mask, or the search began.
+    /// The satellite rises above the mask, or the search started.
     pub rise: f64,
-    /// It sets, or the search ended.
+    /// The satellite sets, or the search ended.
     pub set: f64,
 }
 
@@ -23,13 +24,13 @@ pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> B
     let (elevation, range) = observer.elevation(satellite, t);
     let value = elevation - mask;
     if value.is_nan() {
-        // No position: not to be seen, and perhaps in a while again.
+        // No position: not visible, but perhaps again in a while.
         return Bound { value: -1.0, safe: 60.0 };
     }
     Bound { value, safe: range / satellite.speed * -(-value.abs()).exp_m1() }
 }
 
-/// Until when, from `from` on and up to about `to`, the satellite stays on its side of the mask.
+/// The time until which the satellite stays on its side of the mask, searched from `from` to about `to`.
 pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Found {
     if satellite.speed == 0.0 {
         return Found::NotBefore(f64::INFINITY);
@@ -37,7 +38,8 @@ pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, 
     next(from, to, |t| above(observer, satellite, mask, t))
 }
 
-/// The first moment from `from` to about `to` at which it changes whether `other` stands higher than `satellite` by `margin`.
+/// The first time from `from` to about `to` at which `other` becomes, or ceases to be, higher than
+/// `satellite` by `margin`.
 pub fn overtaking(
     observer: &Observer,
     satellite: &Satellite,

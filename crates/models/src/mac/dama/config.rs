@@ -1,4 +1,4 @@
-//! What a scenario says about a DVB-RCS network, and what follows from it.
+//! The configuration of a DVB-RCS network, and what follows from it.
 //!
 //! ```toml
 //! [network.sat]
@@ -9,8 +9,8 @@
 //! gateway = "gw"
 //! ```
 //!
-//! Every default is the study's (Luglio, Roseti, Zampognaro 2009), except L, which emerges from the delays
-//! unless `response` imposes it.
+//! Every default is the study's (Luglio, Roseti, Zampognaro 2009) except L, which follows from the delays
+//! unless `response` sets it.
 
 use super::category::Link;
 use super::frame::Frame;
@@ -29,8 +29,8 @@ use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Vis
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// A star network: terminals, a transparent geostationary satellite, a gateway with the network control
-/// centre.
+/// A DVB-RCS star network (EN 301 790): terminals, a transparent geostationary satellite, and a gateway with
+/// the network control centre.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -39,231 +39,246 @@ pub struct Config {
     /// The shared link from the terminals to the gateway (MF-TDMA).
     #[serde(rename = "return")]
     pub return_link: Return,
-    /// One-way propagation between gateway and terminal: a delay, or the positions from which it follows.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which
+    /// it is computed.
     #[serde(default)]
     pub propagation: Propagation,
-    /// The terminals: node names, or tables with what differs from the network's values.
+    /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
-    /// The gateway's node name.
+    /// Node name of the gateway.
     pub gateway: String,
-    /// Part of the links' capacity that is granted to Quick-Start requests (RFC 4782); they are not understood when not given.
+    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
+    /// network does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
 }
 
-/// The forward link.
+/// The forward link, from the gateway to all terminals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
-    /// Rate at the network layer. Burst time plans take their share of it.
+    /// Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
+    /// time plans.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
-    /// The queue in front of it.
+    /// Queue discipline in front of the forward link.
     #[serde(default = "large_queue")]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are put into what is sent; with one, the rate is that of its units.
+    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    /// that of its units.
     #[serde(default)]
     pub framing: framing::Config,
-    /// What the channel spoils, plans included; each terminal has errors of its own.
+    /// Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
 }
 
-/// The return link.
+/// The return link, from the terminals to the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Return {
-    /// Rate of a carrier, of all its slots together. Rate x frame / (8 x slots) must be a whole number of bytes.
+    /// Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a whole
+    /// number of bytes.
     pub rate: Rate,
-    /// Slots in a carrier's frame.
+    /// Number of slots in a carrier's frame, 32 by default.
     #[serde(default = "slots")]
     pub slots_per_frame: Count<1, 4096>,
-    /// Length of a frame; 23.5 ms when neither this nor `slot_bytes` is given.
+    /// Length of a frame, up to 60 s. If neither this nor `slot_bytes` is set, it is 23.5 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Span>,
-    /// Bytes of a slot, instead of `frame`, which then is as long as its slots take, rounded to the nanosecond.
+    /// Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its slots,
+    /// rounded to the nanosecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_bytes: Option<Count<1, 1_048_576>>,
-    /// The carriers, when there are several: each has slots of the same bytes, as many as its rate has room for. A
-    /// terminal sends on one at a time and may change with every slot (MF-TDMA).
+    /// The carriers, if there are several. All have slots of the same size, as many as fit their rate. A
+    /// terminal sends on one carrier at a time and may change carriers with every slot (MF-TDMA).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carriers: Vec<Carrier>,
-    /// Frames in a superframe; an assignment holds for one superframe and is the same in each of its frames.
+    /// Number of frames in a superframe, 4 by default. An assignment holds for one superframe and is the same
+    /// in each of its frames.
     #[serde(default = "frames")]
     pub frames_per_superframe: Count<1, 255>,
-    /// Adaptive coding and modulation: what a slot carries follows from each terminal's signal. The return link's `rate`
-    /// then is that of a carrier whose slots carry what `slot_bytes` or `frame` say, and rates of terminals count such slots.
+    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal. `rate` is
+    /// then that of a carrier whose slots have the size given by `slot_bytes` or `frame`, and rates of
+    /// terminals count such slots. If unset, all slots carry the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<waveform::Config>,
-    /// How packets are put into slots. A slot must hold whole cells or MPEG packets.
+    /// How packets are placed into slots; none by default. A slot must hold whole cells or MPEG packets.
     #[serde(default)]
     pub framing: framing::Config,
-    /// Traffic classes, in order of priority; without, all packets are of one class.
+    /// Traffic classes, highest priority first. If unset, all packets belong to a single class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// The queue in each terminal, of each class that has none of its own.
+    /// Queue discipline in each terminal, for every class that has none of its own.
     #[serde(default = "large_queue")]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// What the channel spoils, requests included.
+    /// Errors on the return link, which also hit requests.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Demand-assigned multiple access.
+    /// Demand assignment: how terminals request slots and get them.
     #[serde(default)]
     pub dama: Dama,
 }
 
-/// Carriers that are alike.
+/// One or more carriers of the same rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Carrier {
-    /// Rate of each: a whole number of slots, of which the return link's `rate` has `slots_per_frame`.
+    /// Rate of each carrier, which must be a whole number of slots. The return link's `rate` is that of
+    /// `slots_per_frame` slots.
     pub rate: Rate,
-    /// How many.
+    /// Number of such carriers, 1 by default.
     #[serde(default = "one")]
     pub count: Count<1, 1000>,
 }
 
-/// When requests and plans are made.
+/// When terminals make requests and the control centre makes plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planning {
     /// At the boundaries of superframes.
     #[default]
     Boundary,
-    /// A plan such that it arrives as its superframe begins, a request such that it arrives as the plan is made.
+    /// As late as possible: a plan so that it arrives when its superframe starts, a request so that it
+    /// arrives when the plan is made.
     JustInTime,
 }
 
-/// How terminals get slots.
+/// Demand-assigned multiple access (DAMA): how terminals get slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
-    /// The capacity category by which terminals ask for more than their constant slots.
+    /// Capacity category by which terminals request more than their constant slots (EN 301 790, section
+    /// 6.6.1.2); `cra`, that is none, by default.
     pub scheme: category::Config,
-    /// Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the scheme
-    /// `cra`, in which there is nothing else, an equal share of the slots that terminals with a rate leave.
+    /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
+    /// with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
+    /// terminals with a rate of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
-    /// How requested slots are divided when there are not enough.
+    /// How the requested slots are divided if there are not enough; in proportion to the requests by default.
     pub allocator: allocator::Config,
-    /// Time from a request's arrival until the allocator may use it.
+    /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     pub processing: Span,
-    /// When terminals ask and the control centre plans.
+    /// When terminals make requests and the control centre makes plans; at superframe boundaries by default.
     pub planning: Planning,
-    /// How requests get to the control centre.
+    /// How requests reach the control centre; in dedicated request slots by default.
     pub requests: requests::Config,
-    /// What spoils requests, besides the errors of the return link.
+    /// Errors that hit requests in addition to those of the return link; none by default.
     pub request_error: channel::Config,
-    /// What spoils burst time plans, besides the errors of the forward link; each terminal has errors of its own.
+    /// Errors that hit burst time plans in addition to those of the forward link; none by default. Each
+    /// terminal has errors of its own.
     pub plan_error: channel::Config,
-    /// Superframes from a request to its assignment (L). When not given it emerges from propagation,
-    /// processing and the waits for superframe boundaries; when given, a request made at the start of
-    /// superframe n takes effect in superframe n + L.
+    /// Number of superframes from a request to its assignment (L). If set, a request made at the start of
+    /// superframe n takes effect in superframe n + L. If unset, L follows from propagation, processing and
+    /// the waits for superframe boundaries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Count<1, 100_000>>,
 }
 
-/// Propagation between gateway and terminals.
+/// Propagation between the gateway and the terminals.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Propagation {
-    /// The same delay for all, one way.
+    /// The same one-way delay for all terminals.
     Delay(Span),
-    /// From positions.
+    /// Computed from the positions of the satellite, the gateway and the terminals.
     Positions(Positions),
 }
 
-/// Where satellite and stations are.
+/// Positions of the satellite and the stations, from which propagation delays are computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {
-    /// Longitude of the satellite, east positive.
+    /// Longitude of the satellite in geostationary orbit, east positive.
     pub satellite: Angle,
-    /// The gateway.
+    /// Position of the gateway.
     pub gateway: Site,
-    /// Terminals that have no `site` of their own.
+    /// Position of the terminals that have no `site` of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminals: Option<Site>,
 }
 
-/// One terminal, or several that are alike.
+/// One terminal, or several identical ones. Values that are unset are the network's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Group {
-    /// Node name of one terminal; either this or `prefix` and `count`.
+    /// Node name of a single terminal. Give either this or `prefix` and `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the names of `count` terminals begin with; numbers from 1 follow.
+    /// Prefix of the node names of `count` terminals; the numbers from 1 follow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// How many terminals.
+    /// Number of terminals whose names start with `prefix`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
-    /// Constant rate of each (CRA), instead of the network's.
+    /// Constant rate of each terminal (CRA), instead of the network's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
-    /// When each begins to log on; logged on from the start when not given.
+    /// Time at which each terminal starts to log on. If unset, it is logged on from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logon: Option<Span>,
-    /// When each logs off; what waits in it is dropped. Never when not given.
+    /// Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logoff: Option<Span>,
-    /// After how long logon and logoff are repeated, again and again: terminals that come and go.
+    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
+    /// once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// Rate that each gets before others when it asks for it: a whole number of slots.
+    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<RateOrZero>,
-    /// Most that each gets by request: a whole number of slots.
+    /// Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
+    /// links limit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
-    /// Weight of each among the others, for the allocator `max-min`; 1 when not given.
+    /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 1000>>,
-    /// Es/N0 of each in dB, for adaptive coding and modulation.
+    /// Es/N0 of each terminal in dB, for adaptive coding and modulation; that of `acm` if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub esn0_db: Option<Decibel>,
-    /// Where they are, when propagation is given by positions.
+    /// Position of the terminals, if propagation is computed from positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
 }
 
-/// An entry of the list of terminals.
+/// An entry in the list of terminals.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[serde(untagged)]
 pub enum Terminals {
-    /// Just a node name.
+    /// The node name of a terminal that has the network's values.
     Name(String),
-    /// A table.
+    /// One or more terminals with values of their own.
     Group(Group),
 }
 
-/// One terminal with what holds for it.
+/// A single terminal with all its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Node name.
     pub name: String,
-    /// Constant slots.
+    /// Number of constant slots.
     pub constant: u32,
-    /// When it begins to log on; `None` when it is logged on from the start.
+    /// Time at which it starts to log on; `None` if it is logged on from the start.
     pub logon: Option<Span>,
-    /// When it logs off.
+    /// Time at which it logs off.
     pub logoff: Option<Span>,
-    /// After how long both are repeated.
+    /// Period after which logon and logoff repeat.
     pub period: Option<Span>,
-    /// Slots that it gets before others when it asks for them.
+    /// Number of slots that it gets ahead of others when it requests them.
     pub min: u32,
-    /// Most slots that it gets by request.
+    /// Maximum number of slots that it gets by request.
     pub max: u32,
-    /// Its weight.
+    /// Its weight relative to other terminals.
     pub weight: u32,
-    /// Bytes that its slots carry.
+    /// Bytes that each of its slots carries.
     pub slot_bytes: u32,
-    /// Delays.
+    /// Its delays.
     pub timing: Timing,
 }
 
@@ -279,7 +294,7 @@ fn frames() -> Count<1, 255> {
     Count::new(4)
 }
 
-/// Some seconds at the study's rates: the study's transfers lose nothing.
+/// Some seconds at the study's rates, as the study's transfers lose nothing.
 fn large_queue() -> queue::Config {
     queue::Config::DropTail(queue::drop_tail::Config { packets: Some(Count::new(1000)), bytes: None })
 }
@@ -307,7 +322,7 @@ impl Default for Propagation {
 }
 
 impl Terminals {
-    /// The names of the nodes that the entry stands for.
+    /// Node names of the terminals of this entry.
     pub fn names(&self) -> Vec<String> {
         match self {
             Terminals::Name(name) => vec![name.clone()],
@@ -319,7 +334,7 @@ impl Terminals {
         }
     }
 
-    /// How many nodes the entry stands for.
+    /// Number of terminals of this entry.
     fn count(&self) -> u64 {
         match self {
             Terminals::Group(Group { name: None, count: Some(count), .. }) => count.value(),
@@ -336,7 +351,7 @@ impl Terminals {
 }
 
 impl Config {
-    /// Names of the terminals' nodes, in the order in which they are listed.
+    /// Node names of all terminals, in the order in which they are listed.
     pub fn terminal_names(&self) -> Vec<String> {
         self.terminals.iter().flat_map(Terminals::names).collect()
     }
@@ -356,7 +371,7 @@ impl Config {
         }
     }
 
-    /// The time structure; `None` when a slot would not carry a whole number of bytes.
+    /// The time structure; `None` if a slot would not carry a whole number of bytes.
     pub fn frame(&self) -> Option<Frame> {
         let (link, length) = (&self.return_link, self.frame_length());
         let slots = link.slots_per_frame.value();
@@ -373,7 +388,7 @@ impl Config {
         Some(Frame { frames: link.frames_per_superframe.value() as u32, slot_bytes: bytes, length })
     }
 
-    /// The return link as capacity categories see it.
+    /// The return link as seen by capacity categories.
     pub fn link(&self) -> Link {
         let link = &self.return_link;
         let longest =
@@ -381,7 +396,7 @@ impl Config {
         Link { rate: link.rate, slots: link.slots_per_frame.value(), longest }
     }
 
-    /// Slots in the frame of each carrier; `None` when they are not whole.
+    /// Number of slots in the frame of each carrier; `None` if any is not a whole number.
     pub fn carriers(&self) -> Option<Vec<u32>> {
         let link = &self.return_link;
         if link.carriers.is_empty() {
@@ -398,7 +413,7 @@ impl Config {
         Some(carriers)
     }
 
-    /// When terminals ask and the control centre plans.
+    /// When terminals make requests and the control centre makes plans.
     pub fn schedule(&self, frame: &Frame, members: &[Member]) -> Schedule {
         let dama = &self.return_link.dama;
         let timings = members.iter().map(|member| &member.timing);
@@ -414,7 +429,7 @@ impl Config {
     /// The terminals one by one, with their delays.
     ///
     /// # Panics
-    /// When [`Config::check`] has something to say.
+    /// If the configuration has not passed [`Config::check`].
     pub fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
         for entry in &self.terminals {
@@ -448,7 +463,7 @@ impl Config {
         members
     }
 
-    /// Bytes that the slots of a terminal with this signal of its own carry; `None` when it is too weak.
+    /// Bytes that each slot of a terminal with this Es/N0 carries; `None` if its signal is too weak.
     pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
         match &self.return_link.acm {
             None => self.frame().map(|frame| frame.slot_bytes),
@@ -456,10 +471,10 @@ impl Config {
         }
     }
 
-    /// Longest time that a plan or a logon response takes on the forward link.
+    /// Longest transmission time of a plan or a logon response on the forward link.
     pub fn plan_transmission(&self, frame: &Frame, terminals: usize) -> Span {
         let slots: u64 = self.carriers().into_iter().flatten().map(u64::from).sum();
-        // A terminal's slots may lie in several places.
+        // A terminal's slots may lie in several places of the plan.
         let carriers = self.return_link.carriers.len().min(1);
         let logoffs = self.terminals.iter().any(|entry| entry.group().logoff.is_some());
         let entries = match logoffs {
@@ -472,7 +487,7 @@ impl Config {
         self.forward.rate.span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
-    /// Constant slots of a terminal with this rate of its own; `None` when they are not whole.
+    /// Constant slots of a terminal with this rate of its own; `None` if they are not a whole number.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
         match own.or(self.return_link.dama.cra) {
             Some(cra) => self.link().whole_slots(cra),
@@ -480,7 +495,8 @@ impl Config {
         }
     }
 
-    /// Constant slots of a terminal for which the scenario names no rate: one, or its share where there is nothing else.
+    /// Constant slots of a terminal without a rate of its own: one, or its equal share if there is no other
+    /// way to get slots.
     fn default_slots(&self) -> u32 {
         let category::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());
@@ -500,8 +516,8 @@ impl Config {
         (1..=plan.longest()).rev().find(|slots| shares(*slots) >= sharing.max(1)).unwrap_or(0)
     }
 
-    /// Propagation terminal to satellite and satellite to gateway; `None` when the terminal's place is not
-    /// known.
+    /// Propagation delay from terminal to satellite and from satellite to gateway; `None` if the terminal's
+    /// position is unknown.
     fn one_way(&self, site: Option<&Site>) -> Option<(Span, Span)> {
         match &self.propagation {
             Propagation::Delay(delay) => Some((*delay, Span::ZERO)),
@@ -514,13 +530,13 @@ impl Config {
     }
 }
 
-/// The study's frame.
+/// Length of a frame in the study.
 const FRAME: Span = Span::from_micros(23_500);
 /// Slots are numbered in 16 bits.
 pub(super) const MAX_SLOTS: u32 = 60_000;
-/// More than any burst carries; keeps arithmetic on a superframe's bytes in 32 bits.
+/// More than any burst carries. Keeps arithmetic on a superframe's bytes within 32 bits.
 pub(super) const MAX_SLOT_BYTES: u32 = 1 << 20;
-/// Longer than any system's, and short enough for 64-bit arithmetic on slots.
+/// Longer than in any real system, and short enough for 64-bit arithmetic on slots.
 pub(super) const MAX_FRAME: Span = Span::from_secs(60);
 /// Logon identifiers have 16 bits.
 pub(super) const MAX_TERMINALS: usize = 65_000;
@@ -534,8 +550,8 @@ impl Serialize for Terminals {
     }
 }
 
-/// Deserializes what is written as a text or as a table, such that errors inside the table keep their key
-/// path (which serde's untagged enums lose).
+/// Deserializes a value that is either a text or a table so that errors inside the table keep their key path,
+/// which serde's untagged enums lose.
 macro_rules! text_or_table {
     ($type:ty, $expecting:literal, $from_text:expr, $from_table:expr) => {
         impl<'de> Deserialize<'de> for $type {

@@ -1,13 +1,15 @@
 //! Waveforms of DVB-RCS2 (EN 301 545-2, annex A: linear modulation bursts) and their choice by a terminal's signal (ACM).
 //!
-//! A terminal uses the waveform with most bits whose threshold its Es/N0 exceeds by the margin. A slot then carries as many
-//! whole bytes as the waveform's efficiency gives for the symbols of the burst. All terminals share slots of one length,
-//! so that what a slot carries differs from terminal to terminal, and so does what they ask for: slots, of their own bytes.
+//! A terminal uses the waveform with the most bits per symbol whose threshold its Es/N0 exceeds by the
+//! margin. A slot then carries as many whole bytes as the waveform's efficiency allows for the symbols of the
+//! burst. All terminals share slots of one length, so the capacity of a slot differs between terminals, and
+//! so do their requests: they count slots of their own capacity.
 //!
-//! Thresholds and efficiencies are those of EN 301 545-2 as OpenSAND uses them (quasi-error-free). The efficiencies have two
-//! decimals, so that the bytes of a burst may be one or two off the standard's payload lengths.
+//! Thresholds and efficiencies are those of EN 301 545-2 as used by OpenSAND (quasi-error-free). The
+//! efficiencies have two decimals, so the bytes of a burst may differ by one or two from the standard's
+//! payload lengths.
 //!
-//! Limit: a terminal's signal does not change in a run; errors are what `error` says, whatever the margin.
+//! Limit: a terminal's signal does not change during a run; errors are those of `error`, whatever the margin.
 //!
 //! ```toml
 //! [network.sat.return]
@@ -21,42 +23,44 @@ use serde::{Deserialize, Serialize};
 /// Es/N0 in dB.
 pub type Decibel = Real<-50_000, 60_000>;
 
-/// Adaptive coding and modulation.
+/// Adaptive coding and modulation (ACM) with the linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex
+/// A): each terminal uses the most efficient waveform that its signal permits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Symbols of a burst: 536 or 1616.
+    /// Number of symbols in a burst, which must be 536 or 1616.
     pub burst: u16,
-    /// By how much a terminal's Es/N0 must exceed a waveform's threshold, in dB.
+    /// Margin in dB by which a terminal's Es/N0 must exceed a waveform's threshold.
     pub margin_db: Decibel,
-    /// Es/N0 of terminals that have none of their own, in dB.
+    /// Es/N0 in dB of terminals that have none of their own.
     pub esn0_db: Decibel,
 }
 
-/// A burst's modulation and coding.
+/// Modulation and coding of a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waveform {
-    /// Number in EN 301 545-2.
+    /// Number of the waveform in EN 301 545-2.
     pub id: u8,
     /// Modulation and code rate.
     pub name: &'static str,
-    /// Symbols of the burst.
+    /// Number of symbols in the burst.
     pub symbols: u16,
-    /// Bits per symbol, overhead counted.
+    /// Bits per symbol, overhead included.
     pub efficiency: f64,
-    /// Es/N0 that it needs, in dB.
+    /// Required Es/N0 in dB.
     pub threshold_db: f64,
 }
 
 impl Waveform {
-    /// Bytes that a burst carries.
+    /// Number of bytes that a burst carries.
     pub fn bytes(&self) -> u32 {
         (self.efficiency * f64::from(self.symbols) / 8.0) as u32
     }
 }
 
 impl Config {
-    /// The waveform of a terminal with this Es/N0 of its own; `None` when even the most robust one needs more.
+    /// The waveform of a terminal with this Es/N0; `None` if the signal is too weak even for the most robust
+    /// one.
     pub fn choose(&self, own: Option<Decibel>) -> Option<&'static Waveform> {
         let signal = own.unwrap_or(self.esn0_db).value() - self.margin_db.value();
         let usable = WAVEFORMS
@@ -65,21 +69,20 @@ impl Config {
         usable.max_by(|a, b| a.efficiency.total_cmp(&b.efficiency))
     }
 
-    /// Adds what is wrong with itself.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         if !WAVEFORMS.iter().any(|waveform| waveform.symbols == self.burst) {
-            problems
-                .add("burst", format!("there are no bursts of {} symbols; allowed: 536, 1616", self.burst));
+            problems.add("burst", format!("{} symbols; allowed: 536 or 1616", self.burst));
         }
     }
 
-    /// Adds that a terminal's signal is too weak.
+    /// Adds a problem if the terminal's signal is too weak for any waveform.
     pub fn check_signal(&self, own: Option<Decibel>, key: &str, problems: &mut Problems) {
         let robust = WAVEFORMS.iter().filter(|waveform| waveform.symbols == self.burst);
         let Some(robust) = robust.min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db)) else { return };
         if self.choose(own).is_none() {
             let message = format!(
-                "{} dB less a margin of {} dB is below the {} dB that the most robust waveform needs ({}, {}); allowed: at \
+                "{} dB minus the margin of {} dB is below the {} dB that the most robust waveform needs ({}, {}); allowed: at \
                  least {} dB",
                 own.unwrap_or(self.esn0_db).value(),
                 self.margin_db.value(),

@@ -1,19 +1,21 @@
-//! Several ways at once: a site with several antennas spreads its connections over ways that share no satellite, and lets in no
-//! more of them than delay and throughput allow at the moment.
+//! Several paths at once: a site with several antennas spreads its connections over paths that share no
+//! satellite, and admits only as many as delay and throughput permit.
 //!
-//! The ways from a site to a destination are found one after the other: the shortest, then the shortest over the satellites that
-//! are left, as many as there are up to `ways`. They are those of one state of the network, as its trees are. (Pairs of least total
-//! length, as Suurballe 1974 finds them, may be shorter together, and there may be two where the shortest leaves no other; with a
-//! grid of links that is rare.)
+//! The paths from a site to a destination are found one after the other: the shortest, then the shortest over
+//! the remaining satellites, up to `ways` of them. They belong to one state of the network, like its trees.
+//! (Pairs of minimum total length, as found by Suurballe 1974, may be shorter together, and there may be two
+//! paths where the shortest leaves no other; with a grid of links that is rare.)
 //!
-//! A connection (of a flow, towards a destination) is given a way when its first packet comes: of those that admit it the one with
-//! the fewest connections, then the least throughput, then the least delay. A way admits a connection while its delay now, which is the
-//! propagation and what waits at its ground link, and that link's throughput in the last second are within the limits. The packets of
-//! a connection that none admits are dropped, and each asks again. Once admitted it stays, and moves only when its way's first satellite
-//! no longer serves the site: then it asks again. A connection that has sent nothing for a minute is forgotten.
+//! A connection (of a flow, towards a destination) is assigned a path when its first packet arrives: of those
+//! that admit it, the one with the fewest connections, then the least throughput, then the least delay. A
+//! path admits a connection while its present delay, which is the propagation delay plus the wait at its
+//! ground link, and that link's throughput in the last second are within the limits. Packets of a connection
+//! that no path admits are dropped, and each of them tries again. An admitted connection stays, and moves
+//! only when the first satellite of its path no longer serves the site: then it has to be admitted again. A
+//! connection that has sent nothing for a minute is forgotten.
 //!
-//! No packet goes in circles: along a way every hop is a step towards its end; beside it, where the way has changed under packets in
-//! flight, they follow the tree, which leads down or onto the way.
+//! No packet travels in circles: along a path every hop is a step towards its end. Packets in flight whose
+//! path has changed follow the tree, which leads down or back onto the path.
 
 use super::routes::{Cost, Hop, Stamp};
 use super::stage::NO_PATH;
@@ -23,19 +25,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// No way of a site admits a new connection.
+/// No path of the site admits a new connection.
 pub const REFUSED: DropReason = DropReason::new("no way admits the connection");
 
-/// Spreading connections over several ways.
+/// Spreads connections over several paths that share no satellite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Ways at once from a site to a destination, which share no satellite; sites need as many antennas.
+    /// Number of paths at once from a site to a destination, which share no satellite; sites need as many
+    /// antennas.
     pub ways: Count<1, 16>,
-    /// A way takes no new connection while its propagation delay and the wait at its ground link together are longer.
+    /// Maximum delay of a path that admits new connections: its propagation delay plus the wait at its ground
+    /// link. If unset, delay does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_delay: Option<Span>,
-    /// Nor while its ground link had more than this share of its rate to send in the last second.
+    /// Maximum load of a path that admits new connections, as the fraction of its ground link's rate that was
+    /// offered in the last second; 1 by default.
     #[serde(default = "all")]
     pub max_load: Fraction,
 }
@@ -45,27 +50,27 @@ fn all() -> Fraction {
 }
 
 impl Config {
-    /// Adds what is wrong, for a network whose sites have at most this many antennas.
+    /// Adds the problems of this configuration, for a network whose sites have at most this many antennas.
     pub fn check(&self, antennas: usize, problems: &mut Problems) {
         if antennas < 2 && self.ways.value() > 1 {
             problems.add(
                 "ways",
-                "every site has one antenna, so that there is one way; allowed: 1, or sites with antennas",
+                "every site has one antenna and thus one path; allowed: 1, or sites with several antennas",
             );
         }
     }
 }
 
-/// A way from a site down to a destination.
+/// A path from a site down to a destination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// The antenna by which it goes up, and the satellite that serves it.
+    /// The antenna of the first hop, and the satellite that serves it.
     pub first: (u32, u32),
-    /// Where it goes on from each of its satellites.
+    /// The next hop from each of its satellites.
     pub hops: BTreeMap<u32, Hop>,
-    /// Of all of it.
+    /// Cost of the whole path.
     pub cost: Cost,
-    /// Propagation delay.
+    /// Propagation delay of the whole path.
     pub delay: Span,
 }
 
@@ -76,12 +81,12 @@ type Connection = (u32, u16, u32);
 
 struct Pin {
     site: u32,
-    /// The satellite to which its way goes up.
+    /// The first satellite of its path.
     over: u32,
     last: Time,
 }
 
-/// Bytes that a ground link was given in the second that runs and in the one before.
+/// Bytes offered to a ground link in the current second and in the one before.
 #[derive(Clone, Copy, Default)]
 struct Load {
     second: u64,
@@ -89,58 +94,58 @@ struct Load {
     before: u64,
 }
 
-/// The ways in use, and who uses them.
+/// The paths in use and the connections on them.
 pub struct Balance {
     config: Config,
     rate: Rate,
     ways: BTreeMap<Ends, ((Stamp, u64), Vec<Way>)>,
     pins: BTreeMap<Connection, Pin>,
-    /// By site and antenna.
+    /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
-    /// When the connections that are silent were last forgotten.
+    /// When silent connections were last removed.
     swept: Time,
 }
 
 const SILENT: Span = Span::from_secs(60);
 
 impl Balance {
-    /// Nobody uses anything yet; `rate` is that of the links from the ground.
+    /// Creates the state without connections; `rate` is that of the links from the ground.
     pub fn new(config: Config, rate: Rate) -> Balance {
         let (ways, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Balance { config, rate, ways, pins, loads, swept: Time::ZERO }
     }
 
-    /// Most ways at once.
+    /// Maximum number of paths at once.
     pub fn most(&self) -> usize {
         self.config.ways.value() as usize
     }
 
-    /// Whether the ways between these ends are those of another state of the network.
+    /// Whether the paths between these ends belong to another state of the network.
     pub fn is_outdated(&self, ends: Ends, state: (Stamp, u64)) -> bool {
         self.ways.get(&ends).is_none_or(|(of, _)| *of != state)
     }
 
-    /// The ways between these ends, in this state.
+    /// Sets the paths between these ends in this state.
     pub fn set(&mut self, ends: Ends, state: (Stamp, u64), ways: Vec<Way>) {
         self.ways.insert(ends, (state, ways));
     }
 
-    /// The site from which a packet's connection towards a destination went up.
+    /// The site from which a packet's connection towards a destination entered the constellation.
     pub fn origin(&self, packet: &Packet, destination: u32) -> Option<u32> {
         self.pins.get(&connection(packet, destination)).map(|pin| pin.site)
     }
 
-    /// Where the way of a packet's connection goes on from a satellite that is on it.
+    /// The next hop of a packet's connection from a satellite on its path.
     pub fn hop(&self, packet: &Packet, destination: u32, satellite: u32) -> Option<Hop> {
         let pin = self.pins.get(&connection(packet, destination))?;
         let (_, ways) = self.ways.get(&(pin.site, destination))?;
         ways.iter().find(|way| way.first.1 == pin.over)?.hops.get(&satellite).copied()
     }
 
-    /// The way of a packet that comes from a site, at whose antennas one waits now as `wait` says.
+    /// Chooses the path of a packet from a site; `wait` returns the present wait at an antenna.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason for which no path takes it.
     pub fn choose(
         &mut self,
         now: Time,
@@ -190,7 +195,8 @@ impl Balance {
         Ok(&ways[index])
     }
 
-    /// Bytes per second that a ground link was given: of the last whole second, or of this one where that is more already.
+    /// Bytes per second that a ground link was offered: in the last whole second, or in the current one if
+    /// that is more already.
     fn load(&self, now: Time, link: (u32, u32)) -> u64 {
         let Some(load) = self.loads.get(&link) else { return 0 };
         match now.as_nanos() / 1_000_000_000 - load.second {

@@ -1,4 +1,4 @@
-//! What a scenario says of a constellation.
+//! The configuration of a constellation.
 
 use super::carrier::Kind;
 use super::forwarding::Forwarding;
@@ -18,27 +18,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A constellation.
+/// A constellation of moving satellites that serve sites on the ground, with or without inter-satellite
+/// links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The moment, in UTC, at which the run starts. UT1 is taken to be UTC: the Earth stands wrong by less than 0.9 s of its
-    /// rotation, 420 m at the equator.
+    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
+    /// rotation is off by less than 0.9 s, which is 420 m at the equator.
     #[serde(default = "noon")]
     pub epoch: Epoch,
-    /// The satellites.
+    /// The satellites: one or more shells.
     pub shell: Vec<shell::Config>,
-    /// Links between satellites.
+    /// Inter-satellite links; none by default.
     #[serde(default)]
     pub isl: isl::Config,
     /// Links between satellites and sites.
     pub gsl: Gsl,
-    /// Sites on the ground by the names of their nodes.
+    /// Sites on the ground, by the names of their nodes; at least two.
     pub sites: BTreeMap<String, GroundSite>,
-    /// What happens when a site is served by another satellite.
+    /// What happens when another satellite takes over a site.
     #[serde(default)]
     pub handover: Handover,
-    /// Which way packets take.
+    /// The paths that packets take.
     #[serde(default)]
     pub routing: Routing,
 }
@@ -47,8 +48,8 @@ fn noon() -> Epoch {
     Epoch::J2000
 }
 
-/// Links between satellites and sites: each site has its own queue and rate in both directions, with the satellite that serves
-/// it.
+/// Links between satellites and sites. In both directions each site has its own queue and rate to the
+/// satellite that serves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gsl {
@@ -56,20 +57,20 @@ pub struct Gsl {
     pub up: Rate,
     /// Rate from a satellite to a site.
     pub down: Rate,
-    /// Elevation from which on satellites are seen.
+    /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90 deg.
     #[serde(default = "ten_degrees")]
     pub mask: Angle,
-    /// The queues in front of them.
+    /// Queue discipline in front of each of these links.
     #[serde(default)]
     pub queue: queue::Config,
-    /// What the channel spoils.
+    /// Errors on these links.
     #[serde(default)]
     pub error: channel::Config,
-    /// Which satellites serve a site.
+    /// Which satellites serve a site; those at the highest elevation by default.
     #[serde(default)]
     pub choice: choice::Config,
-    /// Satellites that serve a site at once, each by an antenna of its own. Over bent pipes a gateway needs several to meet the
-    /// satellites that others are served by.
+    /// Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
+    /// inter-satellite links a gateway needs several to share satellites with the other sites.
     #[serde(default = "one")]
     pub antennas: Count<1, 16>,
 }
@@ -86,17 +87,17 @@ fn one() -> Count<1, 16> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroundSite {
-    /// Geodetic latitude, north positive, -90 deg to 90 deg.
+    /// Geodetic latitude, north positive; -90 deg to 90 deg.
     pub latitude: Angle,
     /// Longitude, east positive.
     pub longitude: Angle,
-    /// Height above the ellipsoid.
+    /// Height above the ellipsoid; 0 m by default.
     #[serde(default = "sea_level")]
     pub altitude: Distance,
-    /// Its own elevation mask.
+    /// Minimum elevation at which this site sees a satellite; that of `gsl` if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<Angle>,
-    /// Its own number of antennas.
+    /// Number of antennas of this site; that of `gsl` if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antennas: Option<Count<1, 16>>,
 }
@@ -106,39 +107,42 @@ fn sea_level() -> Distance {
 }
 
 impl GroundSite {
-    /// Where it is.
+    /// Position of the site.
     pub fn site(&self) -> Site {
         Site { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
     }
 }
 
-/// What happens when a site is served by another satellite, or by none.
+/// What happens when another satellite, or none, takes over a site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Handover {
-    /// For how long nothing is sent between the site and the new satellite.
+    /// Time for which nothing is sent between the site and the new satellite; 0 s by default.
     pub interruption: Span,
-    /// For how long the old satellite goes on to send what waits there for the site: make before break.
+    /// Time for which the old satellite continues to send what waits there for the site (make before break);
+    /// 0 s by default.
     pub overlap: Span,
-    /// What happens to packets on their way over the old satellite. What waits at the site itself goes to the new one in any
-    /// case.
+    /// What happens to packets on their way over the old satellite; forwarded by default. Packets that wait
+    /// at the site itself are always moved to the new satellite.
     pub packets: Fate,
 }
 
-/// Which way packets take.
+/// How the paths of packets through the constellation are computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
-    /// What makes a way short.
+    /// The cost that paths minimise; propagation delay by default.
     pub metric: Metric,
-    /// Ways are computed when links come and go, and as often as this for the distances that have changed since; 0 s for not.
+    /// Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
+    /// never. They are always recomputed when links come up or go down.
     pub refresh: Span,
-    /// What happens to packets on an inter-satellite link that goes down.
+    /// What happens to packets on an inter-satellite link that goes down; forwarded by default.
     pub vanished: Fate,
-    /// Several ways at once over which connections are spread.
+    /// Several paths at once, over which connections are spread. If unset, there is a single path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<balance::Config>,
-    /// Forwarding state to use instead of the shortest ways, or its file.
+    /// Forwarding state to use instead of computed paths, or the file that holds it. If unset, paths are
+    /// computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarding: Option<Forwarding>,
 }
@@ -155,17 +159,17 @@ impl Default for Routing {
     }
 }
 
-/// Most satellites of a constellation.
+/// Maximum number of satellites in a constellation.
 const SATELLITES: usize = 20_000;
 
 impl Config {
-    /// How the Earth turns in the run.
+    /// The Earth's rotation during the run.
     pub fn turning(&self) -> Turning {
         Turning::new(self.epoch, 0.0)
     }
 
-    /// All satellites, shell by shell, and the pairs of them that may be linked. Of several shells the names begin with the shell's
-    /// number.
+    /// All satellites, shell by shell, and the pairs of them that may be linked. If there are several shells,
+    /// names start with the number of the shell.
     pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
         let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
         for (index, shell) in self.shell.iter().enumerate() {
@@ -185,7 +189,8 @@ impl Config {
         (satellites, neighbours)
     }
 
-    /// The delay between two sites that routing elsewhere counts with: up to the lowest satellites, along the surface, and down.
+    /// The delay between two sites that routing outside the constellation assumes: up to the lowest
+    /// satellites, along the surface, and down.
     pub fn expected_delay(&self, a: &GroundSite, b: &GroundSite) -> Span {
         let (from, to) = (a.site().up(), b.site().up());
         let along = dot(&from, &to).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
@@ -198,21 +203,21 @@ impl Config {
         site.mask.unwrap_or(self.gsl.mask).radians()
     }
 
-    /// Antennas of a site.
+    /// Number of antennas of a site.
     pub fn antennas(&self, site: &GroundSite) -> usize {
         site.antennas.unwrap_or(self.gsl.antennas).value() as usize
     }
 
-    /// A direction between sites and satellites.
+    /// One direction of the links between sites and satellites.
     pub fn ground_link(&self, rate: Rate) -> Kind {
         Kind { rate, queue: self.gsl.queue.clone(), error: self.gsl.error.clone() }
     }
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         let before = problems.count();
         if self.shell.is_empty() {
-            problems.add("shell", "no satellites; allowed: at least one [[...shell]]");
+            problems.add("shell", "has no satellites; allowed: at least one [[...shell]]");
         }
         problems.within("shell", |problems| {
             for (index, shell) in self.shell.iter().enumerate() {
@@ -232,14 +237,14 @@ impl Config {
         });
         if self.sites.len() < 2 {
             let count = self.sites.len();
-            problems.add("sites", format!("{count} sites have nobody to talk to; allowed: at least two"));
+            problems.add("sites", format!("{count} sites; allowed: at least two"));
         }
         problems.within("routing", |problems| {
             if let Some(balance) = &self.routing.balance {
                 let antennas = self.sites.values().map(|site| self.antennas(site)).max().unwrap_or(1);
                 problems.within("balance", |problems| balance.check(antennas, problems));
                 if self.routing.forwarding.is_some() {
-                    problems.add("balance", "ways are given by forwarding already; allowed: one of them");
+                    problems.add("balance", "cannot be combined with forwarding, which already gives the paths; allowed: one of the two");
                 }
             }
         });
@@ -262,6 +267,6 @@ impl Config {
 
 fn check_mask(key: &str, mask: Angle, problems: &mut Problems) {
     if !(-5.0..90.0).contains(&mask.degrees()) {
-        problems.add(key, format!("{mask} is not a mask; allowed: -5 deg to below 90 deg"));
+        problems.add(key, format!("{mask} is out of range; allowed: -5 deg to below 90 deg"));
     }
 }

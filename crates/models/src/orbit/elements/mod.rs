@@ -1,6 +1,6 @@
-//! Element sets: files with the orbits of real satellites, as CelesTrak and Space-Track hand them out. Two-line elements
-//! (TLE, with or without a line of the name) and orbit mean-elements messages (OMM, CCSDS 502.0-B-3) as JSON, XML and CSV; which
-//! of them a text is, it tells itself.
+//! Element sets: files with the orbits of real satellites, as distributed by CelesTrak and Space-Track.
+//! Two-line elements (TLE, with or without a name line) and orbit mean-elements messages (OMM, CCSDS
+//! 502.0-B-3) as JSON, XML and CSV. The format is detected.
 
 mod omm;
 mod tle;
@@ -9,37 +9,37 @@ use super::epoch::Epoch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Elements as they are made for SGP4: mean elements in TEME.
+/// The elements of an orbit as made for SGP4: mean elements in TEME.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elements {
     /// Name of the satellite.
     pub name: String,
-    /// Number in the catalogue of NORAD.
+    /// NORAD catalogue number.
     pub catalogue: u64,
-    /// Moment to which they belong.
+    /// The time to which the elements apply.
     pub epoch: Epoch,
     /// Inclination in degrees.
     pub inclination: f64,
     /// Right ascension of the ascending node in degrees.
     pub node: f64,
-    /// Eccentricity.
+    /// Eccentricity, dimensionless.
     pub eccentricity: f64,
     /// Argument of perigee in degrees.
     pub perigee: f64,
     /// Mean anomaly in degrees.
     pub anomaly: f64,
-    /// Mean motion in revolutions per day, as Kozai has it.
+    /// Mean motion in revolutions per day, as defined by Kozai.
     pub mean_motion: f64,
     /// Drag term B* in 1 / Earth radii.
     pub drag: f64,
 }
 
-/// What is wrong with a text of element sets.
+/// An error in a text of element sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Line, from 1; none where the text as a whole is wrong.
+    /// Number of the line, from 1; `None` if the text as a whole is wrong.
     pub line: Option<usize>,
-    /// What.
+    /// What is wrong.
     pub message: String,
 }
 
@@ -58,19 +58,19 @@ impl std::fmt::Display for Wrong {
     }
 }
 
-/// Element sets with the text that they were read from.
+/// Element sets together with the text from which they were read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementSets {
     text: String,
-    /// In the order of the text; every name once.
+    /// The sets in the order of the text, with unique names.
     pub sets: Arc<Vec<Elements>>,
 }
 
 impl ElementSets {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error in it.
     pub fn parse(text: &str) -> Result<ElementSets, Wrong> {
         let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
         let mut sets = match begin.as_bytes().first() {
@@ -90,7 +90,7 @@ impl ElementSets {
     }
 }
 
-/// Satellites of one name get their catalogue numbers in addition, and where that is not enough their places.
+/// Appends catalogue numbers to names that occur several times, and positions if that is not enough.
 fn tell_apart(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),

@@ -3,7 +3,7 @@
 use super::{Elements, Wrong};
 use serde_json::Value;
 
-/// One message or a list of them.
+/// Parses one message or a list of messages.
 pub fn json(text: &str) -> Result<Vec<Elements>, Wrong> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| Wrong::at(error.line(), error.to_string()))?;
@@ -23,7 +23,7 @@ pub fn json(text: &str) -> Result<Vec<Elements>, Wrong> {
     messages.iter().enumerate().map(read).collect()
 }
 
-/// All elements `omm`, wherever in the document they stand.
+/// Parses all `omm` elements, at any depth of the document.
 pub fn xml(text: &str) -> Result<Vec<Elements>, Wrong> {
     let document = roxmltree::Document::parse(text)
         .map_err(|error| Wrong::at(error.pos().row as usize, error.to_string()))?;
@@ -39,7 +39,7 @@ pub fn xml(text: &str) -> Result<Vec<Elements>, Wrong> {
     messages.map(read).collect()
 }
 
-/// A line of keywords and a line for each message.
+/// Parses a line of keywords and one line per message.
 pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -77,7 +77,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// The elements that a message gives by its keywords.
+/// Reads the elements of a message by their keywords.
 fn elements(field: &dyn Fn(&str) -> Option<String>) -> Result<Elements, String> {
     let given = |key: &str| field(key).ok_or_else(|| format!("{key} is missing"));
     let number = |key: &str| {
@@ -91,7 +91,7 @@ fn elements(field: &dyn Fn(&str) -> Option<String>) -> Result<Elements, String> 
     let epoch = given("EPOCH")?.parse().map_err(|fault: String| format!("EPOCH: {fault}"))?;
     let name = field("OBJECT_NAME").filter(|name| !name.is_empty());
     for (key, only) in [("REF_FRAME", "TEME"), ("TIME_SYSTEM", "UTC"), ("MEAN_ELEMENT_THEORY", "SGP4")] {
-        // By "SGP" SGP4 is meant too.
+        // "SGP" denotes SGP4 too.
         let fits = |value: &String| value.starts_with(only) || (only == "SGP4" && value == "SGP");
         let other = field(key).filter(|value| !fits(value));
         if let Some(other) = other {

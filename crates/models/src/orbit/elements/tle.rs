@@ -6,7 +6,8 @@ use crate::orbit::epoch::Epoch;
 /// Length of a line, its checksum included.
 const LENGTH: usize = 69;
 
-/// All sets of a text. Lines that are empty or begin with `#` are passed over; a line before a set is its name.
+/// Parses all sets of a text. Lines that are empty or start with `#` are skipped; a line before a set is its
+/// name.
 pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     let mut sets = Vec::new();
     let mut name = None;
@@ -15,7 +16,7 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     while let Some((number, line)) = lines.next() {
         if !line.starts_with("1 ") {
             if line.starts_with("2 ") && line.len() >= LENGTH - 1 {
-                return Err(Wrong::at(number, "the second line of a set without the first before it"));
+                return Err(Wrong::at(number, "the second line of a set is not preceded by the first"));
             }
             name = Some(line.strip_prefix("0 ").unwrap_or(line).trim().to_owned());
             continue;
@@ -24,13 +25,13 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
         let Some((second_number, second)) = lines.next().filter(|(_, line)| line.starts_with("2 ")) else {
             return Err(Wrong::at(
                 number,
-                "the first line of a set without the second, \"2 ...\", behind it",
+                "the first line of a set is not followed by the second, \"2 ...\"",
             ));
         };
         checked(second_number, second)?;
         let (one, two) = (Fields { number, line }, Fields { number: second_number, line: second });
         if one.text(3, 7) != two.text(3, 7) {
-            let message = format!("satellite {} behind the first line of {}", two.text(3, 7), one.text(3, 7));
+            let message = format!("satellite {} after the first line of {}", two.text(3, 7), one.text(3, 7));
             return Err(Wrong::at(second_number, message));
         }
         let catalogue = catalogue(one.text(3, 7)).ok_or_else(|| one.wrong("catalogue number", 3, 7))?;
@@ -50,10 +51,10 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     Ok(sets)
 }
 
-/// Whether a line is as long as it must be and its digits add up to the last one; a minus sign counts as 1.
+/// Checks the length of a line and its checksum: its digits add up to the last one, a minus sign counts as 1.
 fn checked(number: usize, line: &str) -> Result<(), Wrong> {
     if !line.is_ascii() {
-        return Err(Wrong::at(number, "characters that are not ASCII"));
+        return Err(Wrong::at(number, "contains characters that are not ASCII"));
     }
     if line.len() < LENGTH {
         let message = format!("{} characters; allowed: {LENGTH}, the last of them the checksum", line.len());
@@ -76,8 +77,8 @@ fn checked(number: usize, line: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A number of NORAD's catalogue. From 100000 on its first digits are a letter ("Alpha-5"): A for 10 to Z for 33, without
-/// I and O.
+/// Parses a NORAD catalogue number. From 100000 on, its first digits are a letter ("Alpha-5"): A for 10 to Z
+/// for 33, without I and O.
 fn catalogue(text: &str) -> Option<u64> {
     const LETTERS: &str = "ABCDEFGHJKLMNPQRSTUVWXYZ";
     match text.chars().next()? {
@@ -89,7 +90,7 @@ fn catalogue(text: &str) -> Option<u64> {
     }
 }
 
-/// The columns of a line, counted from 1 as the format's description has them.
+/// The columns of a line, counted from 1 as in the description of the format.
 struct Fields<'a> {
     number: usize,
     line: &'a str,
@@ -113,7 +114,7 @@ impl Fields<'_> {
         number.ok_or_else(|| self.wrong(what, first, last))
     }
 
-    /// Digits behind a decimal point that is not written.
+    /// Digits after an implied decimal point.
     fn fraction(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
         let digits = self.text(first, last);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
@@ -139,7 +140,8 @@ impl Fields<'_> {
         format!("{sign}0.{digits}e{exponent}").parse().map_err(|_| wrong())
     }
 
-    /// Year and day: years from 57 on are of the last century, since the first satellite was launched in 1957.
+    /// Year and day. Years from 57 on are in the last century, since the first satellite was launched in
+    /// 1957.
     fn epoch(&self) -> Result<Epoch, Wrong> {
         let year: u32 = self.text(19, 20).parse().map_err(|_| self.wrong("year", 19, 20))?;
         let year = if year < 57 { 2000 + year } else { 1900 + year };
@@ -147,7 +149,7 @@ impl Fields<'_> {
         if !(1.0..367.0).contains(&day) {
             return Err(self.wrong("day of the year", 21, 32));
         }
-        // Whole days apart, so that the fraction keeps its digits.
+        // Whole days separately, so that the fraction keeps its digits.
         let start: Epoch =
             format!("{year}-01-01T00:00:00Z").parse().map_err(|_| self.wrong("year", 19, 20))?;
         Ok(start.after((day.trunc() - 1.0) * 86_400.0).after(day.fract() * 86_400.0))

@@ -1,6 +1,6 @@
-//! Real satellites by their element sets.
+//! Real satellites, described by their element sets.
 //!
-//! Neighbours follow from where they are at the start of the run: see [`super::planes`].
+//! Neighbours follow from the positions at the start of the run: see [`super::planes`].
 
 use super::planes::{self, Orbit};
 use super::{Neighbours, Shell};
@@ -15,7 +15,7 @@ use bentpipe_core::{Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Satellites by element sets.
+/// Real satellites, described by their element sets (TLE or OMM) and propagated by SGP4.
 ///
 /// ```toml
 /// { kind = "elements", elements = { file = "iridium.tle" } }
@@ -23,16 +23,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The element sets, or their file: a path from the folder of the scenario.
+    /// The element sets, or the file that holds them, as a path relative to the folder of the scenario.
     pub elements: ElementSets,
 }
 
-/// Age of elements, in days, from which on a run is warned of.
+/// Age of elements, in days, beyond which a run has a warning.
 const OLD: f64 = 30.0;
-/// Error of a low orbit's elements in km for each day of their age, as Vallado et al. 2006 (section VI) have it: 1 to 3.
+/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006 (section
+/// VI).
 const DRIFT: (f64, f64) = (1.0, 3.0);
 
-/// In metres.
+/// Semi-major axis in metres.
 fn semi_major_axis(set: &Elements) -> f64 {
     (GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2)).cbrt()
 }

@@ -11,7 +11,7 @@ use bentpipe_core::{Angle, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Geostationary satellites.
+/// Geostationary satellites at given longitudes.
 ///
 /// ```toml
 /// { kind = "geo", longitudes = ["-30 deg", "42 deg", "114 deg", "186 deg", "258 deg"] }
@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Of the points below them, east positive.
+    /// Longitudes of the satellites, east positive; at least one, each once.
     pub longitudes: Vec<Angle>,
 }
 
 impl Config {
-    /// Places in order of longitude.
+    /// Indices in order of longitude.
     fn round(&self) -> Vec<u32> {
         let mut places: Vec<u32> = (0..self.longitudes.len() as u32).collect();
         let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
@@ -66,13 +66,13 @@ impl Shell for Config {
 
     fn check(&self, _start: Epoch, problems: &mut Problems) {
         if self.longitudes.is_empty() {
-            problems.add("longitudes", "no satellite; allowed: at least one");
+            problems.add("longitudes", "names no satellite; allowed: at least one");
         }
         let round = self.round();
         let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
         for pair in round.windows(2).filter(|pair| east(pair[0]) == east(pair[1])) {
             let longitude = self.longitudes[pair[0] as usize];
-            problems.add("longitudes", format!("{longitude} stands there twice; allowed: a place once"));
+            problems.add("longitudes", format!("{longitude} is listed twice; allowed: each longitude once"));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::satellite::Satellite;
 use bentpipe_core::{kinds, Problems, Span};
 
 kinds! {
-    /// A set of satellites.
+    /// A set of satellites that belong together, such as one shell of a constellation.
     pub enum Config: Shell {
         "walker-delta" => WalkerDelta(walker_delta::Config),
         "walker-star" => WalkerStar(walker_star::Config),
@@ -22,45 +22,46 @@ kinds! {
     }
 }
 
-/// What a shell's `Config` can do.
+/// The factory of a shell, implemented by its `Config`.
 pub trait Shell {
-    /// How many satellites there are.
+    /// Number of satellites.
     fn count(&self) -> usize;
 
-    /// How high they are above the equatorial radius, in metres: the lowest of them.
+    /// Height of the lowest satellite above the equatorial radius, in metres.
     fn height(&self) -> f64;
 
-    /// The satellites for a run that starts at `start`. Nothing is wrong with the configuration.
+    /// Creates the satellites for a run that starts at `start`. The configuration has passed `check`.
     fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
 
-    /// Which satellites, by their places in `satellites`, are neighbours in the grid that inter-satellite links make.
+    /// Pairs of satellites, by their indices in `satellites`, that are neighbours in the grid of
+    /// inter-satellite links.
     fn neighbours(&self, satellites: &[Satellite]) -> Vec<Neighbours>;
 
-    /// Adds what is wrong for a run that starts at `start`.
+    /// Adds the problems of this configuration for a run that starts at `start`.
     fn check(&self, start: Epoch, problems: &mut Problems);
 
-    /// What is allowed but probably not meant.
+    /// Warnings about settings that are allowed but probably not intended.
     fn remarks(&self, _start: Epoch, _duration: Span) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Two satellites of a shell that a link may join.
+/// Two satellites of a shell that may be linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbours {
-    /// The places of both.
+    /// Indices of both.
     pub places: (u32, u32),
-    /// How they stand to each other.
+    /// Their relative position.
     pub kind: Neighbourhood,
 }
 
-/// How two neighbours stand to each other.
+/// The relative position of two neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbourhood {
-    /// One behind the other in one plane.
+    /// Adjacent in one plane.
     InPlane,
-    /// Side by side in planes that turn the same way.
+    /// Side by side in planes that move in the same direction.
     BetweenPlanes,
-    /// On both sides of the seam, where planes turn against each other.
+    /// On both sides of the seam, where planes move in opposite directions.
     AcrossSeam,
 }

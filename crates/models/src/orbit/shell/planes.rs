@@ -1,4 +1,4 @@
-//! Planes found in satellites whose design nobody tells, and the grid of neighbours in them.
+//! Orbital planes found among satellites of unknown design, and the grid of neighbours in them.
 //!
 //! Satellites are of one plane when their orbits' normals are within 1 deg and their mean semi-major axes within 3 km of each
 //! other, or of others that are, in a chain: planes are 4 deg apart and more in what flies today, and what is kept in a plane is
@@ -16,24 +16,24 @@ use super::{Neighbourhood, Neighbours};
 use crate::orbit::vector::{cross, dot, length, Vector};
 use std::f64::consts::{PI, TAU};
 
-/// Where a satellite is at the start of the run and how it moves.
+/// Position and motion of a satellite at the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
-    /// In metres.
+    /// Position in metres.
     pub position: Vector,
-    /// In m/s.
+    /// Velocity in m/s.
     pub velocity: Vector,
     /// Mean semi-major axis in metres.
     pub semi_major: f64,
 }
 
-/// Greatest angle between normals of one plane, in radians.
+/// Maximum angle between normals of one plane, in radians.
 const ANGLE: f64 = PI / 180.0;
-/// Greatest difference of semi-major axes in a plane, in metres.
+/// Maximum difference of semi-major axes within a plane, in metres.
 const HEIGHT: f64 = 3e3;
-/// Greatest differences of inclinations, in radians, and of semi-major axes of planes that belong together.
+/// Maximum differences of inclinations, in radians, and of semi-major axes of planes that belong together.
 const TOGETHER: (f64, f64) = (PI / 1800.0, 60e3);
-/// Fewest satellites of a plane.
+/// Minimum number of satellites in a plane.
 const FEWEST: usize = 3;
 
 /// A plane: its satellites in order of their arguments of latitude.
@@ -41,11 +41,11 @@ struct Plane {
     normal: Vector,
     node: f64,
     semi_major: f64,
-    /// Argument of latitude and place.
+    /// Argument of latitude and index of each satellite.
     satellites: Vec<(f64, u32)>,
 }
 
-/// The grid of neighbours.
+/// Computes the grid of neighbours.
 pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
     let planes = found(orbits);
     let mut all = Vec::new();
@@ -59,7 +59,8 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
         let gaps: Vec<f64> = (0..family.len())
             .map(|index| (family[(index + 1) % family.len()].node - family[index].node).rem_euclid(TAU))
             .collect();
-        // The widest gap is where the round of the planes ends: behind it the first plane follows again, or there is a seam.
+        // The circle of planes is cut at its widest gap: beyond it the first plane follows again, or there is
+        // a seam.
         let widest = (0..gaps.len()).max_by(|a, b| gaps[*a].total_cmp(&gaps[*b])).unwrap_or(0);
         let mut others: Vec<f64> =
             (0..gaps.len()).filter(|index| *index != widest).map(|index| gaps[index]).collect();
@@ -80,7 +81,7 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
     all
 }
 
-/// The planes that there are, in order of their first satellites.
+/// Finds the planes, in order of their first satellites.
 fn found(orbits: &[Orbit]) -> Vec<Plane> {
     let normals: Vec<Vector> =
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
@@ -119,7 +120,7 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
         std::array::from_fn(|i| sum[i] + normal[i])
     });
     let normal = unit(&sum);
-    // Of an orbit over the equator any direction is as good.
+    // For an orbit over the equator any direction will do.
     let towards = match normal[0].hypot(normal[1]) > 1e-6 {
         true => unit(&[-normal[1], normal[0], 0.0]),
         false => [1.0, 0.0, 0.0],
@@ -160,10 +161,10 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     families
 }
 
-/// Pairs of satellites of two planes that are side by side, the nearest first, each in one pair at most.
+/// Pairs of satellites of two adjacent planes, the nearest first, each in at most one pair.
 fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
     let apart = |one: f64, other: f64| {
-        // On the two sides of a seam one goes up where the other comes down.
+        // On the two sides of a seam, one satellite ascends where the other descends.
         let beside = if seam { PI - other } else { other };
         let difference = (one - beside).rem_euclid(TAU);
         difference.min(TAU - difference)
@@ -174,7 +175,7 @@ fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
         .flat_map(|(one, from)| b.satellites.iter().map(move |(other, to)| (apart(*one, *other), *from, *to)))
         .collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Farther along the orbit than the next satellite stands nobody who is beside it.
+    // A satellite farther along the orbit than the next one is not adjacent.
     let farthest = TAU / a.satellites.len().min(b.satellites.len()) as f64;
     let mut taken = std::collections::BTreeSet::new();
     pairs

@@ -1,8 +1,9 @@
-//! The pattern of Walker (1984): planes of equal inclination, each with as many satellites, all at one altitude.
+//! The pattern of Walker (1984): planes of equal inclination, with the same number of satellites each, all at
+//! one altitude.
 //!
-//! The ascending node of plane p stands at p spread / P, and satellite j of it at the argument of latitude
-//! 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F: 360 deg for the spread is a delta, 180 deg
-//! a star.
+//! The ascending node of plane p is at p spread / P, and satellite j of it at the argument of latitude 360
+//! deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A spread of 360 deg makes a
+//! delta, 180 deg a star.
 
 use super::{Neighbourhood, Neighbours, Shell};
 use crate::orbit::circular::Circular;
@@ -12,32 +13,32 @@ use crate::orbit::look::Turning;
 use crate::orbit::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Distance, Problems};
 
-/// A pattern.
+/// A Walker pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
-    /// Above the equatorial radius.
+    /// Altitude above the equatorial radius.
     pub altitude: Distance,
-    /// Of all planes.
+    /// Inclination of all planes.
     pub inclination: Angle,
-    /// Planes.
+    /// Number of planes.
     pub planes: u32,
-    /// Satellites in a plane.
+    /// Number of satellites in a plane.
     pub satellites: u32,
     /// Phasing, in units of 360 deg / (P S) from plane to plane.
     pub phasing: f64,
-    /// Over which the ascending nodes are spread.
+    /// Angle over which the ascending nodes are spread.
     pub spread: Angle,
-    /// Whether the last plane is followed by the first again, or there is a seam between them.
+    /// Whether the first plane follows the last again, instead of a seam between them.
     pub closed: bool,
 }
 
-/// Lowest and highest altitude of a designed orbit: below, the atmosphere brings it down within days; above, the Earth does not
-/// hold it.
+/// Minimum and maximum altitude of a designed orbit: below, the atmosphere brings the satellite down within
+/// days; above, the Earth does not hold it.
 const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
-/// A configuration that says such a pattern.
+/// A configuration that describes such a pattern.
 pub trait Pattern {
-    /// The pattern.
+    /// The pattern that it describes.
     fn walker(&self) -> Walker;
 }
 
@@ -63,22 +64,22 @@ impl<P: Pattern> Shell for P {
         let Walker { altitude, phasing, planes, .. } = self.walker();
         let metres = altitude.metres();
         if !(ALTITUDES.0..=ALTITUDES.1).contains(&metres) {
-            let why = if metres <= 0.0 { "below the surface" } else { "no orbit that lasts" };
+            let why = if metres <= 0.0 { "below the surface" } else { "not a lasting orbit" };
             problems.add("altitude", format!("{altitude} is {why}; allowed: 160 km to 400000 km"));
         }
         if phasing >= f64::from(planes) && phasing != 0.0 {
-            problems.add("phasing", format!("{phasing} of {planes} planes; allowed: 0 to below {planes}"));
+            problems.add("phasing", format!("{phasing} with {planes} planes; allowed: 0 to below {planes}"));
         }
     }
 }
 
 impl Walker {
-    /// Place of satellite `index` of `plane`.
+    /// Number of satellite `index` of `plane`.
     fn place(&self, plane: u32, index: i64) -> u32 {
         plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
     }
 
-    /// The satellites, plane by plane; both count from 1 in their names.
+    /// Creates the satellites, plane by plane; their names count both from 1.
     pub fn build(&self) -> Vec<Satellite> {
         let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
         let radius = EQUATORIAL_RADIUS + self.altitude.metres();
@@ -99,7 +100,7 @@ impl Walker {
         all
     }
 
-    /// Neighbours before and behind in the plane, and in the planes on both sides those that are nearest in phase.
+    /// Neighbours ahead and behind in the plane, and in the adjacent planes those that are nearest in phase.
     pub fn neighbours(&self) -> Vec<Neighbours> {
         let mut all = Vec::new();
         for plane in 0..self.planes {
@@ -107,11 +108,11 @@ impl Walker {
                 let index = i64::from(index);
                 let here = self.place(plane, index);
                 let mut join = |places: (u32, u32), kind| all.push(Neighbours { places, kind });
-                // Two satellites in a plane are joined once, a single one not at all.
+                // Two satellites in a plane are linked once, a single one not at all.
                 if self.satellites > 2 || (self.satellites == 2 && index == 0) {
                     join((here, self.place(plane, index + 1)), Neighbourhood::InPlane);
                 }
-                // Plane p + 1 is ahead by F / P of the distance in a plane.
+                // Plane p + 1 is ahead by F / P of the distance between satellites in a plane.
                 let shift = (self.phasing / f64::from(self.planes)).round() as i64;
                 if plane + 1 < self.planes {
                     join((here, self.place(plane + 1, index - shift)), Neighbourhood::BetweenPlanes);

@@ -1,11 +1,12 @@
-//! A Walker delta: the ascending nodes stand all round the equator, so that everywhere satellites go up and others down.
+//! A Walker delta: the ascending nodes are spread around the whole equator, so that ascending and descending
+//! satellites are visible everywhere.
 
 use super::walker::{Pattern, Walker};
 use bentpipe_core::{Angle, Count, Distance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker delta.
+/// A Walker delta pattern: circular orbits whose ascending nodes are spread around the whole equator.
 ///
 /// ```toml
 /// { kind = "walker-delta", altitude = "550 km", inclination = "53 deg", planes = 72, satellites = 22, phasing = 17 }
@@ -13,18 +14,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Above the equatorial radius, 6378.137 km.
+    /// Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km.
     pub altitude: Distance,
-    /// Of all planes.
+    /// Inclination of all planes.
     pub inclination: Angle,
-    /// Planes.
+    /// Number of orbital planes.
     pub planes: Count<1, 1000>,
-    /// Satellites in each plane.
+    /// Number of satellites in each plane.
     pub satellites: Count<1, 1000>,
-    /// How far each plane is ahead of the one before, in units of 360 deg over the number of all satellites.
+    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    /// of all satellites; 0 by default, less than `planes`.
     #[serde(default = "in_phase")]
     pub phasing: Count<0, 999>,
-    /// Over which the ascending nodes are spread.
+    /// Angle over which the ascending nodes are spread, 360 deg by default.
     #[serde(default = "all_round")]
     pub raan_spread: Angle,
 }

@@ -1,4 +1,6 @@
-//! A Walker star: near-polar planes whose ascending nodes stand on one half of the equator, so that they meet at the poles like
+//! A Walker star: near-polar planes whose ascending nodes are spread over half of the equator. The planes
+//! meet at the poles like the rays of a star, and move in opposite directions at the seam between the last
+//! plane and the first.
 //! the rays of a star, and turn against each other at the seam between the last plane and the first.
 
 use super::walker::{Pattern, Walker};
@@ -6,7 +8,8 @@ use bentpipe_core::{Angle, Count, Distance, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker star.
+/// A Walker star pattern: near-polar circular orbits whose ascending nodes are spread over half of the
+/// equator, with a seam.
 ///
 /// ```toml
 /// { kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11, phasing = 3 }
@@ -14,19 +17,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Above the equatorial radius, 6378.137 km.
+    /// Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km.
     pub altitude: Distance,
-    /// Of all planes.
+    /// Inclination of all planes.
     pub inclination: Angle,
-    /// Planes.
+    /// Number of orbital planes.
     pub planes: Count<1, 1000>,
-    /// Satellites in each plane.
+    /// Number of satellites in each plane.
     pub satellites: Count<1, 1000>,
-    /// How far each plane is ahead of the one before, in units of 360 deg over the number of all satellites: half the number
-    /// of planes puts its satellites over the gaps of the plane before.
+    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    /// of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites
+    /// midway between those of the previous plane.
     #[serde(default = "in_phase")]
     pub phasing: Real<0, 999_000>,
-    /// Number of planes times the angle between the ascending nodes of neighbouring planes.
+    /// Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default.
     #[serde(default = "half_round")]
     pub raan_spread: Angle,
 }

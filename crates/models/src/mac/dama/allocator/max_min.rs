@@ -1,9 +1,10 @@
-//! Weighted max-min fairness (Bertsekas, Gallager: Data Networks, section 6.5.2): no terminal gets more than it demands, and
-//! nobody's share grows at the cost of one that has less for its weight. The shares are min(demand, level x weight) with the
-//! level at which they fill the capacity.
+//! Weighted max-min fairness (Bertsekas, Gallager: Data Networks, section 6.5.2): no terminal gets more than
+//! it demands, and no share grows at the expense of one that is smaller relative to its weight. The shares
+//! are min(demand, level x weight), with the level at which they fill the capacity.
 //!
-//! A share is rarely a whole number of slots: every terminal gets the whole slots of its share, and those that are left go, one
-//! each, to those with the largest remainder, where the remainder includes what earlier superframes left unpaid.
+//! A share is rarely a whole number of slots. Every terminal gets the whole slots of its share. The remaining
+//! slots go, one each, to those with the largest remainder, which includes what earlier superframes still
+//! owe.
 //!
 //! A terminal's weight is the `weight` of its entry in `terminals`.
 
@@ -11,7 +12,8 @@ use super::{Allocation, Allocator, Demand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Fair shares by weight.
+/// Weighted max-min fairness: the `weight` of each terminal determines its share when demands exceed the
+/// slots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -23,12 +25,12 @@ impl Allocation for Config {
 }
 
 struct MaxMin {
-    /// Slots owed to each terminal by earlier superframes (negative: paid ahead), in parts of a slot.
+    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed point.
     owed: Vec<i64>,
     order: Vec<u32>,
 }
 
-/// One slot in these parts.
+/// One slot in fixed point.
 const ONE: i64 = 1 << 32;
 
 impl Allocator for MaxMin {
@@ -41,7 +43,7 @@ impl Allocator for MaxMin {
             }
             return;
         }
-        // The level fills those first that want least for their weight.
+        // The level first satisfies those with the smallest demand relative to their weight.
         self.order.clear();
         self.order.extend(0..demands.len() as u32);
         let of = |place: u32| &demands[place as usize];

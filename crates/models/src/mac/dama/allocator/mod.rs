@@ -1,4 +1,4 @@
-//! Allocators: who gets which share of the slots that are left when every terminal has its CRA. One file
+//! Allocators: how the slots left after every terminal's CRA are divided. One file per allocator.
 //! each.
 
 pub mod max_min;
@@ -9,7 +9,7 @@ pub mod round_robin;
 use bentpipe_core::kinds;
 
 kinds! {
-    /// How the network control centre divides the slots.
+    /// The allocator by which the network control centre divides the slots among the demands.
     pub enum Config: Allocation {
         "proportional" => Proportional(proportional::Config),
         "round-robin" => RoundRobin(round_robin::Config),
@@ -24,27 +24,27 @@ impl Default for Config {
     }
 }
 
-/// What an allocator's `Config` can do.
+/// The factory of an allocator, implemented by its `Config`.
 pub trait Allocation {
-    /// The allocator for a network of `terminals` terminals.
+    /// Builds the allocator for a network of `terminals` terminals.
     fn build(&self, terminals: usize) -> Box<dyn Allocator>;
 }
 
-/// What one terminal is to have in a superframe, above what is guaranteed to it; more than nothing.
+/// The demand of one terminal in a superframe, beyond what is guaranteed to it; more than nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
-    /// The terminal.
+    /// Number of the terminal.
     pub terminal: u16,
-    /// Slots by requests of rate.
+    /// Slots by rate requests.
     pub rate: u32,
-    /// Slots by requests of volume.
+    /// Slots by volume requests.
     pub volume: u32,
-    /// Its weight among the others.
+    /// Weight of the terminal relative to the others.
     pub weight: u32,
 }
 
 impl Demand {
-    /// Slots by both.
+    /// Slots of both kinds.
     #[inline]
     pub fn slots(&self) -> u32 {
         self.rate.saturating_add(self.volume)
@@ -54,7 +54,7 @@ impl Demand {
 /// Divides the slots of one superframe.
 pub trait Allocator: Send {
     /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending terminals): none
-    /// more than demanded, and together at most `capacity`. A terminal's rate is served before its volume.
+    /// more than demanded, and at most `capacity` together. A terminal's rate is served before its volume.
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>);
 }
 

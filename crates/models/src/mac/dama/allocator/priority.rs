@@ -1,14 +1,15 @@
-//! Strict priority of categories: requests of rate (RBDC) before requests of volume (VBDC, AVBDC), as EN 301 790, section
-//! 6.6.1.2 ranks them. Within a category the slots go in proportion to the demands, as [`super::proportional`] rounds them.
+//! Strict priority of categories: rate requests (RBDC) before volume requests (VBDC, AVBDC), as ranked by EN
+//! 301 790, section 6.6.1.2. Within a category the slots are divided in proportion to the demands, rounded as
+//! in [`super::proportional`].
 //!
-//! Under lasting overload by rates the volumes starve: that is what strict priority means.
+//! Under lasting overload by rate requests, volume requests starve: strict priority means that.
 
 use super::proportional::Proportional;
 use super::{Allocation, Allocator, Demand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rates before volumes.
+/// Rate requests before volume requests, and within each kind in proportion to the demands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

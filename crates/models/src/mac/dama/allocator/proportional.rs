@@ -1,16 +1,16 @@
-//! The study's allocator: every demand in full when all fit, else each in proportion to its size.
+//! The study's allocator: all demands in full if they fit, otherwise each in proportion to its size.
 //!
-//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of its share;
-//! those that are left go, one each, to the terminals with the largest remainder, where the remainder
-//! includes what earlier superframes left unpaid (largest-remainder method with carry-over). So a terminal's
-//! slots differ from the sum of its shares by about one slot over any length of time, and the smallest demand
-//! is served eventually, which rounding alone would not do. The study does not say how it rounds.
+//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of its share.
+//! The remaining slots go, one each, to the terminals with the largest remainder, which includes what earlier
+//! superframes still owe (largest-remainder method with carry-over). A terminal's slots therefore differ from
+//! the sum of its shares by about one slot over any length of time, and the smallest demand is served
+//! eventually, which rounding alone would not ensure. The study does not say how it rounds.
 
 use super::{Allocation, Allocator, Demand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shares in proportion to demands.
+/// Slots in proportion to the demands, as in the study (Luglio, Roseti, Zampognaro 2009).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -22,9 +22,9 @@ impl Allocation for Config {
 }
 
 pub(super) struct Proportional {
-    /// Slots owed to each terminal by earlier superframes (negative: paid ahead), in fractions of a slot.
+    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed point.
     owed: Vec<i64>,
-    /// Remainder and place in the list of demands.
+    /// Remainder and index of each demand.
     order: Vec<(i64, u32)>,
 }
 
@@ -65,10 +65,10 @@ impl Allocator for Proportional {
     }
 }
 
-/// One slot in the fractions that are carried over.
+/// One slot in fixed point.
 const ONE: i64 = 1 << 32;
 
-/// `part / whole` in these fractions; `part` is less.
+/// `part / whole` in fixed point; `part` is less than `whole`.
 fn fraction(part: u64, whole: u64) -> i64 {
     // 64-bit division is several times faster than 128-bit, and total demands seldom need more.
     if whole <= 1 << 32 {

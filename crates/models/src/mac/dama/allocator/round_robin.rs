@@ -1,13 +1,13 @@
-//! Round robin: one slot after the other to the next terminal that wants one. The next superframe goes on where this one
-//! stopped.
+//! Round robin: one slot after the other to the next terminal that wants one. The next superframe continues
+//! where this one stopped.
 //!
-//! Full rounds are counted instead of walked, so that the work does not grow with the slots.
+//! Full rounds are computed instead of iterated, so that the work does not grow with the slots.
 
 use super::{Allocation, Allocator, Demand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Slots in turn.
+/// Slots one by one in turn, to the terminals that still want one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -29,7 +29,7 @@ impl Allocator for RoundRobin {
         self.sizes.clear();
         self.sizes.extend(demands.iter().map(Demand::slots));
         self.sizes.sort_unstable();
-        // After `rounds` full rounds a demand has min(size, rounds); `left` slots are not a full round.
+        // After `rounds` full rounds a demand has min(size, rounds); `left` slots do not make a full round.
         let (mut rounds, mut left) = (0, capacity);
         for (done, size) in self.sizes.iter().enumerate() {
             let wanting = (self.sizes.len() - done) as u32;

@@ -1,14 +1,15 @@
-//! Absolute volume (AVBDC): a request names all that waits and replaces what is pending.
+//! Absolute volume (AVBDC): a request states everything that waits and replaces the pending volume.
 //!
-//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures the queue at the start of
-//! superframe n, when the slots of superframe n and later have not carried anything yet; so the controller takes from it
-//! what it has assigned, or will by then have assigned, in superframes n and later:
-//! `pending = max(req[n] - sum of grants for superframes >= n, 0)`. Nothing is counted twice, however many requests are on
-//! their way, and every request mends what a lost one has left behind. (EN 301 790, section 6.6.1.2.4: AVBDC is for use when the
-//! terminal senses that a VBDC request might be lost. The standard leaves the controller's arithmetic to its maker.)
+//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures the queue
+//! at the start of superframe n, before the slots of superframe n and later have carried anything. The
+//! controller therefore subtracts what it has assigned, or will have assigned by then, in superframes n and
+//! later: `pending = max(req[n] - sum of grants for superframes >= n, 0)`. Nothing is counted twice, however
+//! many requests are in flight, and every request makes up for a lost one. (EN 301 790, section 6.6.1.2.4:
+//! AVBDC is to be used when the terminal senses that a VBDC request might be lost. The standard leaves the
+//! controller's arithmetic to the implementer.)
 //!
-//! What the constant slots (CRA) carry meanwhile is asked for all the same; the next request says so, so that at most the
-//! constant slots of L superframes are assigned for nothing.
+//! What the constant slots (CRA) carry in the meantime is requested as well. The next request corrects this,
+//! so at most the constant slots of L superframes are assigned in vain.
 //!
 //! ```toml
 //! dama = { scheme = "avbdc", cra = "64 kbit/s" }
@@ -20,11 +21,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Absolute volume requests.
+/// Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Most that a superframe serves of it; the whole return link when not given.
+    /// Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
+    /// link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -43,14 +45,14 @@ impl Category for Config {
     }
 }
 
-/// The terminal's half.
+/// The terminal's half of AVBDC.
 #[derive(Default)]
 pub(super) struct Absolute {
     sent: u32,
 }
 
 impl Absolute {
-    /// The request when `queue` slots' worth waits.
+    /// The request when `queue` slots' worth of data is waiting.
     pub(super) fn ask(&mut self, queue: u64) -> Option<u32> {
         let slots = u32::try_from(queue).unwrap_or(u32::MAX);
         let released = slots == 0 && self.sent == 0;
@@ -77,13 +79,13 @@ impl Requester for Absolute {
     }
 }
 
-/// The controller's half.
+/// The controller's half of AVBDC.
 pub(super) struct Pending {
     max: u32,
     slots: u64,
-    /// Grants by superframe, as far back as a request may still refer to them.
+    /// Grants by superframe, as far back as a request may still refer to.
     granted: VecDeque<(u64, u32)>,
-    /// The superframe in which the last request was made: an older one that comes later says nothing new.
+    /// The superframe in which the last request was made. An older request that arrives later is ignored.
     made: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Continuous rate assignment (CRA): fixed slots from logon on, nothing is asked for. The access delay is the
-//! wait for the slot.
+//! Continuous rate assignment (CRA): a fixed number of slots from logon on, without requests. The access
+//! delay is the wait for the slot.
 //!
-//! Every terminal has its CRA, whatever the scheme (`cra` of the network's `dama`); with this scheme it has
+//! Every terminal has its CRA with any scheme (`cra` of the network's `dama`). With this scheme it has
 //! nothing else.
 //!
 //! ```toml
@@ -12,7 +12,7 @@ use super::{Account, Ask, Category, Need, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Constant slots only.
+/// Constant slots only (CRA): terminals request nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

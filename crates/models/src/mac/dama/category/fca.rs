@@ -1,9 +1,10 @@
-//! Free capacity assignment (FCA): slots that are left when every request has been served, which nobody has asked for.
+//! Free capacity assignment (FCA): slots left over when all requests have been served are assigned without
+//! requests.
 //!
-//! The controller hands them out slot by slot in turn to all logged-on terminals of the category, and begins the next
-//! superframe where it stopped. A terminal does not know beforehand what it will get (EN 301 790, section 6.6.1.2: "bonus
-//! capacity"). As long as there are spare slots there is a burst time plan in each superframe, and terminals that have
-//! spare slots wake for it, with data or not.
+//! The controller assigns them slot by slot, in turn, to all logged-on terminals of the category and
+//! continues in the next superframe where it stopped. A terminal does not know in advance what it will get
+//! (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there are spare slots, each superframe has a
+//! burst time plan, and terminals with spare slots wake for it, whether they have data or not.
 //!
 //! ```toml
 //! dama = { scheme = "fca", cra = "64 kbit/s" }
@@ -13,7 +14,7 @@ use super::{Account, Ask, Category, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Spare slots only.
+/// Spare slots only (FCA): terminals request nothing and share the slots that are left over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

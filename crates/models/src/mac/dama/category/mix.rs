@@ -1,14 +1,14 @@
-//! Several categories at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as EN 301 790 has a
-//! terminal's logon say (`CRA_level`, `RBDC_max`, `VBDC_max`).
+//! Several categories at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the logon
+//! of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
 //!
-//! One message carries both requests. The rate comes from the estimator and goes no higher than its maximum. The
-//! volume is what waits beyond that: without traffic classes, of the whole queue what has not been asked for in the
-//! last L superframes by either request (eq. 14 with both sums); with classes each request counts the queues of its own
-//! classes. The controller serves a terminal's rate before its volume, and no more volume in a superframe than its
-//! maximum.
+//! One message carries both requests. The rate comes from the estimator and is limited to its maximum. The
+//! volume covers what waits beyond that: without traffic classes, the part of the whole queue that neither
+//! request has asked for in the last L superframes (eq. 14 with both sums); with classes, each request counts
+//! the queues of its own classes. The controller serves a terminal's rate before its volume, and serves at
+//! most the maximum of the volume in a superframe.
 //!
-//! With AVBDC the volume is absolute: without classes, what waits less what the rate in force will carry in one
-//! superframe.
+//! With AVBDC the volume is absolute: without classes, what waits less what the rate in force will carry in
+//! one superframe.
 //!
 //! ```toml
 //! [network.sat.return.dama]
@@ -21,20 +21,20 @@ use bentpipe_core::{Problems, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Categories and their maxima.
+/// Several categories at once, each with its own maximum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Rate requests; `max` is required.
+    /// Rate requests (RBDC). Their `max` must be given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rbdc: Option<rbdc::Config>,
-    /// Volume requests; `max` is required. Either these or `avbdc`.
+    /// Volume requests (VBDC). Their `max` must be given. Cannot be combined with `avbdc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vbdc: Option<vbdc::Config>,
-    /// Absolute volume requests; `max` is required.
+    /// Absolute volume requests (AVBDC). Their `max` must be given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avbdc: Option<avbdc::Config>,
-    /// Whether terminals get spare slots.
+    /// Whether terminals also get spare slots (FCA); off by default.
     pub fca: bool,
 }
 
@@ -59,17 +59,16 @@ impl Category for Config {
 
     fn check(&self, link: &Link, problems: &mut Problems) {
         if self.rbdc.is_none() && self.vbdc.is_none() && self.avbdc.is_none() && !self.fca {
-            problems.add("", "a mix of nothing; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");
+            problems.add("", "names no category; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");
         }
         if self.vbdc.is_some() && self.avbdc.is_some() {
-            problems
-                .add("avbdc", "a volume is either added (vbdc) or absolute (avbdc); allowed: one of the two");
+            problems.add("avbdc", "cannot be combined with vbdc; allowed: one of the two");
         }
         let mut part = |key: &str, max: Option<Option<RateOrZero>>, check: &dyn Fn(&mut Problems)| {
             problems.within(key, |problems| {
                 if max == Some(None) {
                     let message = format!(
-                        "has no limit in a mix, where categories share {} slots of {:.3} kbit/s; allowed: a rate of \
+                        "must be given in a mix, where categories share {} slots of {:.3} kbit/s; allowed: a rate of \
                          1 to {0} slots, up to {} kbit/s",
                         link.longest,
                         link.slot_rate(),
@@ -102,7 +101,7 @@ impl Requester for Asking {
     fn request(&mut self, superframe: u64, need: &Need) -> Ask {
         let (by_rate, by_volume) = need.by_class.unwrap_or((need.all, need.all));
         let rate = self.rate.as_mut().and_then(|rate| rate.ask(superframe, &by_rate));
-        // Without classes the same bytes must not be asked for twice.
+        // Without classes, the same bytes must not be requested twice.
         let otherwise = if need.by_class.is_some() { 0 } else { rate.unwrap_or(0) };
         let volume = self.volume.as_mut();
         let volume = volume.and_then(|volume| volume.ask(superframe, by_volume.queue, otherwise));

@@ -1,10 +1,10 @@
-//! Capacity categories (EN 301 790, section 6.6.1.2), one file each: how a terminal asks for capacity, and
-//! what the network control centre makes of it.
+//! Capacity categories (EN 301 790, section 6.6.1.2): how a terminal requests capacity, and how the network
+//! control centre turns requests into demands. One file per category.
 //!
 //! A request counts slots; one slot is 752 bytes per superframe in the study's structure (see
 //! [`super::frame`]). A terminal makes its request at the start of a superframe, before it sends anything in
-//! it. The queue that the equations call Q is everything that the terminal has accepted and not yet sent at
-//! that moment, rounded up to slots; it includes what the constant slots (CRA) of the coming superframes will
+//! it. The queue Q of the equations is everything that the terminal has accepted and not yet sent at that
+//! moment, rounded up to slots. It includes what the constant slots (CRA) of the coming superframes will
 //! carry, since the study's equations deduct nothing.
 
 pub mod avbdc;
@@ -18,7 +18,8 @@ use super::frame::Frame;
 use bentpipe_core::{kinds, Problems, Rate, RateOrZero};
 
 kinds! {
-    /// How terminals get capacity beyond their constant slots.
+    /// The capacity category by which terminals get capacity beyond their constant slots (EN 301 790, section
+    /// 6.6.1.2).
     pub enum Config: Category {
         "cra" => Cra(cra::Config),
         "rbdc" => Rbdc(rbdc::Config),
@@ -35,42 +36,42 @@ impl Default for Config {
     }
 }
 
-/// What a category's `Config` can do.
+/// The factory of a category, implemented by its `Config`.
 pub trait Category {
-    /// The terminal's half.
+    /// Builds the terminal's half.
     fn requester(&self, terms: &Terms) -> Box<dyn Requester>;
 
-    /// The controller's half, for one terminal.
+    /// Builds the controller's half, for one terminal.
     fn account(&self, terms: &Terms) -> Box<dyn Account>;
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _link: &Link, _problems: &mut Problems) {}
 }
 
-/// What a category has to know of its network.
+/// Properties of the network that a category depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The return link.
     pub link: Link,
-    /// Superframes from a request to its assignment (L).
+    /// Number of superframes from a request to its assignment (L).
     pub response: u64,
     /// Bytes per superframe of one slot.
     pub unit: u64,
 }
 
-/// The return link's slots.
+/// The slots of the return link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Rate of `slots` slots together.
     pub rate: Rate,
-    /// How many slots have this rate.
+    /// Number of slots that have this rate.
     pub slots: u64,
-    /// The most slots that a terminal can have: those of the fastest carrier.
+    /// Maximum number of slots of a terminal: those of the fastest carrier.
     pub longest: u64,
 }
 
 impl Link {
-    /// A rate in slots, when that is a whole number.
+    /// Converts a rate to slots, if that is a whole number.
     pub fn whole_slots(&self, rate: RateOrZero) -> Option<u32> {
         let slots = u128::from(rate.bits_per_second()) * u128::from(self.slots);
         let of = u128::from(self.rate.bits_per_second());
@@ -82,7 +83,7 @@ impl Link {
         self.rate.bits_per_second() as f64 / self.slots as f64 / 1e3
     }
 
-    /// Why a rate that is not a whole number of slots is refused.
+    /// The message about a rate that is not a whole number of slots.
     pub fn not_whole(&self, rate: RateOrZero) -> String {
         let slots = rate.bits_per_second() as f64 / 1e3 / self.slot_rate();
         format!(
@@ -92,7 +93,8 @@ impl Link {
         )
     }
 
-    /// Adds what is wrong with a maximum: it must be a whole number of slots, more than none, and no more than there are.
+    /// Adds a problem unless the maximum is a whole number of slots, at least one and at most those of a
+    /// carrier.
     pub fn check_maximum(&self, max: Option<RateOrZero>, problems: &mut Problems) {
         let Some(max) = max else { return };
         match self.whole_slots(max) {
@@ -108,46 +110,47 @@ impl Link {
         }
     }
 
-    /// A maximum in slots; all of them when there is none.
+    /// The maximum in slots; all slots if it is unset.
     pub fn maximum(&self, max: Option<RateOrZero>) -> u32 {
         max.map_or(u32::MAX, |max| self.whole_slots(max).expect("check has passed"))
     }
 }
 
 impl Terms {
-    /// Of a network.
+    /// The terms of a network.
     pub fn new(link: Link, response: u64, frame: &Frame) -> Terms {
         Terms { link, response, unit: frame.unit() }
     }
 }
 
-/// What a terminal has to send at the moment at which it makes a request.
+/// The data that a terminal has to send when it makes a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Need {
-    /// Everything.
+    /// All data.
     pub all: Load,
-    /// What the traffic classes that ask by rate have, and those that ask by volume; without classes nothing tells them
-    /// apart.
+    /// The data of the classes that request by rate, and of those that request by volume; `None` without
+    /// traffic classes.
     pub by_class: Option<(Load, Load)>,
 }
 
 /// Data of one or more traffic classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Slots' worth of data that wait, rounded up (Q of the equations).
+    /// Waiting data in slots, rounded up (Q of the equations).
     pub queue: u64,
-    /// Bytes that have arrived since the run began.
+    /// Bytes that have arrived since the start of the run.
     pub arrived: u64,
 }
 
-/// What a message asks for, by the kinds of capacity request of EN 301 790, section 8.5.5.2, in slots. `None` does not ask.
+/// The contents of a request message, by the kinds of capacity request of EN 301 790, section 8.5.5.2, in
+/// slots. `None` makes no request of that kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ask {
-    /// A rate, which replaces the one before (RBDC).
+    /// A rate, which replaces the previous one (RBDC).
     pub rate: Option<u32>,
-    /// A volume, which adds to what is pending (VBDC).
+    /// A volume, which adds to the pending volume (VBDC).
     pub volume: Option<u32>,
-    /// A volume, which replaces what is pending (AVBDC).
+    /// A volume, which replaces the pending volume (AVBDC).
     pub absolute: Option<u32>,
 }
 
@@ -155,12 +158,12 @@ impl Ask {
     /// No message.
     pub const NOTHING: Ask = Ask { rate: None, volume: None, absolute: None };
 
-    /// Whether there is nothing to send.
+    /// Whether there is no request to send.
     pub fn is_nothing(&self) -> bool {
         *self == Ask::NOTHING
     }
 
-    /// The sum of what it asks for.
+    /// The sum of the requested slots.
     pub fn slots(&self) -> u64 {
         [self.rate, self.volume, self.absolute].into_iter().flatten().map(u64::from).sum()
     }
@@ -168,34 +171,34 @@ impl Ask {
 
 /// The terminal's half of a category.
 pub trait Requester: Send {
-    /// The request in `superframe`; one that asks for nothing is no message. Called in ascending order; a superframe that
-    /// is left out had an empty queue while the requester was [at rest](Self::rests).
+    /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a superframe that
+    /// is skipped the queue was empty and the requester [at rest](Self::rests).
     fn request(&mut self, superframe: u64, need: &Need) -> Ask;
 
-    /// What there is to ask for in a superframe in which the terminal cannot ask.
+    /// Informs the requester of the need in a superframe in which the terminal cannot send a request.
     fn observe(&mut self, _superframe: u64, _need: &Need) {}
 
-    /// Goes on with another configuration of the same kind.
+    /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 
     /// Whether it would send nothing as long as the queue stays empty, so that the terminal may sleep.
     fn rests(&self) -> bool;
 
-    /// Begins anew: the terminal has logged off.
+    /// Starts over, after the terminal has logged off.
     fn reset(&mut self);
 }
 
-/// What an account wants assigned in a superframe, in slots.
+/// The slots that an account wants assigned in a superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
-    /// By requests of rate, and constant ones.
+    /// Slots by rate requests, and constant slots.
     pub rate: u32,
-    /// By requests of volume.
+    /// Slots by volume requests.
     pub volume: u32,
 }
 
 impl Wanted {
-    /// Both.
+    /// Slots of both kinds.
     pub fn slots(self) -> u32 {
         self.rate.saturating_add(self.volume)
     }
@@ -203,13 +206,13 @@ impl Wanted {
 
 /// The controller's half of a category: the account of one terminal.
 pub trait Account: Send {
-    /// A request that was made in superframe `made` and may be served from `superframe` on.
+    /// Enters a request that was made in superframe `made` and may be served from `superframe` on.
     fn request(&mut self, superframe: u64, made: u64, ask: Ask);
 
-    /// What is to be assigned in `superframe`. Nothing puts the account to rest until the next request.
+    /// The demand in `superframe`. A demand of nothing puts the account to rest until the next request.
     fn demand(&mut self, superframe: u64) -> Wanted;
 
-    /// What was assigned in `superframe` of its last demand; rate is served before volume.
+    /// Enters what was assigned in `superframe` out of the last demand; rate is served before volume.
     fn grant(&mut self, superframe: u64, slots: u32);
 
     /// Whether the terminal takes spare slots (FCA).
@@ -217,9 +220,9 @@ pub trait Account: Send {
         false
     }
 
-    /// Goes on with another configuration of the same kind.
+    /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 
-    /// Begins anew: the terminal has logged off.
+    /// Starts over, after the terminal has logged off.
     fn reset(&mut self);
 }

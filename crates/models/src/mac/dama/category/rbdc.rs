@@ -1,15 +1,15 @@
-//! Rate-based dynamic capacity (RBDC): a request names a rate and replaces the one before.
+//! Rate-based dynamic capacity (RBDC): a request states a rate and replaces the previous one.
 //!
-//! The rate comes from an [estimator](super::super::estimator), by default the study's
-//! `req[n] = (1 - gamma) req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009). The message carries it rounded to
-//! the nearest slot, half up. (Rounding up, the request would never come back to zero, since 0.6 req stays positive; fed
-//! back, a rounded request of one slot would stay at one.)
+//! The rate comes from an [estimator](super::super::estimator), by default the study's `req[n] = (1 - gamma)
+//! req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009). The message carries it rounded to the
+//! nearest slot, half up. (With rounding up the request would never return to zero, since 0.6 req stays
+//! positive; if the rounded value were fed back, a request of one slot would stay at one.)
 //!
-//! A terminal sends its request in every superframe until it has asked for zero. The assignment holds until
-//! the next request takes effect, and no longer than the time-out, which is there for requests that get lost
-//! (EN 301 790: RBDC_timeout).
+//! A terminal sends its request in every superframe until it has requested zero. The assignment holds until
+//! the next request takes effect, but no longer than the time-out, which guards against lost requests (EN 301
+//! 790: RBDC_timeout).
 //!
-//! While it runs, another gamma weighs from the next request on, another time-out holds from the next request that
+//! During a run, a changed gamma applies from the next request, a changed time-out from the next request that
 //! takes effect.
 //!
 //! ```toml
@@ -22,20 +22,24 @@ use bentpipe_core::{Count, Fraction, Problems, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rate requests.
+/// Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight of the newest measurement in the request, of the present queue with the study's estimator; greater than zero.
+    /// Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
+    /// 0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
+    /// queue.
     #[schemars(extend("changeable" = true))]
     pub gamma: Fraction,
-    /// Superframes for which an assignment holds without a new request.
+    /// Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
+    /// default.
     #[schemars(extend("changeable" = true))]
     pub timeout: Count<1, 1_000_000>,
-    /// How the terminal knows the rate that it needs.
+    /// How the terminal estimates the rate that it needs; from its queue by default.
     #[serde(skip_serializing_if = "is_default")]
     pub estimator: estimator::Config,
-    /// Most that a terminal asks for (RBDC_max); the whole return link when not given.
+    /// Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
+    /// return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -46,7 +50,7 @@ fn is_default(estimator: &estimator::Config) -> bool {
 
 impl Default for Config {
     fn default() -> Config {
-        // The study's weight; the standard's default time-out.
+        // The study's weight, and the standard's default time-out.
         Config {
             gamma: estimator::default_gamma(),
             timeout: Count::new(2),
@@ -70,7 +74,7 @@ impl Category for Config {
         if self.gamma.value() == 0.0 {
             problems.add(
                 "gamma",
-                "0 gives the queue no weight, so that nothing is ever requested; allowed: above 0 to 1",
+                "must be greater than 0, as nothing would ever be requested; allowed: above 0 to 1",
             );
         }
     }
@@ -100,7 +104,7 @@ impl Rate {
         }
     }
 
-    /// The rate that is needed, in slots.
+    /// Estimates the rate that is needed, in slots.
     pub(super) fn measure(&mut self, superframe: u64, load: &Load) -> u32 {
         let slept = superframe.saturating_sub(self.superframe + 1);
         self.superframe = superframe;

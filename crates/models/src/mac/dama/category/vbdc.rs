@@ -1,18 +1,18 @@
-//! Volume-based dynamic capacity (VBDC): a request names a volume and adds to those before.
+//! Volume-based dynamic capacity (VBDC): a request states a volume and adds to the previous ones.
 //!
 //! `req[n] = max(Q(n) - sum of req[k] for k = n-L .. n-1, 0)` (eq. 14 of Luglio, Roseti, Zampognaro 2009; the
-//! upper limit of the sum as corrected on the study's page): what waits and has not been asked for in the
+//! upper limit of the sum as corrected on the study's page): what waits and has not been requested in the
 //! last L superframes. A request of superframe n is served from superframe n+L on, at whose start its data
-//! still wait; so the sum covers exactly the requests that have not been served yet.
+//! still wait, so the sum covers exactly the requests that have not been served yet.
 //!
-//! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may ask for up to
-//! one slot's worth more than waits.
+//! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may exceed what
+//! waits by up to one slot.
 //!
-//! Limit: when the controller cannot serve a volume at once it keeps it, as the study says, but the terminal,
-//! whose sum forgets it after L superframes, asks for the same data again. While the return link is
-//! overloaded the volume at the controller therefore grows beyond what waits, and slots are assigned for
-//! nothing for some time after: a terminal that offers 2400 kbit/s for 100 s with a queue of 1000 packets is
-//! assigned almost three times what it sends. The standard's answer is absolute volumes (AVBDC).
+//! Limit: a volume that the controller cannot serve at once stays pending, as in the study. The terminal,
+//! whose sum forgets the request after L superframes, requests the same data again. While the return link is
+//! overloaded, the pending volume therefore exceeds what waits, and slots are assigned in vain for some time
+//! afterwards: a terminal that offers 2400 kbit/s for 100 s with a queue of 1000 packets is assigned almost
+//! three times what it sends. The standard's answer is absolute volumes (AVBDC).
 //!
 //! ```toml
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
@@ -24,15 +24,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Volume requests.
+/// Volume requests (VBDC): each states the data that have not been requested yet and adds to the pending
+/// volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Most that a superframe serves of it (VBDC_max); the whole return link when not given.
+    /// Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
+    /// return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
-    /// Superframes after which the controller forgets what has not been served since the last request; never when not
-    /// given.
+    /// Number of superframes after the last request after which the controller forgets the unserved volume.
+    /// If unset, it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Count<1, 1_000_000>>,
 }
@@ -63,7 +65,8 @@ impl Volume {
         Volume { response, asked: VecDeque::new(), sum: 0 }
     }
 
-    /// What waits and has not been asked for in the last L superframes, by volume or, with `otherwise` slots, by rate.
+    /// The request: what waits and has not been requested in the last L superframes, by volume or, with
+    /// `otherwise` slots, by rate.
     pub(super) fn ask(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
         while let Some(&(asked, slots)) = self.asked.front() {
             if asked + self.response >= superframe {
@@ -97,7 +100,7 @@ impl Requester for Volume {
     }
 }
 
-/// Volume that was asked for and not yet assigned.
+/// Volume that has been requested and not yet assigned.
 pub(super) struct Pending {
     slots: u64,
     max: u32,

@@ -1,17 +1,19 @@
-//! The rate at which data arrive, with what it takes to empty the queue within one response time:
-//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, A the slots' worth of data that arrived in the last
-//! superframe, Q the queue in slots, L the superframes from request to assignment; no less than one slot while anything waits.
+//! The rate at which data arrive, plus what it takes to empty the queue within one response time: `a[n] = (1
+//! - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in the last superframe
+//! in slots, Q the queue in slots and L the superframes from request to assignment. At least one slot while
+//! anything waits.
 //!
-//! The arrivals alone would leave what gathers before the first assignment waiting for ever; the share of the queue that one
-//! superframe of the response has to carry drains it. The form is ours; measuring the input rate is what EN 301 790 has
-//! in mind for RBDC (section 6.6.1.2.2), without saying how.
+//! The arrivals alone would leave what accumulates before the first assignment waiting for ever. The second
+//! term drains it at the share of the queue that each superframe of the response time has to carry. The form
+//! is our own; EN 301 790 suggests measuring the input rate for RBDC (section 6.6.1.2.2) but does not say
+//! how.
 
 use super::{decayed, least, Arrivals, Estimation, Estimator};
 use crate::mac::dama::category::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The arrival rate, smoothed, and a share of the queue.
+/// The smoothed arrival rate plus a share of the queue, so that the queue empties within one response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,4 +1,4 @@
-//! Estimators: the rate that a terminal asks for, from what waits and what arrives. One file each.
+//! Estimators: the rate that a terminal requests, from what waits and what arrives. One file per estimator.
 
 pub mod arrival;
 pub mod predictive;
@@ -8,7 +8,7 @@ use super::category::Load;
 use bentpipe_core::{kinds, Fraction};
 
 kinds! {
-    /// How a terminal estimates the rate that it needs.
+    /// The estimator by which a terminal determines the rate that it needs.
     pub enum Config: Estimation {
         "queue" => Queue(queue::Config),
         "arrival" => Arrival(arrival::Config),
@@ -22,17 +22,17 @@ impl Default for Config {
     }
 }
 
-/// What an estimator's `Config` can do.
+/// The factory of an estimator, implemented by its `Config`.
 pub trait Estimation {
-    /// The estimator of a terminal whose requests take effect `response` superframes later, in a network in which one
-    /// slot is `unit` bytes per superframe.
+    /// Builds the estimator of a terminal whose requests take effect `response` superframes later, in a
+    /// network in which one slot is `unit` bytes per superframe.
     fn build(&self, response: u64, unit: u64) -> Box<dyn Estimator>;
 }
 
-/// Estimates the rate of one terminal.
+/// Estimates the rate that one terminal needs.
 pub trait Estimator: Send {
-    /// The rate in slots that it needs, from its load at the start of a superframe; `gamma` is the weight of the newest
-    /// measurement. `slept` superframes before this one had an empty queue.
+    /// Returns the rate in slots that it needs, from its load at the start of a superframe. `gamma` is the
+    /// weight of the newest measurement. In the `slept` superframes before this one the queue was empty.
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64;
 }
 
@@ -41,11 +41,11 @@ pub fn default_gamma() -> Fraction {
     Fraction::thousandths(400)
 }
 
-/// What `value` has decayed to after `times` further measurements of zero.
+/// What `value` decays to after `times` further measurements of zero.
 fn decayed(mut value: f64, times: u64, gamma: f64) -> f64 {
     for _ in 0..times {
         value *= 1.0 - gamma;
-        // A remainder this small no longer matters to any request.
+        // A remainder this small no longer affects any request.
         if value.abs() < 1e-9 {
             break;
         }
@@ -53,12 +53,12 @@ fn decayed(mut value: f64, times: u64, gamma: f64) -> f64 {
     value
 }
 
-/// What is asked for at the least, so that the last of a queue does not wait for ever for half a slot.
+/// The smallest request, so that the last half slot of a queue does not wait for ever.
 fn least(load: &Load) -> f64 {
     load.queue.min(1) as f64
 }
 
-/// Slots' worth of the bytes that arrived since the last measurement.
+/// The data that arrived since the last measurement, in slots.
 #[derive(Default)]
 struct Arrivals {
     before: u64,

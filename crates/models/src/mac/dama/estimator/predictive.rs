@@ -1,9 +1,9 @@
-//! The arrival rate that will be when the assignment takes effect, by linear trend (Holt 1957): level and trend
-//! `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 - trend) t[n-1]`, and the request
-//! `r[n] = max(a[n] + L t[n], 0) + Q / L` with the letters of [`super::arrival`]; no
-//! less than one slot while anything waits.
+//! The arrival rate expected when the assignment takes effect, by linear trend (Holt 1957): level and trend
+//! `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 - trend) t[n-1]`, and
+//! the request `r[n] = max(a[n] + L t[n], 0) + Q / L`, with the symbols of [`super::arrival`]. At least one
+//! slot while anything waits.
 //!
-//! It asks early for more while traffic grows, such as in slow start, and for too much when the growth ends.
+//! It requests more early while traffic grows, as in slow start, and too much when the growth ends.
 
 use super::{least, Arrivals, Estimation, Estimator};
 use crate::mac::dama::category::Load;
@@ -11,11 +11,12 @@ use bentpipe_core::Fraction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The arrival rate, extrapolated, and a share of the queue.
+/// The arrival rate extrapolated to the time of the assignment by linear trend (Holt 1957), plus a share of
+/// the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight of the newest difference in the trend.
+    /// Weight of the newest difference in the trend, 0.2 by default.
     pub trend: Fraction,
 }
 

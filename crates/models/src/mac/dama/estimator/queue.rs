@@ -6,7 +6,8 @@ use crate::mac::dama::category::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The queue, smoothed.
+/// The smoothed queue, as in the study: r[n] = (1 - gamma) r[n-1] + gamma Q (eq. 13 of Luglio, Roseti,
+/// Zampognaro 2009).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

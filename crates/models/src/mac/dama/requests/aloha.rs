@@ -1,12 +1,14 @@
-//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without traffic slots sends its request in
-//! one of the superframe's shared mini-slots, taken at random. Two in one mini-slot are both lost. A terminal with traffic slots
-//! lets its request ride in its burst.
+//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without traffic slots
+//! sends its request in a random one of the superframe's shared mini-slots. Two requests in one mini-slot are
+//! both lost. A terminal with traffic slots sends its request in its burst.
 //!
-//! A terminal that has sent waits until a plan names it. When none has come after L + 1 superframes it backs off: after the k-th
-//! failure it lets a number of superframes pass that is uniform in 0..2^k - 1, k at most `backoff` (binary exponential back-off).
-//! With RBDC that is longer than the standard's time-out of two superframes: set `timeout` accordingly.
+//! After sending, a terminal waits for a plan that names it. If none has come after L + 1 superframes it
+//! backs off: after the k-th failure it skips a number of superframes that is uniform in 0..2^k - 1, with k
+//! at most `backoff` (binary exponential back-off). With RBDC that is longer than the standard's time-out of
+//! two superframes: set `timeout` accordingly.
 //!
-//! With offered load G requests per mini-slot, a share G e^-G of them is used.
+//! With an offered load of G requests per mini-slot, a fraction G e^-G of the mini-slots carries a request
+//! successfully.
 
 use super::contention::{Contention, MOST_REPLICAS};
 use super::{Path, Turns, Via};
@@ -14,13 +16,14 @@ use bentpipe_core::{Count, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shared mini-slots, one try each.
+/// Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one try per request, and requests that
+/// collide are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Mini-slots in a superframe.
+    /// Number of shared mini-slots in a superframe, 8 by default.
     pub slots: Count<1, 10_000>,
-    /// Greatest exponent of the back-off.
+    /// Maximum exponent of the binary exponential back-off, 6 by default.
     pub backoff: Count<0, 16>,
 }
 
@@ -40,13 +43,13 @@ impl Path for Config {
     }
 }
 
-/// A terminal's tries.
+/// The tries of one terminal.
 pub(super) struct Random {
     slots: u16,
     replicas: u8,
     backoff: u32,
     patience: u64,
-    /// Until when an answer may come, or the next try has to wait.
+    /// Superframe until which an answer may come or the next try must wait.
     waits_until: u64,
     asked: bool,
     failures: u32,

@@ -1,11 +1,11 @@
-//! Shared mini-slots: what is sent in which, and what of it can be told apart.
+//! Shared mini-slots: who sends in which of them, and what can be received.
 
 use bentpipe_core::Stream;
 
-/// Most replicas of a burst.
+/// Maximum number of replicas of a burst.
 pub const MOST_REPLICAS: usize = 4;
 
-/// Where a burst is sent.
+/// The mini-slots in which a burst is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
     /// The superframe.
@@ -15,11 +15,11 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// Different mini-slots out of `slots`, at random.
+    /// Draws different mini-slots out of `slots` at random.
     pub fn draw(superframe: u64, slots: u16, replicas: u8, stream: &mut Stream) -> Contention {
         let mut drawn = [0; MOST_REPLICAS];
         for replica in 0..usize::from(replicas) {
-            // Uniform among those that are not taken yet: counted past them in ascending order.
+            // Uniform among those not taken yet, counted past the taken ones in ascending order.
             let mut slot = (stream.uniform() * f64::from(slots - replica as u16)) as u16;
             for taken in &drawn[..replica] {
                 slot += u16::from(*taken <= slot);
@@ -31,14 +31,14 @@ impl Contention {
         Contention { superframe, slots: drawn, replicas }
     }
 
-    /// Its mini-slots, in ascending order.
+    /// The mini-slots, in ascending order.
     pub fn slots(&self) -> &[u16] {
         &self.slots[..usize::from(self.replicas)]
     }
 }
 
-/// Which of the bursts of one or more superframes are received: those that are alone in a mini-slot, and those that are when the
-/// replicas of these are taken away, and so on.
+/// Returns which of the bursts of one or more superframes are received: those alone in a mini-slot, those
+/// that are alone once the replicas of the former have been removed, and so on.
 pub fn resolve(bursts: &[Contention]) -> Vec<bool> {
     let mut received = vec![false; bursts.len()];
     let mut slots: Vec<(u64, u16, u32)> = Vec::new();

@@ -1,12 +1,15 @@
-//! Contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero, IEEE Trans. Wireless Commun. 6, 2007): each
-//! request is sent as several replicas in different mini-slots of a frame, here the superframe, and each replica says where the
-//! others are. The receiver takes what is alone in its mini-slot, subtracts its replicas from theirs, and looks again, until
-//! nothing is alone any more. What is decoded is known at the end of the frame.
+//! Contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero, IEEE Trans. Wireless Commun.
+//! 6, 2007): each request is sent as several replicas in different mini-slots of a frame, here the
+//! superframe, and each replica names the positions of the others. The receiver decodes bursts that are alone
+//! in a mini-slot, subtracts their replicas, and repeats this until no burst is alone. Decoded bursts are
+//! known at the end of the frame.
 //!
-//! Small data bursts may go the same way: with `data`, a terminal that has no slots in a superframe, and none planned, sends what waits
-//! without asking, when all of it is no more than so many bytes. What is not decoded is lost; the transport repeats it.
+//! Small data bursts may be sent in the same way: with `data`, a terminal that has no slots in a superframe,
+//! and none planned, sends what waits without a request if all of it is at most that many bytes. What is not
+//! decoded is lost, and the transport retransmits it.
 //!
-//! Back-off and answers are those of [`super::aloha`]. Limits: cancellation is perfect; no capture effect.
+//! Back-off and answers are as in [`super::aloha`]. Limits: interference cancellation is perfect; no capture
+//! effect.
 
 use super::aloha::Random;
 use super::contention::MOST_REPLICAS;
@@ -15,17 +18,19 @@ use bentpipe_core::{Count, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shared mini-slots, several replicas each.
+/// Shared mini-slots with contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero 2007):
+/// each request is sent as several replicas, which lets the receiver resolve collisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Mini-slots in a superframe.
+    /// Number of shared mini-slots in a superframe, 16 by default; at least `replicas`.
     pub slots: Count<2, 10_000>,
-    /// Replicas of each request.
+    /// Number of replicas of each request, 2 by default.
     pub replicas: Count<2, 4>,
-    /// Greatest exponent of the back-off.
+    /// Maximum exponent of the binary exponential back-off, 6 by default.
     pub backoff: Count<0, 16>,
-    /// Most bytes of data that a burst carries; 0 for requests alone.
+    /// Maximum number of data bytes that a burst carries without a request; 0, the default, for requests
+    /// only.
     pub data: Count<0, 2000>,
 }
 

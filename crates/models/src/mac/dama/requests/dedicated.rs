@@ -1,16 +1,16 @@
-//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: nothing collides, and nothing is taken
-//! from the traffic slots. With `every` above one, terminals take turns, which needs fewer request slots.
+//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: no collisions, and no
+//! traffic slots are used up. With `every` above one, terminals take turns, which needs fewer request slots.
 
 use super::{Path, Turns, Via};
 use bentpipe_core::{Count, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A slot for each terminal.
+/// A request slot for each terminal, as in the synchronisation bursts of EN 301 790.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Superframes from one request slot of a terminal to its next.
+    /// Number of superframes from one request slot of a terminal to its next, 1 by default.
     pub every: Count<1, 10_000>,
 }
 

@@ -1,8 +1,8 @@
-//! The request path: how requests get from the terminals to the control centre. One file each.
+//! The request path: how requests get from the terminals to the control centre. One file per path.
 //!
-//! A request is made where it can be sent: in a slot of the terminal's own that is there for requests ([`dedicated`]), in the
-//! terminal's traffic bursts ([`piggyback`]), or in mini-slots that all share, where several may collide ([`aloha`],
-//! [`crdsa`]). Collisions are found by the controller's half ([`contention`]).
+//! A request is made when it can be sent: in a request slot of the terminal's own ([`dedicated`]), in the
+//! terminal's traffic bursts ([`piggyback`]), or in shared mini-slots, where requests may collide ([`aloha`],
+//! [`crdsa`]). Collisions are resolved in the controller's half ([`contention`]).
 
 pub mod aloha;
 pub mod contention;
@@ -14,7 +14,7 @@ use self::contention::Contention;
 use bentpipe_core::{kinds, Problems, Stream};
 
 kinds! {
-    /// How requests reach the control centre.
+    /// The path on which requests reach the control centre.
     pub enum Config: Path {
         "dedicated" => Dedicated(dedicated::Config),
         "piggyback" => Piggyback(piggyback::Config),
@@ -29,41 +29,43 @@ impl Default for Config {
     }
 }
 
-/// What a path's `Config` can do.
+/// The factory of a request path, implemented by its `Config`.
 pub trait Path {
-    /// The half of terminal number `terminal`, whose requests take effect `response` superframes later.
+    /// Builds the half of terminal number `terminal`, whose requests take effect `response` superframes
+    /// later.
     fn build(&self, terminal: u16, response: u64) -> Box<dyn Turns>;
 
-    /// Mini-slots in a superframe that all terminals share.
+    /// Number of shared mini-slots in a superframe.
     fn shared_slots(&self) -> u32 {
         0
     }
 
-    /// Most bytes of data that are sent in shared slots without being asked for.
+    /// Maximum number of data bytes that are sent in shared slots without a request.
     fn data(&self) -> u32 {
         0
     }
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
 /// How a request can be sent in this superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Via {
-    /// At once, in a slot of the terminal's own.
+    /// At once, in a request slot of the terminal's own.
     Own,
-    /// With its first traffic burst.
+    /// With the first traffic burst.
     Burst,
     /// In shared mini-slots.
     Shared(Contention),
 }
 
-/// A terminal's turns to ask.
+/// A terminal's opportunities to send requests.
 pub trait Turns: Send {
-    /// Whether and how the terminal may ask in `superframe`, in which it has traffic slots or not. What it may, it does.
+    /// Returns whether and how the terminal may send a request in `superframe`, given whether it has traffic
+    /// slots in it. It uses every opportunity.
     fn turn(&mut self, superframe: u64, has_slots: bool, stream: &mut Stream) -> Option<Via>;
 
-    /// A plan that names the terminal was heard.
+    /// Called when a plan that names the terminal has been received.
     fn heard(&mut self) {}
 }

@@ -1,18 +1,20 @@
-//! The satellites that stand highest, at every moment: the shortest way down and the least rain, at the price of many handovers.
+//! The satellites at the highest elevation at every moment: the shortest slant range and the least rain, at
+//! the price of many handovers.
 //!
-//! A satellite takes over when it stands higher by a margin. Without one, two satellites of the same height, which there are wherever a
-//! constellation is symmetric, would take turns.
+//! A satellite takes over when it is higher by a margin. Without a margin, two satellites at the same
+//! elevation, which occur wherever a constellation is symmetric, would take turns.
 
 use super::{Choice, Sky};
 use bentpipe_core::{Angle, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Highest elevation.
+/// The satellites at the highest elevation at every moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// By how much another satellite must be higher than one that serves to take over.
+    /// Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by default;
+    /// 0.01 deg to 45 deg.
     pub margin: Angle,
 }
 
@@ -28,7 +30,7 @@ impl Choice for Config {
         let height =
             |satellite| sky.elevation(satellite) + if serving.contains(&satellite) { margin } else { 0.0 };
         let best = sky.best(serving, |visible| height(visible.satellite));
-        // Any of those that serve may be the one that is overtaken first.
+        // Any of the serving satellites may be overtaken first.
         let mut review = f64::INFINITY;
         for one in sky.visible.iter().filter(|visible| best.contains(&visible.satellite)) {
             for other in sky.visible.iter().filter(|visible| !best.contains(&visible.satellite)) {
@@ -41,7 +43,7 @@ impl Choice for Config {
 
     fn check(&self, problems: &mut Problems) {
         if !(0.01..=45.0).contains(&self.margin.degrees()) {
-            problems.add("margin", format!("{} is no margin; allowed: 0.01 deg to 45 deg", self.margin));
+            problems.add("margin", format!("{} is out of range; allowed: 0.01 deg to 45 deg", self.margin));
         }
     }
 }

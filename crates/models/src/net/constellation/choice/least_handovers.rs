@@ -1,11 +1,12 @@
-//! Each satellite as long as it is in view, then the one that will stay in view for longest: to cover a stretch of time
-//! by windows, this takes the fewest.
+//! Each satellite for as long as it is in view, then the one that will stay in view longest: this covers a
+//! period with the fewest windows.
 
 use super::{Choice, Sky};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Least handovers.
+/// Each satellite for as long as it is in view, then the one that will stay in view longest: the fewest
+/// handovers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,10 +1,11 @@
-//! The satellites that will stay in view for longest, at every moment: a newcomer that will stay longer takes over at once.
+//! The satellites that will stay in view longest, at every moment: a newly risen satellite that will stay
+//! longer takes over at once.
 
 use super::{Choice, Sky};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest remaining visibility.
+/// The satellites that will stay in view longest, at every moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

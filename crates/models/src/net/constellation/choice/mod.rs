@@ -1,4 +1,4 @@
-//! Which satellites serve a site.
+//! Policies that choose the satellites that serve a site.
 
 pub mod highest_elevation;
 pub mod least_handovers;
@@ -13,7 +13,7 @@ use crate::orbit::visibility::overtaking;
 use bentpipe_core::{kinds, Problems};
 
 kinds! {
-    /// Which satellites serve a site.
+    /// The policy that chooses the satellites that serve a site.
     pub enum Config: Choice {
         "highest-elevation" => HighestElevation(highest_elevation::Config),
         "longest-visibility" => LongestVisibility(longest_visibility::Config),
@@ -28,53 +28,54 @@ impl Default for Config {
     }
 }
 
-/// What the `Config` of a choice can do.
+/// The factory of a choice, implemented by its `Config`.
 pub trait Choice {
-    /// Whether the choice is made anew only when it said so, not whenever a satellite rises or sets.
+    /// Whether the choice is repeated only at the times that it requested, not whenever a satellite rises or
+    /// sets.
     fn only_when_due(&self) -> bool {
         false
     }
 
-    /// The satellites to be served by from now on, the best first and at most `sky.links`, and when to choose again at the
-    /// latest. Serving satellites that have set are no longer in view.
+    /// Returns the satellites that serve from now on, the best first and at most `sky.links`, and the latest
+    /// time at which to choose again. Serving satellites that have set are no longer visible.
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64);
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
 /// A satellite above the mask.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visible {
-    /// Its number.
+    /// Number of the satellite.
     pub satellite: u32,
-    /// When it sets, in seconds since the start.
+    /// Time at which it sets, in seconds since the start.
     pub set: f64,
 }
 
-/// What a site sees.
+/// The sky as seen from a site.
 pub struct Sky<'a> {
-    /// Now, in seconds since the start.
+    /// Present time, in seconds since the start.
     pub now: f64,
-    /// The moment of the start.
+    /// Start of the run.
     pub start: Epoch,
-    /// How many satellites serve the site at once.
+    /// Number of satellites that serve the site at once.
     pub links: usize,
-    /// In order of rising.
+    /// Visible satellites, in order of rising.
     pub visible: &'a [Visible],
-    /// Who looks.
+    /// The observer at the site.
     pub observer: &'a Observer,
     /// All satellites by number.
     pub satellites: &'a [Satellite],
 }
 
 impl Sky<'_> {
-    /// Elevation in radians.
+    /// Elevation of a satellite in radians.
     pub fn elevation(&self, satellite: u32) -> f64 {
         self.observer.elevation(&self.satellites[satellite as usize], self.now).0
     }
 
-    /// When `other` comes to stand higher than `satellite` by `margin`, sought up to `until`.
+    /// The time at which `other` becomes higher than `satellite` by `margin`, searched up to `until`.
     fn overtaking(&self, satellite: u32, other: u32, margin: f64, until: f64) -> f64 {
         let (a, b) = (&self.satellites[satellite as usize], &self.satellites[other as usize]);
         match overtaking(self.observer, a, b, margin, self.now, until) {
@@ -83,7 +84,7 @@ impl Sky<'_> {
         }
     }
 
-    /// The visible satellites with the largest `value`, the best first; of equal ones the one that serves.
+    /// The visible satellites with the largest `value`, the best first; of equal ones, the serving one.
     fn best(&self, serving: &[u32], value: impl Fn(&Visible) -> f64) -> Vec<u32> {
         let mut rated: Vec<_> = self
             .visible

@@ -1,16 +1,18 @@
-//! A choice for a slot of time, for all sites at once, as Starlink is observed to make it: every 15 s, at 12, 27, 42 and 57 s of
-//! each minute of UTC (Tanveer et al., "Making Sense of Constellations", 2023; Mohan et al., "A Multifaceted Look at
-//! Starlink Performance", 2024).
+//! A choice per time slot, for all sites at once, as observed for Starlink: every 15 s, at 12, 27, 42 and 57
+//! s of each minute of UTC (Tanveer et al., "Making Sense of Constellations", 2023; Mohan et al., "A
+//! Multifaceted Look at Starlink Performance", 2024).
 //!
-//! By what the operator chooses is not known. Here: of the satellites that stay in view for the whole slot those that stand highest
-//! at its beginning, or, where none does, those that stay for longest. Within a slot a satellite that sets is not replaced.
+//! The operator's criteria are not known. Here: of the satellites that stay in view for the whole slot, those
+//! at the highest elevation at its start, or, if none does, those that stay longest. A satellite that sets
+//! within a slot is not replaced.
 
 use super::{Choice, Sky};
 use bentpipe_core::{Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A choice for each slot of time.
+/// A choice per time slot, for all sites at once, as observed for Starlink (Tanveer et al. 2023, Mohan et al.
+/// 2024).
 ///
 /// ```toml
 /// choice = { kind = "schedule", slot = "15 s", offset = "12 s" }
@@ -18,9 +20,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Length of a slot; a whole number of them makes a minute.
+    /// Length of a slot, 15 s by default; a whole number of slots must make a minute.
     pub slot: Span,
-    /// Beginning of the first slot in each minute of UTC.
+    /// Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`.
     pub offset: Span,
 }
 
@@ -39,7 +41,7 @@ impl Choice for Config {
 
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {
         let slot = self.slot.as_nanos();
-        // Rounded, since seconds as f64 may stand a nanosecond before the boundary at which this is asked.
+        // Rounded, since seconds as f64 may be a nanosecond before the boundary at which this is called.
         let now = (sky.now * 1e9).round() as u64;
         let into = (sky.start.nanos_in_minute() + now + MINUTE - self.offset.as_nanos() % slot) % slot;
         let end = (now + slot - into) as f64 * 1e-9;
@@ -57,12 +59,12 @@ impl Choice for Config {
         let slot = self.slot.as_nanos();
         if slot == 0 || MINUTE / slot * slot != MINUTE {
             let message =
-                format!("{} does not divide a minute; allowed: 60 s over a whole number", self.slot);
+                format!("{} does not divide a minute; allowed: 60 s divided by a whole number", self.slot);
             problems.add("slot", message);
         } else if self.offset >= self.slot {
             problems.add(
                 "offset",
-                format!("{} is not in the first slot; allowed: below {}", self.offset, self.slot),
+                format!("{} is not in the first slot; allowed: less than {}", self.offset, self.slot),
             );
         }
     }

@@ -1,9 +1,10 @@
-//! Four links per satellite ("+Grid"): to the satellites before and behind in its plane, and to one in each plane beside it.
+//! Four links per satellite ("+Grid"): to the satellites ahead and behind in its plane, and to one in each
+//! adjacent plane.
 //!
-//! A link is up while all of its rules hold. Each rule is a quantity that must not be negative, with a bound of how fast it can
-//! change: the distance changes by the speeds of both ends at most, the clearance above the Earth by that of the faster end,
-//! the latitude of an end by its speed over its distance from the centre. The smallest quotient of quantity and bound is
-//! the time for which nothing surely changes.
+//! A link is up while all of its rules hold. Each rule is a quantity that must not be negative, with a bound
+//! on how fast it can change: the distance by at most the speeds of both ends, the clearance above the Earth
+//! by that of the faster end, the latitude of an end by its speed over its distance from the centre. The
+//! smallest quotient of quantity and bound is the time for which the state certainly does not change.
 
 use super::Links;
 use crate::net::constellation::carrier::Kind;
@@ -17,7 +18,8 @@ use bentpipe_core::{Angle, Distance, Problems, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A grid of inter-satellite links.
+/// A grid of inter-satellite links: each satellite is linked to its neighbours in its plane and in the
+/// adjacent planes.
 ///
 /// ```toml
 /// isl = { kind = "grid", rate = "25 Mbit/s", max_latitude = "60 deg" }
@@ -25,24 +27,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of each direction of each link.
+    /// Rate of each link in each direction.
     pub rate: Rate,
-    /// The queue in front of each.
+    /// Queue discipline in front of each link.
     #[serde(default)]
     pub queue: queue::Config,
-    /// What the channel spoils.
+    /// Errors on these links.
     #[serde(default)]
     pub error: channel::Config,
-    /// Links between planes are off while an end is farther north or south than this (geocentric latitude).
+    /// Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90
+    /// deg. If unset, there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_latitude: Option<Angle>,
-    /// Links are off while their ends are farther from each other.
+    /// Distance between the ends beyond which a link is off. If unset, there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_range: Option<Distance>,
-    /// Links are off while the way between their ends comes closer to the surface: the air would bend and absorb a beam.
+    /// Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
+    /// it, as the air would bend and absorb the beam.
     #[serde(default = "above_the_air")]
     pub clearance: Distance,
-    /// Whether the planes on both sides of a seam are linked too.
+    /// Whether planes on both sides of a seam are linked too; off by default.
     #[serde(default)]
     pub cross_seam: bool,
 }
@@ -58,7 +62,7 @@ impl Links for Config {
 
     fn margin(&self, neighbours: &Neighbours, (a, b): (&Satellite, &Satellite), t: f64) -> Bound {
         let (at_a, at_b) = (a.position(t), b.position(t));
-        // Speeds relative to the Earth are bounds of those in space too: they have the Earth's rotation added.
+        // Speeds relative to the Earth, which include its rotation, also bound those in space.
         let (fast_a, fast_b) = (a.speed.max(GEOSTATIONARY_SPEED), b.speed.max(GEOSTATIONARY_SPEED));
         let mut value = f64::INFINITY;
         let mut rule = |quantity: f64, fastest: f64| value = value.min(quantity / fastest);
@@ -70,7 +74,7 @@ impl Links for Config {
             for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
                 let distance = length(&position);
                 let latitude = (position[2] / distance).clamp(-1.0, 1.0).asin().abs();
-                // Half the distance: it may shrink on the way.
+                // With half the distance, as it may shrink in the meantime.
                 rule(most.radians() - latitude, 2.0 * fastest / distance);
             }
         }
@@ -88,13 +92,14 @@ impl Links for Config {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
         if let Some(latitude) = self.max_latitude.filter(|most| !(0.0..=90.0).contains(&most.degrees())) {
-            problems.add("max_latitude", format!("{latitude} is not a limit; allowed: 0 deg to 90 deg"));
+            problems.add("max_latitude", format!("{latitude} is out of range; allowed: 0 deg to 90 deg"));
         }
         if let Some(range) = self.max_range.filter(|most| most.metres() <= 0.0) {
-            problems.add("max_range", format!("{range} is no range; allowed: more than 0 m"));
+            problems.add("max_range", format!("must be greater than 0 m, is {range}"));
         }
     }
 }
 
-/// Of a geostationary satellite in space, in m/s: the least that is assumed for a satellite at rest above the Earth.
+/// Speed of a geostationary satellite in space, in m/s: the minimum that is assumed for a satellite at rest
+/// above the Earth.
 const GEOSTATIONARY_SPEED: f64 = 3_075.0;

@@ -1,4 +1,4 @@
-//! Inter-satellite links: which satellites they join, and when they are up.
+//! Inter-satellite links: which satellites they connect, and when they are up.
 
 pub mod grid;
 pub mod none;
@@ -9,7 +9,7 @@ use crate::orbit::shell::Neighbours;
 use bentpipe_core::{kinds, Problems};
 
 kinds! {
-    /// Inter-satellite links.
+    /// The inter-satellite links of a constellation.
     pub enum Config: Links {
         "none" => None(none::Config),
         "grid" => Grid(grid::Config),
@@ -22,17 +22,18 @@ impl Default for Config {
     }
 }
 
-/// What the `Config` of inter-satellite links can do.
+/// The factory of inter-satellite links, implemented by their `Config`.
 pub trait Links {
     /// Whether two neighbours have a link at all.
     fn joins(&self, neighbours: &Neighbours) -> bool;
 
-    /// Whether a link that there is is up at a moment (positive) or down (negative), and how long that surely stays.
+    /// Whether an existing link is up (positive) or down (negative) at a time, and how long this certainly
+    /// lasts.
     fn margin(&self, kind: &Neighbours, ends: (&Satellite, &Satellite), t: f64) -> Bound;
 
-    /// Rate, queue and errors of each; none where there are no links.
+    /// Rate, queue and errors of each link; `None` if there are no links.
     fn link(&self) -> Option<super::carrier::Kind>;
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }

@@ -8,7 +8,7 @@ use crate::orbit::shell::Neighbours;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No inter-satellite links.
+/// No inter-satellite links: each satellite is a bent pipe between the sites that it sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
