@@ -1,4 +1,5 @@
-//! What a scenario says of many runs of itself. The engine runs one; `bentpipe campaign` reads this.
+//! The configuration of a campaign: many runs of one scenario. The engine runs a single one; `bentpipe
+//! campaign` reads this.
 
 use bentpipe_core::{Count, Fraction, Problems};
 use schemars::JsonSchema;
@@ -8,11 +9,13 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Many runs: values varied, each combination replicated. The variants are the product of `vary`, each table of `zip`, `list`
-/// and `sample`; the last of them varies fastest. A single run of the scenario takes no notice of it.
+/// Many runs: values are varied, and each combination is replicated. The variants are the product of `vary`,
+/// each table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the scenario
+/// ignores it.
 ///
-/// Keys are those of an override, in quotes or not: `vary.flow.up.transport.congestion = ["reno", "vegas"]` does what
-/// `--set flow.up.transport.congestion=reno` does in one run and `--set flow.up.transport.congestion=vegas` in another.
+/// Keys are those of an override, quoted or not: `vary.flow.up.transport.congestion = ["reno", "vegas"]` does
+/// what `--set flow.up.transport.congestion=reno` does in one run and `--set
+/// flow.up.transport.congestion=vegas` in another.
 ///
 /// ```toml
 /// [campaign]
@@ -23,31 +26,37 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Campaign {
-    /// A grid: every combination of these values; the last key varies fastest.
+    /// A grid: every combination of these values. The last key varies fastest.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub vary: Lists,
-    /// Lists of the same length that are walked in step: the first values together, then the second.
+    /// Lists of the same length whose values are combined in step: the first values of all keys together,
+    /// then the second, and so on.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub zip: Vec<Lists>,
     /// Combinations given one by one, each a table of keys and values.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub list: Vec<Point>,
-    /// Combinations drawn at random.
+    /// Combinations drawn at random. If unset, none are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
-    /// Runs of each variant, with random numbers of their own.
+    /// Number of runs of each variant, each with its own random numbers; 1 by default.
     pub replications: Count<1, 1_000_000>,
-    /// Probability with which a confidence interval holds the mean.
+    /// Probability with which a confidence interval contains the mean, 0.95 by default; greater than 0 and
+    /// less than 1.
     pub confidence: Fraction,
-    /// Whether the replications of one number draw the same random numbers in every variant, so that the differences
-    /// between variants are not those of luck. Otherwise every variant has a seed of its own.
+    /// Whether replications with the same number draw the same random numbers in every variant, so that
+    /// differences between variants are not due to chance; on by default. Otherwise every variant has its own
+    /// seed.
     pub common_random_numbers: bool,
-    /// When a variant has enough replications; `replications` is then the least.
+    /// When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
+    /// `replications`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
-    /// Which clock runs it.
+    /// The clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
+    /// (`"kernel"`).
     pub clock: Clock,
-    /// Whether the folders of the runs are kept, with their traces. Otherwise no traces are recorded, only reports.
+    /// Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
+    /// recorded.
     pub keep_runs: bool,
 }
 
@@ -68,32 +77,33 @@ impl Default for Campaign {
     }
 }
 
-/// What time the runs of a campaign live in.
+/// The clock of the runs of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Virtual time: simulated.
+    /// Virtual time: the runs are simulated.
     Virtual,
-    /// Virtual time in a guest with real kernels, which `bentpipe kernel build` makes.
+    /// Virtual time in a guest with a real kernel, which `bentpipe kernel build` builds.
     Kernel,
 }
 
-/// Values drawn at random between two, for each of several keys at once.
+/// Values drawn at random from ranges, for several keys at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// How they are drawn.
+    /// How the values are drawn; as a Latin hypercube by default.
     #[serde(default)]
     pub method: Method,
-    /// How many combinations.
+    /// Number of combinations to draw.
     pub count: Count<1, 1_000_000>,
-    /// Seed of the draw.
+    /// Seed of the draw, 1 by default.
     #[serde(default = "first_seed")]
     pub seed: Count<0, 9_007_199_254_740_991>,
-    /// Keys with the least and the greatest value, numbers or quantities of one unit: `["1 Mbit/s", "10 Mbit/s"]`.
+    /// Keys with their minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
+    /// Mbit/s"]`.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub between: Lists,
-    /// Those of the keys whose logarithm is uniform, not they themselves.
+    /// Names of the keys whose logarithm is uniformly distributed instead of their value.
     #[serde(default)]
     pub logarithmic: Vec<String>,
 }
@@ -102,27 +112,27 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Latin hypercube: of each key, every one of `count` equal parts of its range has one value (McKay, Beckman and
-    /// Conover 1979).
+    /// As a Latin hypercube: each of `count` equal parts of a key's range contributes one value (McKay,
+    /// Beckman and Conover 1979).
     #[default]
     LatinHypercube,
     /// Independently and uniformly.
     Random,
 }
 
-/// When there are enough replications of a variant: when half of the confidence interval of a mean is at most a given part
-/// of it.
+/// When a variant has enough replications: when half of the confidence interval of a mean is at most a given
+/// fraction of the mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Precision {
-    /// Which column of the flows, or TABLE.COLUMN of another report.
+    /// The column of the flows that must be known with this precision, or TABLE.COLUMN of another report.
     pub metric: String,
-    /// Of which flow, terminal or link; all of them must be known well enough otherwise.
+    /// Name of the flow, terminal or link. If unset, all of them must be known precisely enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Greatest half width of the interval as a part of the mean.
+    /// Maximum half width of the confidence interval, as a fraction of the mean; greater than 0.
     pub relative_half_width: Fraction,
-    /// Replications after which a variant ends all the same.
+    /// Maximum number of replications of a variant, 100 by default; at least `replications`.
     #[serde(default = "many")]
     pub at_most: Count<2, 1_000_000>,
 }
@@ -186,16 +196,16 @@ impl Campaign {
         if let Some(precision) = &self.precision {
             problems.within("precision", |problems| {
                 if precision.relative_half_width.value() == 0.0 {
-                    problems.add("relative_half_width", "no mean is known exactly; allowed: more than 0");
+                    problems.add("relative_half_width", "must be greater than 0");
                 }
                 if precision.at_most.value() < self.replications.value() {
                     let least = self.replications.value();
-                    problems.add("at_most", format!("is less than replications; allowed: at least {least}"));
+                    problems.add("at_most", format!("must be at least replications, {least}"));
                 }
             });
         }
         if !(0.0..1.0).contains(&self.confidence.value()) || self.confidence.value() == 0.0 {
-            problems.add("confidence", "allowed: more than 0 and less than 1, for instance 0.95");
+            problems.add("confidence", "must be greater than 0 and less than 1, for instance 0.95");
         }
     }
 }
@@ -204,7 +214,7 @@ impl Lists {
     fn check(&self, problems: &mut Problems) {
         for (key, values) in &self.0 {
             if values.is_empty() {
-                problems.add(key, "there is nothing to vary; allowed: a list with at least one value");
+                problems.add(key, "has no values; allowed: a list with at least one value");
             }
         }
     }
@@ -225,12 +235,12 @@ impl Lists {
 
     fn check_ranges(&self, problems: &mut Problems) {
         for (key, _) in self.0.iter().filter(|(_, values)| values.len() != 2) {
-            problems.add(key, "allowed: the least and the greatest value, as [LEAST, GREATEST]");
+            problems.add(key, "must be the minimum and the maximum, as [MINIMUM, MAXIMUM]");
         }
     }
 }
 
-/// A table within `vary` and its like: what its keys lead to, nested as it was written.
+/// A table within `vary` and its like: what its keys lead to, nested as written.
 enum Branch<L> {
     Leaf(L),
     Table(Vec<(String, Branch<L>)>),
@@ -250,7 +260,7 @@ impl<L> Branch<L> {
     }
 }
 
-/// What stands at the end of a path, and how to read it.
+/// The value at the end of a key path, and how to read it.
 trait Leaf: Sized {
     const WHAT: &'static str;
     fn from_list(values: Vec<Value>) -> Self;

@@ -1,4 +1,4 @@
-//! What a scenario changes while it runs.
+//! What a scenario changes during a run.
 
 use super::Scenario;
 use crate::change::Parts;
@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Other values for some keys of links and networks from a moment on, before anything else that happens then.
+/// New values for keys of links and networks from a given time on, applied before anything else that happens
+/// at that time.
 ///
-/// The keys are those of an override: `set.link.sat.rate = "1 Mbit/s"` does at 20 s what `--set 'link.sat.rate=1 Mbit/s'`
-/// does before the run. What is not set stays as it is at that time. Keys that can change are marked on this page.
+/// The keys are those of an override: `set.link.sat.rate = "1 Mbit/s"` does at 20 s what `--set
+/// 'link.sat.rate=1 Mbit/s'` does before the run. What is not set stays as it is at that time. Keys that can
+/// change are marked on this page.
 ///
 /// ```toml
 /// [[change]]
@@ -22,7 +24,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When.
+    /// Time of the change, at most the duration of the run.
     pub at: Span,
     /// Keys of `link` and `network` with their new values.
     #[schemars(with = "BTreeMap<String, BTreeMap<String, Set>>")]
@@ -30,20 +32,24 @@ pub struct Change {
 }
 
 impl Scenario {
-    /// The changes in order of time, those at one time in the order of the file, each with its place there.
+    /// The changes in order of time, those at the same time in the order of the file, each with its index
+    /// there.
     pub fn changes(&self) -> Vec<(usize, &Change)> {
         let mut changes: Vec<_> = self.change.iter().enumerate().collect();
         changes.sort_by_key(|(_, change)| change.at);
         changes
     }
 
-    /// For a scenario with which nothing else is wrong.
+    /// Adds the problems of the changes, for a scenario that is otherwise valid.
     pub(super) fn check_changes(&self, problems: &mut Problems) {
         let mut parts = Parts::of(self);
         for (index, change) in self.changes() {
             problems.within(index.to_string(), |problems| {
                 if change.at > self.duration {
-                    let message = format!("{} is after the end; allowed: up to {}", change.at, self.duration);
+                    let message = format!(
+                        "{} is after the end of the run; allowed: up to {}",
+                        change.at, self.duration
+                    );
                     problems.add("at", message);
                 }
                 problems.within("set", |problems| {

@@ -1,4 +1,4 @@
-//! What must hold between the parts of a scenario: names that are given once, references that lead somewhere.
+//! What must hold between the parts of a scenario: unique names, and references that lead somewhere.
 
 use super::{Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
@@ -9,7 +9,7 @@ use bentpipe_models::transport::{self, names, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Most nodes in a network: their numbers are 16 bits wide in every packet.
+/// Maximum number of nodes in a network: their numbers have 16 bits in every packet.
 const NODES: usize = 65_535;
 
 impl bentpipe_scenario::Check for Scenario {
@@ -21,7 +21,7 @@ impl bentpipe_scenario::Check for Scenario {
             );
         }
         if self.duration == Span::ZERO {
-            problems.add("duration", "0 s is no time; allowed: more than 0 s");
+            problems.add("duration", "must be longer than 0 s");
         }
         problems.within("record", |problems| self.record.check(problems));
         problems.within("fidelity", |problems| self.fidelity.check(problems));
@@ -59,7 +59,7 @@ impl bentpipe_scenario::Check for Scenario {
         problems.within("flow", |problems| self.check_flows(&islands, problems));
         problems.within("edge", |problems| self.check_edges(&islands, problems));
         if self.link.is_empty() && self.network.is_empty() {
-            problems.add("", "no link and no network; allowed: at least one [[link]] or [network.NAME]");
+            problems.add("", "has no link and no network; allowed: at least one [[link]] or [network.NAME]");
         }
         self.check_services(&islands, problems);
         if problems.count() == 0 {
@@ -72,16 +72,16 @@ impl bentpipe_scenario::Check for Scenario {
 }
 
 impl Scenario {
-    /// What keeps it from being run from beginning to end; a network that is kept for programs needs no flows.
+    /// Problems that prevent a complete run. A network that is kept up for programs needs no flows.
     pub fn check_run(&self) -> Problems {
         let mut problems = Problems::default();
         if self.flow.is_empty() {
-            problems.add("flow", "no flow; allowed: at least one [[flow]]");
+            problems.add("flow", "has no flow; allowed: at least one [[flow]]");
         }
         problems
     }
 
-    /// What is allowed but probably not meant, of a scenario with which nothing is wrong.
+    /// Warnings about settings that are allowed but probably not intended, of a valid scenario.
     pub fn remarks(&self) -> Problems {
         let mut remarks = Problems::default();
         remarks.within("network", |remarks| {
@@ -92,7 +92,7 @@ impl Scenario {
         remarks
     }
 
-    /// What keeps it from being simulated, though it can be emulated: flows that need real hosts.
+    /// Problems that prevent a simulation, though not an emulation: flows that need real hosts.
     pub fn check_simulated(&self) -> Problems {
         let mut problems = Problems::default();
         problems.within("flow", |problems| {
@@ -104,8 +104,8 @@ impl Scenario {
         problems
     }
 
-    /// What is made of a link, a network or a flow has names that begin with theirs. Two parts of one name would draw
-    /// the same random numbers and could not be told apart in results.
+    /// The parts of a link, a network or a flow have names that start with its name. Two parts of the same
+    /// name would draw the same random numbers and could not be distinguished in results.
     fn check_parts(&self, problems: &mut Problems) {
         let mut seen = BTreeMap::new();
         let mut part = |(list, owner): (&str, &str), what: String, name: String, problems: &mut Problems| {
@@ -157,7 +157,8 @@ impl Scenario {
         }
     }
 
-    /// The framing that carries the shortest packets: where it stands, its kind, and bytes of the longest packet.
+    /// The framing that carries the shortest packets: its place, its kind, and the size of its longest packet
+    /// in bytes.
     fn narrowest(&self) -> Option<(String, &'static str, u32)> {
         let links = self.link.iter().flat_map(|link| {
             [
@@ -206,13 +207,13 @@ impl Scenario {
                 if flow.from == flow.to {
                     problems.add(
                         "to",
-                        format!("\"{}\" is where the flow begins; allowed: another node", flow.to),
+                        format!("\"{}\" is the flow's source; allowed: another node", flow.to),
                     );
                 } else if islands.apart(&flow.from, &flow.to) {
                     let (from, to) = (&flow.from, &flow.to);
                     problems.add(
                         "to",
-                        format!("\"{to}\" cannot be reached from \"{from}\": no links or networks join them"),
+                        format!("\"{to}\" cannot be reached from \"{from}\": no links or networks connect them"),
                     );
                 }
                 problems.within("transport", |problems| {
@@ -235,7 +236,8 @@ impl Scenario {
     }
 }
 
-/// The congestion controls are C files that the models do not know, and for real sockets those of the `kernel`.
+/// Congestion controls are C files that the models do not know, or, for real sockets, those of the kernel if
+/// `kernel`.
 pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
@@ -247,7 +249,8 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
                 problems.add("congestion", not_simulated(&name, &known));
             }
             for parameter_name in config.parameters.keys() {
-                let message = format!("{name} is the Linux kernel's own and has none to set; allowed: none");
+                let message =
+                    format!("{name} is the Linux kernel's own and has no parameters; allowed: none");
                 parameter(parameter_name, message, problems);
             }
         }
@@ -255,16 +258,16 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
             if kernel {
                 known.extend(LINUX);
             }
-            let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
+            let message = format!("unknown congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
         }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
-            let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
+            let meant = nearest.map_or(String::new(), |nearest| format!(" (did you mean \"{nearest}\"?)"));
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
         }
         Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {
-            parameter(name, format!("{value} is out of range; allowed: from {min} to {max}"), problems);
+            parameter(name, format!("{value} is out of range; allowed: {min} to {max}"), problems);
         }
     }
 }
@@ -287,13 +290,11 @@ pub(super) fn check_congestion_simulated(config: &tcp::Config, problems: &mut Pr
 }
 
 fn not_simulated(name: &str, known: &[&str]) -> String {
-    format!(
-        "{name} is the Linux kernel's own and not simulated, it needs `bentpipe emulate`; allowed: {}",
-        known.join(", ")
-    )
+    format!("{name} is the Linux kernel's own and needs `bentpipe emulate`; allowed: {}", known.join(", "))
 }
 
-/// Bytes of the largest packet that a flow sends, and the sum that they are; nothing where a program decides.
+/// Size in bytes of the largest packet that a flow sends, and the sum that makes it; `None` if a program
+/// decides.
 fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
     if flow.is_command() {
         return None;
@@ -312,10 +313,10 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index + 1) {
             problems.within(list, |problems| {
-                // Its name would lead to the first of them.
+                // The name would lead to the first of them.
                 problems.within(index.to_string(), |problems| {
                     let message = format!(
-                        "\"{name}\" is the name of number {first} and of number {}; allowed: a name once",
+                        "\"{name}\" is the name of number {first} and of number {}; allowed: each name once",
                         index + 1
                     );
                     problems.add("name", message);
@@ -325,8 +326,8 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
     }
 }
 
-/// Which nodes there are, and which of them are joined: every link and network works both ways, so what is joined
-/// is reachable.
+/// The nodes, and which of them are connected. Every link and network works in both directions, so connected
+/// nodes can reach each other.
 pub(super) struct Islands<'a> {
     pub(super) names: BTreeMap<Cow<'a, str>, usize>,
     parent: Vec<usize>,

@@ -1,11 +1,11 @@
-//! How far an emulation may be from what the scenario says before its results are in doubt.
+//! How far an emulation may deviate from its scenario before its results are in doubt.
 
 use bentpipe_core::{Count, Fraction, Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tolerances of an emulation. A run beyond one of them is degraded; ten times beyond it, or with more packets lost than
-/// allowed, it is void. A simulation needs none.
+/// Tolerances of an emulation. A run that exceeds one of them is degraded. A run that exceeds one tenfold, or
+/// loses more packets than allowed, is void. A simulation needs none.
 ///
 /// ```toml
 /// [fidelity]
@@ -15,20 +15,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fidelity {
-    /// By how much 99 % of the packets may at most reach their host too late.
+    /// Maximum delay with which 99 % of the packets may reach their host too late, 1 ms by default; longer
+    /// than 0 s.
     pub lateness_p99: Span,
-    /// By how much any packet may.
+    /// Maximum delay with which any packet may reach its host too late, 20 ms by default; longer than 0 s.
     pub lateness_max: Span,
-    /// How long 99 % of the packets may lie in the kernel before the engine takes them from a host. A TCP sender that
-    /// sends a window at once fills milliseconds.
+    /// Maximum time for which 99 % of the packets may wait in the kernel before the engine reads them from a
+    /// host, 20 ms by default. A TCP sender that sends a window at once fills milliseconds.
     pub reading_p99: Span,
-    /// Packets that may get lost where no model drops them.
+    /// Number of packets that may be lost where no model drops them, 0 by default.
     pub lost: Count<0, 1_000_000_000>,
-    /// By which share the rate of a transmitting link may differ from the configured one.
+    /// Maximum deviation of the rate of a transmitting link from the configured one, as a fraction; 0.01 by
+    /// default.
     pub rate: Fraction,
-    /// Share of the run for which the engine's thread may wait for a processor.
+    /// Maximum fraction of the run for which the engine's thread may wait for a processor, 0.01 by default.
     pub starved: Fraction,
-    /// Share of the processors' time that the machine may not get from the one that it runs on.
+    /// Maximum fraction of the processors' time that the hypervisor may take from the machine (steal time),
+    /// 0.02 by default.
     pub steal: Fraction,
 }
 
@@ -55,7 +58,7 @@ impl Fidelity {
             ("reading_p99", self.reading_p99),
         ] {
             if value == Span::ZERO {
-                problems.add(key, "nothing is ever exact; allowed: more than 0 s");
+                problems.add(key, "must be longer than 0 s");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Links of which one at a time carries, and when they follow each other.
+//! Accesses, whose links carry traffic one at a time, and the handovers between them.
 
 use super::Scenario;
 use crate::handovers;
@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From a moment on packets take another link of an `[[access]]`, or, with an interruption, the same one after it.
+/// A handover: from a given time on, packets take another link of an `[[access]]`, or, with an interruption,
+/// the same link after it.
 ///
 /// ```toml
 /// [[handover]]
@@ -24,23 +25,25 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// The access; may be left out where there is one.
+    /// Name of the access. May be left out if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
-    /// When it begins, before anything else that happens to the access at that moment but what arrives.
+    /// Time at which the handover starts. It precedes everything else that happens to the access at that
+    /// time, except arrivals.
     pub at: Span,
-    /// The new link.
+    /// Name of the new link.
     pub to: String,
-    /// Which directions it is about.
+    /// The directions that the handover affects; both by default.
     #[serde(default)]
     pub direction: Direction,
-    /// For how long there is no link to send over, if not as the access says.
+    /// Time for which there is no link to send over. If unset, as configured for the access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
-    /// For how long the old link goes on to send what waits in it, if not as the access says.
+    /// Time for which the old link continues to send what waits in it. If unset, as configured for the
+    /// access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Span>,
-    /// What happens to the packets concerned, if not as the access says.
+    /// What happens to the affected packets. If unset, as configured for the access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Fate>,
 }
@@ -57,7 +60,7 @@ impl Handover {
 }
 
 impl Scenario {
-    /// What is planned for an access, in order of time.
+    /// The handovers planned for an access, in order of time.
     pub(crate) fn schedule_of(&self, access: &access::Config) -> Vec<(Time, Order)> {
         let planned = self.planned(access).into_iter();
         let orders = planned.filter_map(|(_, handover)| {
@@ -68,7 +71,7 @@ impl Scenario {
         orders.collect()
     }
 
-    /// The handovers of an access in order of time, with their places in the file.
+    /// The handovers of an access in order of time, with their indices in the file.
     fn planned(&self, access: &access::Config) -> Vec<(usize, &Handover)> {
         let only = self.access.len() == 1;
         let mine = |handover: &Handover| match &handover.access {
@@ -81,7 +84,7 @@ impl Scenario {
         planned
     }
 
-    /// The access that a link belongs to, and its place there.
+    /// The access to which a link belongs, and the link's index there.
     pub(crate) fn access_of(&self, link: &str) -> Option<(&access::Config, usize)> {
         self.access
             .iter()
@@ -97,14 +100,15 @@ impl Scenario {
                     for link in &access.links {
                         if let Some(other) = taken.insert(link, &access.name) {
                             let message =
-                                format!("\"{link}\" belongs to \"{other}\" already; allowed: another link");
+                                format!("\"{link}\" already belongs to \"{other}\"; allowed: another link");
                             problems.add("links", message);
                         }
                     }
                     if access.back.as_ref().is_some_and(|back| !access.links.contains(back)) {
                         let back = access.back.as_deref().unwrap_or_default();
                         let links = access.links.join(", ");
-                        problems.add("return", format!("\"{back}\" is none of its links; allowed: {links}"));
+                        problems
+                            .add("return", format!("\"{back}\" is not one of its links; allowed: {links}"));
                     }
                     problems.within("policy", |problems| access.policy.check(&access.links, problems));
                 });
@@ -120,7 +124,7 @@ impl Scenario {
         });
     }
 
-    /// Flows that want to know of handovers must have some; for a scenario with which nothing else is wrong.
+    /// Flows that want to be told of handovers must have some, in a scenario that is otherwise valid.
     pub(super) fn check_told(&self, problems: &mut Problems) {
         for flow in &self.flow {
             let transport::Config::Tcp(config) = &flow.transport else { continue };
@@ -130,7 +134,7 @@ impl Scenario {
             let mut ways = lay(self, Streams::new(0, 0), Recorder::default());
             if !handovers::any(&mut ways, self, flow, config) {
                 problems.within(&flow.name, |problems| {
-                    let message = "there is no [[handover]] on its way, whose moment ends could know; allowed: with a flow over \
+                    let message = "no [[handover]] on the flow's path whose time the ends could know; allowed: with a flow over \
                                    an [[access]] that has some";
                     problems.within("transport", |problems| problems.add("on_handover", message));
                 });
@@ -144,14 +148,14 @@ impl Scenario {
             Some((&link.from, &link.to))
         };
         let Some(first) = access.links.first() else {
-            return problems.add("links", "no links; allowed: at least one");
+            return problems.add("links", "has no links; allowed: at least one");
         };
         for link in &access.links {
             match (ends(link), ends(first)) {
                 (None, _) => {
                     let names: Vec<_> = self.link.iter().map(|link| link.name.as_str()).collect();
                     let allowed = names.join(", ");
-                    problems.add("links", format!("there is no link \"{link}\"; allowed: {allowed}"));
+                    problems.add("links", format!("unknown link \"{link}\"; allowed: {allowed}"));
                 }
                 (Some(ends), Some(all)) if ends != all => {
                     let (message, (from, to)) =
@@ -171,35 +175,37 @@ impl Scenario {
         let access = match &handover.access {
             _ if self.access.is_empty() => {
                 return problems
-                    .add("", "there is no access to hand over; allowed: with an [[access]] of its links");
+                    .add("", "the scenario has no access; allowed: with an [[access]] of its links");
             }
             Some(name) => self.access.iter().find(|access| access.name == *name),
             None if self.access.len() == 1 => self.access.first(),
-            None => return problems.add("access", format!("there are several; allowed: {}", names())),
+            None => {
+                return problems
+                    .add("access", format!("must be given, as there are several; allowed: {}", names()))
+            }
         };
         let Some(access) = access else {
-            return problems.add("access", format!("there is none of this name; allowed: {}", names()));
+            return problems.add("access", format!("unknown access; allowed: {}", names()));
         };
         if !access.links.contains(&handover.to) {
             let links = access.links.join(", ");
             problems.add(
                 "to",
-                format!("\"{}\" is no link of \"{}\"; allowed: {links}", handover.to, access.name),
+                format!("\"{}\" is not a link of \"{}\"; allowed: {links}", handover.to, access.name),
             );
         }
         if !matches!(access.policy, policy::Config::Schedule(_)) {
             let (name, kind) = (&access.name, access.policy.kind());
-            let message = format!(
-                "\"{name}\" decides for itself, by policy \"{kind}\"; allowed: policy = \"schedule\""
-            );
+            let message =
+                format!("\"{name}\" decides by its policy \"{kind}\"; allowed: policy = \"schedule\"");
             problems.add("", message);
         }
     }
 
-    /// What is planned one after the other: each handover is over before the next begins, and before the run ends.
+    /// Handovers do not overlap: each is over before the next starts, and before the run ends.
     fn check_plan(&self, access: &access::Config, problems: &mut Problems) {
         let first = access.links.first();
-        // What is wrong with a handover of both directions is said once.
+        // A problem of a handover of both directions is reported once.
         let mut wrong = BTreeSet::new();
         for side in [0, 1] {
             let mut serving = if side == 1 { access.back.as_ref().or(first) } else { first };
@@ -214,7 +220,7 @@ impl Scenario {
                 found.within(place.to_string(), |problems| {
                     if handover.at < over.0 {
                         let (end, other) = (over.0, over.1);
-                        let message = format!("{} is before handover {other} is over; allowed: from {end} on", handover.at);
+                        let message = format!("{} is before the end of handover {other}; allowed: from {end} on", handover.at);
                         problems.add("at", message);
                     }
                     if end > self.duration {

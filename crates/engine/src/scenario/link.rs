@@ -1,4 +1,4 @@
-//! A link between two nodes: two directions, alike unless the return direction is given.
+//! A link between two nodes: two directions, identical unless the return direction is given.
 
 use bentpipe_core::{Fraction, Problems, Rate, Span};
 use bentpipe_models::network::RatedLink;
@@ -21,36 +21,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPair {
-    /// Its name, in results.
+    /// Name of the link, in results and messages.
     pub name: String,
-    /// One end.
+    /// Name of the node at one end.
     pub from: String,
-    /// The other end.
+    /// Name of the node at the other end.
     pub to: String,
-    /// Rate at the network layer.
+    /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// Propagation delay, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
-    /// The queue in front of the link.
+    /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are put into what is sent; with one, the rate is that of its units.
+    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    /// that of its units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framing: Option<link::framing::Config>,
-    /// What the channel spoils: packets, or the units of the framing.
+    /// Errors on the link, which hit packets, or the units of the framing; none by default.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
+    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
+    /// not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
-    /// How rate, delay and loss change with time.
+    /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<link::series::Config>,
-    /// The direction from `to` to `from`; like the other one when not given.
+    /// The direction from `to` to `from`. If unset, it is identical to the other one.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<link::Config>,
 }
@@ -86,7 +88,7 @@ impl LinkPair {
         })
     }
 
-    /// What the direction from `to` to `from` of link `name` is called.
+    /// The name of the direction from `to` to `from` of link `name`.
     pub fn back_name(name: &str) -> String {
         format!("{name}.return")
     }
@@ -95,7 +97,8 @@ impl LinkPair {
 impl bentpipe_scenario::Check for LinkPair {
     fn check(&self, problems: &mut Problems) {
         if self.from == self.to {
-            problems.add("to", format!("\"{}\" is the link's other end too; allowed: another node", self.to));
+            problems
+                .add("to", format!("\"{}\" is also the link's other end; allowed: another node", self.to));
         }
         self.forward().check(problems);
         if let Some(back) = &self.back {

@@ -1,4 +1,4 @@
-//! What a scenario file says: the root of the configuration whose parts stand beside the models.
+//! The scenario: the root of the configuration, whose parts are defined next to the models.
 
 mod campaign;
 mod change;
@@ -29,42 +29,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A network, what flows through it, what to record, and for how long.
+/// A network, the traffic through it, what to record, and for how long to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called, in results and as the name of the run's folder.
+    /// Name of the scenario, in results and as the name of the run's folder.
     pub name: String,
-    /// What it is about, for people.
+    /// Description of the scenario for its readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Simulated time.
+    /// Duration of the run, in the time of its clock; longer than 0 s.
     pub duration: Span,
-    /// Seed of all random streams.
+    /// Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are identical.
     #[serde(default = "seed")]
     pub seed: Count<0, 9_007_199_254_740_991>,
-    /// What to record.
+    /// What the run records besides its summary.
     #[serde(default)]
     pub record: Record,
-    /// How exact an emulation must be.
+    /// Tolerances of an emulation, beyond which its results are marked as degraded or void.
     #[serde(default)]
     pub fidelity: Fidelity,
     /// Links between two nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
-    /// Links between the same two nodes of which one at a time carries.
+    /// Accesses: several links between the same two nodes, one of which at a time carries the packets of each
+    /// direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access: Vec<access::Config>,
-    /// When they follow each other.
+    /// Handovers between the links of accesses, at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handover: Vec<Handover>,
     /// Access networks, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,
-    /// DiffServ edges, by the names of their nodes: rules for the packets that leave the node for others, in order.
+    /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the node for
+    /// other nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edge: BTreeMap<String, Vec<Rule>>,
-    /// What flows.
+    /// Flows: the traffic between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
     /// Performance-enhancing proxies at nodes.
@@ -73,10 +75,10 @@ pub struct Scenario {
     /// Services at nodes: programs that take packets of flows and send packets of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service: Vec<services::Config>,
-    /// What changes while it runs.
+    /// Changes of links and networks during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
-    /// What a campaign varies. A resolved scenario, which is what is run, does not have it.
+    /// Values to vary over many runs. A resolved scenario, which is what runs, does not have this key.
     #[serde(default, skip_serializing)]
     pub campaign: Option<Campaign>,
 }
@@ -92,50 +94,52 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
     Count::new(1)
 }
 
-/// Data from one node to another.
+/// Traffic between two nodes: an application at both ends, over a transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name, in results.
+    /// Name of the flow, in results.
     pub name: String,
-    /// Node whose application starts.
+    /// Name of the node whose application starts and opens connections.
     pub from: String,
-    /// Node whose application answers.
+    /// Name of the node whose application answers.
     pub to: String,
-    /// When it starts.
+    /// Time at which the application starts, 0 s by default.
     #[serde(default)]
     pub start: Span,
-    /// Differentiated services code point of its packets.
+    /// Differentiated services code point (DSCP) of the flow's packets; 0 (best effort) by default.
     #[serde(default)]
     pub dscp: Dscp,
-    /// What talks.
+    /// The application, which decides what is sent and when.
     pub app: app::Config,
-    /// What carries it.
+    /// The transport protocol that carries the application's data.
     pub transport: transport::Config,
-    /// What stands at its ends where the scenario is emulated.
+    /// What runs at the flow's ends in an emulation. If unset, the kernel's sockets, except with TFRC, which
+    /// kernels do not have.
     #[serde(default, skip_serializing_if = "Endpoints::are_default")]
     pub endpoints: Endpoints,
 }
 
 impl Flow {
-    /// Whether a program of the machine's talks, which cannot be simulated.
+    /// Whether the application is a program of this machine, which cannot be simulated.
     pub fn is_command(&self) -> bool {
         matches!(self.app, app::Config::Command(_))
     }
 
-    /// Whether TCP carries it.
+    /// Whether TCP carries the flow.
     pub fn is_tcp(&self) -> bool {
         matches!(self.transport, transport::Config::Tcp(_))
     }
 
-    /// Whether models stand at its ends also where the scenario is emulated: if it says so, and over TFRC, which kernels do not
-    /// have.
+    /// Whether models run at the flow's ends in an emulation too: on request, and with TFRC, which kernels do
+    /// not have.
     pub fn is_modelled(&self) -> bool {
         self.endpoints == Endpoints::Model || matches!(self.transport, transport::Config::Tfrc(_))
     }
 
-    /// Under which names the sender and the receiver of one of its connections are traced at an end: the flow's for its
-    /// direction, NAME.reverse for the other, and with .1, .2, ... those of further connections.
+    /// The names under which the sender and the receiver of one of its connections are traced at an end: the
+    /// flow's name for its direction, NAME.reverse for the other, and .1, .2, ... appended for further
+    /// connections.
     pub fn traced_as(&self, end: End, connection: u16) -> (String, String) {
         let name = names::connection(&self.name, connection);
         let reverse = names::reverse(&name);
@@ -146,14 +150,14 @@ impl Flow {
     }
 }
 
-/// What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
+/// What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoints {
     /// Sockets of the running kernel, on real hosts.
     #[default]
     Kernel,
-    /// The models of the simulation: a simulated crowd beside real hosts.
+    /// The models of the simulation: simulated traffic beside real hosts.
     Model,
 }
 

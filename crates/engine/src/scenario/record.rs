@@ -6,17 +6,18 @@ use bentpipe_core::{Count, Problems, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to record.
+/// What a run records besides its summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Record {
-    /// Traces to write; none when empty, all by default.
+    /// Names of the traces to write; all by default, none if the list is empty.
     pub traces: Vec<String>,
-    /// Nodes at which packets are captured into `packets.pcapng`.
+    /// Names of the nodes at which packets are captured into `packets.pcapng`; none by default.
     pub capture: Vec<String>,
-    /// Bytes of each captured packet that are kept.
+    /// Number of bytes that are kept of each captured packet, 128 by default.
     pub capture_bytes: Count<60, 65_535>,
-    /// Whether destinations measure delay variation and reordering, and all by class: tables `flow_details` and `class`.
+    /// Whether destinations also measure delay variation and reordering, and report delays by class, in the
+    /// tables `flow_details` and `class`; off by default.
     pub details: bool,
 }
 

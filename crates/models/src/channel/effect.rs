@@ -34,10 +34,10 @@ pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
 pub static REPORT: Table = Table {
     name: "spoiled",
     entity: "flow direction",
-    about: "at the end of the run, by its destination (NAME, NAME.reverse), where spoiled packets came to a simulated one",
+    about: "at the end of the run, by its destination (NAME, NAME.reverse), if corrupted packets arrived at a simulated end",
     columns: &[
-        Column::whole("wrong_checksum", "packets", "packets dropped because their checksum did not hold"),
-        Column::whole("wrong_bytes", "packets", "packets taken with wrong bytes, as their checksum held"),
+        Column::whole("wrong_checksum", "packets", "corrupted packets dropped for their checksum"),
+        Column::whole("wrong_bytes", "packets", "corrupted packets accepted because their checksum was valid"),
     ],
 };
 

@@ -98,11 +98,15 @@ pub static REPORT: Table = Table {
     columns: &[
         Column::whole("packets", "packets", "packets that were transmitted"),
         Column::whole("bytes", "bytes", "bytes that were transmitted"),
-        Column::real("utilisation", "1", "share of the run in which the link was transmitting"),
+        Column::real("utilisation", "1", "fraction of the run in which the link was transmitting"),
         Column::whole("queue_drops", "packets", "packets dropped by the queue"),
-        Column::whole("error_drops", "packets", "packets spoiled by the channel, whatever became of them"),
-        Column::whole("queue_max", "packets", "most packets that waited at once"),
-        Column::real("wait_mean", "s", "mean wait in the queue"),
+        Column::whole(
+            "error_drops",
+            "packets",
+            "packets corrupted by the channel, whether lost or delivered",
+        ),
+        Column::whole("queue_max", "packets", "maximum number of packets that waited at once"),
+        Column::real("wait_mean", "s", "mean time that packets waited in the queue"),
     ],
 };
 

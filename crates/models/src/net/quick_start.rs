@@ -1,12 +1,13 @@
-//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path how fast it may begin, and every router grants that or less.
+//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and every router
+//! grants that rate or less.
 //!
-//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for none). A router that does not know it
-//! leaves it as it is, and the request is void: it finds out by the two times-to-live that the option compares (section
-//! 4.6), here by [`QuickStart::missed`]. A router grants at most a share of its capacity less what has flowed recently and less
-//! what it has granted recently to others (section 3.3 and appendix E: the target algorithm): "recently" is
-//! [`WINDOW`].
+//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for none). A
+//! router that does not support it forwards it unchanged, which voids the request: the sender detects this by
+//! the two times-to-live that the option compares (section 4.6), here by [`QuickStart::missed`]. A router
+//! grants at most a share of its capacity minus what has passed recently and what it has recently granted to
+//! others (section 3.3 and appendix E: the target algorithm). "Recently" means within [`WINDOW`].
 //!
-//! Deviations: no nonce and no report of the approved rate, as nobody cheats here.
+//! Deviations: no nonce and no report of the approved rate, as no node misbehaves here.
 
 use crate::Packet;
 use bentpipe_core::{Rate, Span, Time};
@@ -43,38 +44,38 @@ impl QuickStart {
     }
 }
 
-/// For how long what has flowed and what was granted counts: longer than most round trips, as section 3.3 asks.
+/// Period for which passed and granted traffic counts: longer than most round trips, as section 3.3 requires.
 pub const WINDOW: Span = Span::from_secs(1);
 
-/// What a router knows, for requests that pass it.
+/// A router's state for granting requests.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// The part of its capacity that it grants.
+    /// Fraction of the capacity that it grants.
     share: f64,
-    /// Start of the current window; what has flowed and was granted in it, and in the one before.
+    /// Start of the current window, and the traffic passed and granted in it and in the one before.
     start: Time,
     bytes: [u64; 2],
     granted: [f64; 2],
 }
 
 impl Grants {
-    /// Grants up to `share` of the capacity.
+    /// Creates the state of a router that grants up to `share` of its capacity.
     pub fn new(share: f64) -> Grants {
         Grants { share, start: Time::ZERO, bytes: [0; 2], granted: [0.0; 2] }
     }
 
-    /// So many bytes pass at `now`.
+    /// Counts `bytes` that pass at `now`.
     #[inline]
     pub fn pass(&mut self, now: Time, bytes: u32) {
         self.turn(now);
         self.bytes[0] += u64::from(bytes);
     }
 
-    /// A request passes a router of this `capacity`.
+    /// Grants a request that passes a router of this `capacity`, in full or in part.
     pub fn judge(&mut self, now: Time, capacity: Rate, request: &mut QuickStart) {
         self.turn(now);
         let capacity = capacity.bits_per_second() as f64;
-        // The window before counts by the part of it that is not yet a window old.
+        // The previous window counts by the fraction of it that is less than a window old.
         let fresh = 1.0 - now.since(self.start).as_secs_f64() / WINDOW.as_secs_f64();
         let recent = |two: [f64; 2]| two[0] + two[1] * fresh;
         let flows = recent(self.bytes.map(|bytes| bytes as f64 * 8.0)) / WINDOW.as_secs_f64();
@@ -97,7 +98,7 @@ impl Grants {
     }
 }
 
-/// A request, or none, passes a router that may know of Quick-Start.
+/// Handles a packet, with or without a request, at a router that may support Quick-Start.
 #[inline]
 pub fn pass(grants: &mut Option<Grants>, now: Time, capacity: Rate, packet: &mut Packet) {
     let size = packet.size;

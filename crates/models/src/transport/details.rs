@@ -1,9 +1,10 @@
-//! What a destination measures besides delay and delivery where a scenario asks for it (`record.details`): delay variation,
-//! reordering, and all of it by class.
+//! What a destination measures besides delay and delivery if a scenario asks for it (`record.details`): delay
+//! variation, reordering, and both by class.
 //!
-//! - **Jitter** is of consecutive packets of one connection, with the differences D of their delays: the mean of D with its sign (the
-//!   DiffServ study's), the mean of |D|, and the mean over packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1.
-//!   The signed mean telescopes: it is the last delay less the first, over their number.
+//! - **Jitter** is measured between consecutive packets of one connection, from the differences D of their
+//!   delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and the mean over
+//!   packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The signed mean telescopes:
+//!   it is the last delay minus the first, divided by their number.
 //! - **Reordered** is a packet that was sent before one that has already arrived (RFC 4737, section 3).
 //! - **Classes** are the code points with which packets arrive.
 //!
@@ -21,27 +22,35 @@ pub static FLOW: Table = Table {
     about: "at the end of the run, by the flow's destination, with `record.details`",
     columns: &[
         Column::real("jitter_signed", "s", "mean difference between the delays of consecutive packets"),
-        Column::real("jitter_absolute", "s", "mean of the difference without its sign"),
+        Column::real(
+            "jitter_absolute",
+            "s",
+            "mean absolute difference between the delays of consecutive packets",
+        ),
         Column::real("jitter_rfc3550", "s", "mean of the interarrival jitter of RFC 3550"),
-        Column::whole("reordered", "packets", "packets that came after one that was sent later (RFC 4737)"),
+        Column::whole(
+            "reordered",
+            "packets",
+            "packets that arrived after one that was sent later (RFC 4737)",
+        ),
         Column::real("delay_deviation", "s", "standard deviation of the one-way delay of data packets"),
     ],
 };
 
-/// What arrived of a class.
+/// The packets of a class that arrived.
 pub static CLASS: Table = Table {
     name: "class",
     entity: "class",
     about: "at the end of the run, by the flow's destination, for each code point (FLOW.DSCP), with `record.details`",
     columns: &[
-        Column::whole("dscp", "1", "the code point with which packets arrived"),
-        Column::whole("packets", "packets", "data packets"),
-        Column::whole("bytes", "bytes", "their bytes at the network layer"),
-        Column::real("delay_mean", "s", "mean one-way delay"),
-        Column::real("delay_p50", "s", "median of it"),
-        Column::real("delay_p95", "s", "95th percentile of it"),
+        Column::whole("dscp", "1", "code point (DSCP) with which the packets arrived"),
+        Column::whole("packets", "packets", "data packets that arrived"),
+        Column::whole("bytes", "bytes", "network-layer bytes of these packets"),
+        Column::real("delay_mean", "s", "mean one-way delay of these packets"),
+        Column::real("delay_p50", "s", "median of the one-way delay"),
+        Column::real("delay_p95", "s", "95th percentile of the one-way delay"),
         Column::real("delay_max", "s", "largest one-way delay"),
-        Column::real("jitter_absolute", "s", "mean difference, without its sign, between the delays of packets of the class"),
+        Column::real("jitter_absolute", "s", "mean absolute difference between the delays of consecutive packets of the class"),
     ],
 };
 

@@ -1,35 +1,39 @@
-//! What every transport reports about a flow at the end of a run: one row from its source, one from its
-//! destination, which results join by the flow's name.
+//! What every transport reports about a flow at the end of a run: one row from its source and one from its
+//! destination, joined in the results by the flow's name.
 
 use super::classes::Classes;
 use super::details::Details;
 use crate::Packet;
 use bentpipe_core::{Column, Report, Span, Table, Time};
 
-/// What the source of a flow knows.
+/// What the source of a flow reports.
 pub static SOURCE: Table = Table {
     name: "flow_source",
     entity: "flow",
     about: "at the end of the run, by the flow's source",
     columns: &[
         Column::real("start", "s", "when the application started"),
-        Column::whole("sent_bytes", "bytes", "payload sent for the first time"),
+        Column::whole("sent_bytes", "bytes", "payload sent, without retransmissions"),
         Column::whole("sent_packets", "packets", "data packets sent, retransmissions included"),
-        Column::whole("retransmissions", "packets", "data packets sent again"),
-        Column::whole("timeouts", "1", "retransmission time-outs"),
+        Column::whole("retransmissions", "packets", "retransmitted data packets"),
+        Column::whole("timeouts", "1", "number of retransmission time-outs"),
         Column::real("rtt_mean", "s", "mean of the round-trip time samples"),
         Column::real("rtt_min", "s", "smallest round-trip time sample"),
         Column::real("rtt_p50", "s", "median of the round-trip time samples"),
         Column::real("rtt_p95", "s", "95th percentile of the round-trip time samples"),
         Column::real("rtt_max", "s", "largest round-trip time sample"),
         Column::real("rtt_deviation", "s", "standard deviation of the round-trip time samples"),
-        Column::real("rttvar_mean", "s", "mean of the estimate RTTVAR (RFC 6298), over the samples"),
-        Column::real("rto_mean", "s", "mean of the retransmission time-out, over the samples"),
-        Column::real("completed", "s", "when the last byte was acknowledged, for a flow that ended"),
+        Column::real("rttvar_mean", "s", "mean of the estimate RTTVAR (RFC 6298) over the samples"),
+        Column::real("rto_mean", "s", "mean of the retransmission time-out over the samples"),
+        Column::real(
+            "completed",
+            "s",
+            "when the last byte was acknowledged; null for a flow that has not ended",
+        ),
     ],
 };
 
-/// What the destination of a flow knows.
+/// What the destination of a flow reports.
 pub static DESTINATION: Table = Table {
     name: "flow_destination",
     entity: "flow",
@@ -44,16 +48,17 @@ pub static DESTINATION: Table = Table {
     ],
 };
 
-/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative error of at most
-/// 1/256 (0.4 %): microseconds are counted in classes no wider than 1/128 of their values ([`Classes`]), and the middle of
-/// a class is what is reported. Some 8 kB for samples of seconds, nothing before the first.
+/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative error of
+/// at most 1/256 (0.4 %). Microseconds are counted in classes no wider than 1/128 of their values
+/// ([`Classes`]), of which the middle is reported. Takes some 8 kB for samples of seconds, nothing before the
+/// first.
 #[derive(Clone, Debug)]
 pub struct SpanStatistics {
     classes: Classes,
     sum: u128,
-    /// In square seconds, about the first sample.
+    /// Sum of squared deviations from the first sample, in square seconds.
     squares: f64,
-    /// Seconds.
+    /// The first sample in seconds.
     first: f64,
     min: Span,
     max: Span,
@@ -162,20 +167,20 @@ pub struct SourceCounters {
     pub sent_bytes: u64,
     /// Data packets sent.
     pub sent_packets: u64,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retransmissions: u64,
-    /// Retransmission time-outs.
+    /// Number of retransmission time-outs.
     pub timeouts: u64,
     /// Round-trip time samples.
     pub rtt: SpanStatistics,
-    /// Sums of RTTVAR and of the time-out in seconds, and of how many samples.
+    /// Sums of RTTVAR and of the time-out in seconds, and the number of samples.
     pub timer: (f64, f64, u64),
-    /// When everything was acknowledged and closed.
+    /// When everything had been acknowledged and closed.
     pub completed: Option<Time>,
 }
 
 impl SourceCounters {
-    /// Adds another connection's; all of them are complete if both are.
+    /// Adds the counters of another connection. The sum is complete if both are.
     pub fn merge(&mut self, other: &SourceCounters) {
         self.completed = self.completed.max(other.completed).filter(|_| {
             (self.start.is_none() || self.completed.is_some())
@@ -229,17 +234,17 @@ pub struct DestinationCounters {
     pub last_delivery: Option<Time>,
     /// One-way delays of data packets.
     pub delay: SpanStatistics,
-    /// What else is measured of them, where a scenario asks for it.
+    /// Further measurements, if the scenario asks for them.
     pub details: Option<Box<Details>>,
 }
 
 impl DestinationCounters {
-    /// Nothing has come; whether details are asked for.
+    /// Creates empty counters; `details` tells whether details are measured.
     pub fn new(details: bool) -> DestinationCounters {
         DestinationCounters { details: details.then(Box::default), ..DestinationCounters::default() }
     }
 
-    /// A data packet arrives.
+    /// Counts an arriving data packet.
     #[inline]
     pub fn arrive(&mut self, now: Time, packet: &Packet) {
         let delay = packet.age(now);

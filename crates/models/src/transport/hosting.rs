@@ -1,4 +1,4 @@
-//! What endpoints of all transports share: where they stand, and the application that they host.
+//! What endpoints of all transports share: their position in the network, and the application that they host.
 
 use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
 use crate::app::{Actions, App, End, Event, Transaction};
@@ -57,35 +57,39 @@ impl Site {
     }
 }
 
-/// Trace of what the user of an application waited for.
+/// Trace of the transactions that the user of an application waits for.
 pub static TRACE: Table = Table {
     name: "transaction",
     entity: "flow",
-    about: "when a page, a file or a message is complete, or was broken off",
+    about: "when a page, a file or a message is complete or has been aborted",
     columns: &[
-        Column::real("started", "s", "when the user asked for it"),
-        Column::real("took", "s", "time since then"),
-        Column::whole("bytes", "bytes", "its payload, without requests and set-up messages"),
-        Column::whole("parts", "1", "of how many objects or files it consists"),
-        Column::whole("complete", "1", "1 if it is complete, 0 if it was broken off"),
+        Column::real("started", "s", "when the user requested it"),
+        Column::real("took", "s", "time from the request to the end of the transaction"),
+        Column::whole("bytes", "bytes", "payload, without requests and set-up messages"),
+        Column::whole("parts", "1", "number of objects or files of the transaction"),
+        Column::whole("complete", "1", "1 if the transaction is complete, 0 if it was aborted"),
     ],
 };
 
-/// What the user of an application waited for, in sum.
+/// Totals of the transactions that the user of an application waited for.
 pub static TRANSACTIONS: Table = Table {
     name: "flow_transactions",
     entity: "flow",
     about: "at the end of the run, of the pages, files or messages of a flow that are complete",
     columns: &[
-        Column::whole("transactions", "1", "how many are complete"),
-        Column::whole("broken_off", "1", "how many were broken off"),
-        Column::whole("transaction_bytes", "bytes", "their payload, without requests and set-up messages"),
-        Column::real("transaction_mean", "s", "mean time from the user's wish to its completion"),
-        Column::real("transaction_min", "s", "shortest time"),
-        Column::real("transaction_p50", "s", "median time"),
-        Column::real("transaction_p95", "s", "95th percentile of the time"),
-        Column::real("transaction_max", "s", "longest time"),
-        Column::real("transaction_rate", "bit/s", "mean over them of their payload over their time"),
+        Column::whole("transactions", "1", "number of completed transactions"),
+        Column::whole("broken_off", "1", "number of aborted transactions"),
+        Column::whole(
+            "transaction_bytes",
+            "bytes",
+            "payload of the completed transactions, without requests and set-up messages",
+        ),
+        Column::real("transaction_mean", "s", "mean time from the user's request to its completion"),
+        Column::real("transaction_min", "s", "shortest time from request to completion"),
+        Column::real("transaction_p50", "s", "median time from request to completion"),
+        Column::real("transaction_p95", "s", "95th percentile of the time from request to completion"),
+        Column::real("transaction_max", "s", "longest time from request to completion"),
+        Column::real("transaction_rate", "bit/s", "mean over the transactions of payload divided by time"),
     ],
 };
 

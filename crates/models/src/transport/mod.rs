@@ -14,7 +14,7 @@ use crate::net::quick_start::QuickStart;
 use bentpipe_core::{kinds, Problems, Rate};
 
 kinds! {
-    /// What carries a flow.
+    /// The transport protocol that carries a flow.
     pub enum Config {
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),
@@ -23,7 +23,7 @@ kinds! {
 }
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         match self {
             Config::Tcp(config) => config.check(problems),
@@ -33,7 +33,7 @@ impl Config {
     }
 }
 
-/// Adds what is wrong with the rate of a Quick-Start request: what its option cannot say (RFC 4782, section 3.1).
+/// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section 3.1).
 fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
     let [least, most] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
     if let Some(rate) = rate.filter(|rate| !(least..=most).contains(&rate.bits_per_second())) {
@@ -45,16 +45,16 @@ fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
     }
 }
 
-/// Why an application cannot run over a transport, if so.
+/// Returns why an application cannot run over a transport, if so.
 pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
     let kind = app.kind();
     match transport {
         Config::Udp(_) if app.is_elastic() => Some(format!(
-            "\"{kind}\" needs a transport that says how fast it may send, such as tcp; allowed over udp: what has a \
+            "\"{kind}\" needs a transport that controls the rate, such as tcp; allowed over udp: applications that have a \
              rate of its own, such as cbr"
         )),
         Config::Tfrc(_) if app.has_transactions() => Some(format!(
-            "\"{kind}\" needs a transport that loses nothing, such as tcp; allowed over tfrc: what can do without, \
+            "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
              such as cbr and bulk"
         )),
         _ => None,

@@ -13,7 +13,7 @@ use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A flow of datagrams.
+/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control: what is lost stays lost.
 ///
 /// ```toml
 /// transport = "udp"
@@ -55,10 +55,14 @@ pub static TRACE: Table = Table {
     entity: "flow",
     about: "when a datagram arrives",
     columns: &[
-        Column::whole("number", "1", "its place in the order of sending, from 0; what is missing was lost"),
-        Column::real("delay", "s", "its one-way delay"),
-        Column::whole("payload", "bytes", "its payload"),
-        Column::whole("received", "bytes", "payload received so far"),
+        Column::whole(
+            "number",
+            "1",
+            "number of the datagram in sending order, from 0; missing numbers were lost",
+        ),
+        Column::real("delay", "s", "one-way delay of the datagram"),
+        Column::whole("payload", "bytes", "payload of the datagram"),
+        Column::whole("received", "bytes", "payload received so far, in total"),
     ],
 };
 

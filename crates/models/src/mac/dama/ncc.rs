@@ -29,12 +29,12 @@ pub static TRACE: Table = Table {
     entity: "network",
     about: "for each superframe that was planned, when it was planned",
     columns: &[
-        Column::whole("superframe", "1", "number of the planned superframe"),
-        Column::whole("terminals", "1", "terminals with a demand"),
-        Column::whole("demand", "slots", "sum of the demands"),
-        Column::whole("free", "slots", "slots that are not constant"),
+        Column::whole("superframe", "1", "number of the planned superframe, from 0"),
+        Column::whole("terminals", "1", "number of terminals with a demand"),
+        Column::whole("demand", "slots", "sum of the terminals' demands"),
+        Column::whole("free", "slots", "slots that are not constant slots (CRA)"),
         Column::whole("granted", "slots", "slots assigned, spare ones included"),
-        Column::whole("spare", "slots", "of these, slots that nobody asked for (FCA)"),
+        Column::whole("spare", "slots", "assigned slots that no terminal requested (FCA)"),
     ],
 };
 
@@ -44,15 +44,15 @@ pub static REPORT: Table = Table {
     entity: "network",
     about: "at the end of the run",
     columns: &[
-        Column::whole("requests", "1", "capacity requests received"),
-        Column::whole("requested_slots", "slots", "sum of the requests received"),
-        Column::whole("plans", "1", "burst time plans sent"),
-        Column::whole("plan_bytes", "bytes", "their bytes on the forward link"),
+        Column::whole("requests", "1", "number of capacity requests received"),
+        Column::whole("requested_slots", "slots", "sum of the slots requested"),
+        Column::whole("plans", "1", "number of burst time plans sent"),
+        Column::whole("plan_bytes", "bytes", "bytes of the burst time plans on the forward link"),
         Column::whole("granted_slots", "slots", "sum of the slots assigned by request over the superframes"),
-        Column::whole("spare_slots", "slots", "sum of the slots assigned without (FCA)"),
+        Column::whole("spare_slots", "slots", "sum of the slots assigned without a request (FCA)"),
         Column::whole("response", "superframes", "superframes from a request to its assignment (L)"),
-        Column::whole("tries", "1", "bursts that came in shared mini-slots"),
-        Column::whole("collisions", "1", "of these, bursts that could not be told apart"),
+        Column::whole("tries", "1", "number of bursts sent in shared mini-slots"),
+        Column::whole("collisions", "1", "number of these bursts lost in collisions"),
     ],
 };
 

@@ -32,10 +32,10 @@ pub static HANDOVER: Table = Table {
     about: "when a site is served by another satellite, or by none",
     columns: &[
         Column::whole("antenna", "1", "antenna of the site, from 0"),
-        Column::whole("from", "1", "number of the satellite that served before, from 0; null for none"),
-        Column::whole("to", "1", "number of the satellite that serves now; null for none"),
+        Column::whole("from", "1", "number of the satellite that served before, from 0; null if none did"),
+        Column::whole("to", "1", "number of the satellite that serves now; null if none does"),
         Column::real("elevation", "deg", "elevation of the satellite that serves now"),
-        Column::real("range", "m", "its distance"),
+        Column::real("range", "m", "distance of the satellite that serves now"),
         Column::whole("waiting", "packets", "packets that waited at the satellite that served before"),
     ],
 };
@@ -46,8 +46,8 @@ pub static SITE: Table = Table {
     entity: "site",
     about: "at the end of the run",
     columns: &[
-        Column::whole("handovers", "1", "changes from one satellite to another"),
-        Column::real("outage", "s", "time in which no satellite served the site"),
+        Column::whole("handovers", "1", "number of changes from one satellite to another"),
+        Column::real("outage", "s", "total time in which no satellite served the site"),
     ],
 };
 

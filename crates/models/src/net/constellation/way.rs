@@ -14,7 +14,7 @@ pub static PATH: Table = Table {
             "1",
             "links on the way, those to and from the ground included; null without a way",
         ),
-        Column::real("delay", "s", "propagation delay of them all, by the distances of this moment"),
+        Column::real("delay", "s", "propagation delay of the whole path at the present distances"),
     ],
 };
 
@@ -24,9 +24,9 @@ pub static FLOW: Table = Table {
     entity: "flow",
     about: "at the end of the run, of the packets from the flow's source that entered a constellation and had a way",
     columns: &[
-        Column::real("path_hops", "1", "mean number of links on their way, those to and from the ground included"),
-        Column::real("path_delay", "s", "mean propagation delay of their way, as in the trace `path`"),
-        Column::whole("path_handovers", "1", "handovers in the run at the two sites of the way"),
+        Column::real("path_hops", "1", "mean number of links on the path, those to and from the ground included"),
+        Column::real("path_delay", "s", "mean propagation delay of the path, as in the trace `path`"),
+        Column::whole("path_handovers", "1", "number of handovers during the run at the two sites of the path"),
     ],
 };
 

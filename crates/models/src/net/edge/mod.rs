@@ -1,8 +1,8 @@
 //! A DiffServ edge (RFC 2475, section 2.3): classifies the packets that leave a node for others, meters them, and marks or drops them.
 //!
-//! The rules of a node stand in order; a packet is treated by the first that fits it. A rule has a meter for everything that it
-//! fits, or one for each flow or each connection. Without a meter all its packets are green. By its colour a packet gets a code point, keeps
-//! the one that it has, or is dropped.
+//! The rules of a node are in order; a packet is treated by the first rule that matches it. A rule has one
+//! meter for everything that it matches, or one per flow or per connection. Without a meter all its packets
+//! are green. According to its colour a packet gets a code point, keeps the one that it has, or is dropped.
 //!
 //! ```toml
 //! [[edge.server]]
@@ -14,8 +14,8 @@
 //! red = "af13"
 //! ```
 //!
-//! An edge takes no time. A direction of a connection is a connection of its own, so acknowledgments that pass the node are metered apart
-//! from the data.
+//! An edge takes no time. Each direction of a connection is metered separately, so acknowledgments that pass
+//! the node do not count with the data.
 
 pub mod classify;
 pub mod meter;
@@ -31,63 +31,67 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// An edge dropped the packet, since it was beyond its profile.
+/// The edge dropped the packet for exceeding its profile.
 pub const POLICED: DropReason = DropReason::new("beyond its profile");
 
-/// What an edge does with packets: all keys that are given must fit.
+/// A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
+/// packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
-    /// Flows, by name: both directions.
+    /// Names of flows; packets of both directions match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<String>,
-    /// Nodes that packets come from.
+    /// Names of nodes from which packets come.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
-    /// Nodes that packets are for.
+    /// Names of nodes for which packets are destined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
-    /// Transport protocol.
+    /// Transport protocol of the packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Code points that packets have.
+    /// Code points (DSCP) of the packets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// What gives packets their colour.
+    /// Meter that gives packets their colour. If unset, all packets are green.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<meter::Config>,
-    /// What has a meter of its own.
+    /// What shares one meter: all packets of the rule (the default), each flow or each connection.
     pub each: Each,
-    /// What becomes of green packets.
+    /// What to do with green packets, which are within the profile: keep them as they are (the default), drop
+    /// them, or set a code point.
     pub green: Action,
-    /// What becomes of yellow packets.
+    /// What to do with yellow packets, which exceed the profile slightly: keep them as they are (the
+    /// default), drop them, or set a code point.
     pub yellow: Action,
-    /// What becomes of red packets.
+    /// What to do with red packets, which exceed the profile: keep them as they are (the default), drop them,
+    /// or set a code point.
     pub red: Action,
 }
 
-/// What has a meter of its own.
+/// The packets that share one meter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {
-    /// All that the rule fits together.
+    /// All packets that the rule matches.
     #[default]
     Rule,
-    /// Each flow in each direction.
+    /// The packets of a flow in one direction.
     Flow,
-    /// Each connection in each direction.
+    /// The packets of a connection in one direction.
     Connection,
 }
 
-/// What becomes of a packet: `"keep"`, `"drop"`, or its new code point.
+/// What to do with a packet: `"keep"`, `"drop"`, or its new code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// It goes on as it is.
+    /// Forward it unchanged.
     #[default]
     Keep,
-    /// It is dropped.
+    /// Drop it.
     Drop,
-    /// It goes on with this code point.
+    /// Forward it with this code point.
     Mark(Dscp),
 }
 
@@ -138,20 +142,20 @@ impl JsonSchema for Action {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let dscp = generator.subschema_for::<Dscp>();
         json_schema!({
-            "description": "What becomes of a packet: it is kept as it is, dropped, or gets a code point.",
+            "description": "What to do with a packet: forward it unchanged (keep), drop it, or forward it with another code point.",
             "anyOf": [{"type": "string", "enum": ["keep", "drop"]}, dscp],
         })
     }
 }
 
 impl Rule {
-    /// Adds what is wrong; `flows` and `nodes` are those that there are.
+    /// Adds the problems of this rule; `flows` and `nodes` are the names that exist.
     pub fn check(&self, flows: &[&str], nodes: &[&str], problems: &mut Problems) {
         for (key, names, known) in
             [("flow", &self.flow, flows), ("from", &self.from, nodes), ("to", &self.to, nodes)]
         {
             for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
-                problems.add(key, format!("there is no \"{name}\"; allowed: {}", known.join(", ")));
+                problems.add(key, format!("unknown name \"{name}\"; allowed: {}", known.join(", ")));
             }
         }
         match &self.meter {
@@ -159,7 +163,8 @@ impl Rule {
             None => {
                 for (key, action) in [("yellow", self.yellow), ("red", self.red)] {
                     if action != Action::Keep {
-                        let message = "no packet is of that colour; allowed: a meter, or green alone";
+                        let message =
+                            "has no effect without a meter, as all packets are green; set meter as well";
                         problems.add(key, message);
                     }
                 }
@@ -173,17 +178,17 @@ pub fn stream_name(node: &str) -> String {
     format!("{node}.edge")
 }
 
-/// What a rule of an edge did.
+/// Counters of a rule of an edge.
 pub static REPORT: Table = Table {
     name: "edge",
     entity: "rule",
     about: "at the end of the run, for each rule of a node's edge",
     columns: &[
-        Column::whole("green", "packets", "packets within their profile"),
-        Column::whole("yellow", "packets", "packets of the middle colour"),
-        Column::whole("red", "packets", "packets beyond their profile"),
-        Column::whole("policed", "packets", "packets that were dropped for their colour"),
-        Column::whole("meters", "1", "meters that the rule has used"),
+        Column::whole("green", "packets", "green packets, within their profile"),
+        Column::whole("yellow", "packets", "yellow packets, slightly beyond their profile"),
+        Column::whole("red", "packets", "red packets, beyond their profile"),
+        Column::whole("policed", "packets", "packets dropped because of their colour"),
+        Column::whole("meters", "1", "number of meters that the rule has used"),
     ],
 };
 
@@ -194,7 +199,7 @@ pub struct Edge {
     stream: Stream,
 }
 
-/// A rule at work.
+/// The state of a rule.
 struct Active {
     pattern: Pattern,
     config: Option<meter::Config>,
@@ -206,7 +211,7 @@ struct Active {
 }
 
 impl Edge {
-    /// The edge of node `name`, from its rules and the packets that they fit.
+    /// Creates the edge of node `name` from its rules and the packets that they match.
     pub fn new<'a>(name: &str, rules: impl Iterator<Item = (&'a Rule, Pattern)>, stream: Stream) -> Edge {
         let active = |(rule, pattern): (&Rule, Pattern)| Active {
             pattern,
@@ -220,10 +225,10 @@ impl Edge {
         Edge { name: name.to_owned(), rules: rules.map(active).collect(), stream }
     }
 
-    /// A packet leaves the node: marks it.
+    /// Conditions a packet that leaves the node; may change its code point.
     ///
     /// # Errors
-    /// Why it is dropped.
+    /// The reason for which it is dropped.
     pub fn condition(&mut self, now: Time, packet: &mut Packet) -> Result<(), DropReason> {
         let fitting = self.rules.iter_mut().find_map(|rule| Some((rule.pattern.fits(packet)?, rule)));
         let Some((connection, rule)) = fitting else { return Ok(()) };
@@ -242,7 +247,7 @@ impl Edge {
         }
     }
 
-    /// Writes a row for each rule, with its number from 1.
+    /// Writes a row for each rule, numbered from 1.
     pub fn report(&self, report: &mut Report) {
         for (index, rule) in self.rules.iter().enumerate() {
             let [green, yellow, red] = rule.counts.map(|count| count as f64);

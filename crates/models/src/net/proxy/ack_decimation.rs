@@ -1,12 +1,12 @@
-//! ACK decimation (RFC 3449, section 5.2.2): of each connection no more than `keep` acknowledgments wait before a slow link, and the
-//! oldest goes when there are more.
+//! ACK decimation (RFC 3449, section 5.2.2): at most `keep` acknowledgments of each connection wait before a
+//! slow link, and the oldest is dropped when there are more.
 //!
-//! It is what small queues of their own per connection do that drop from the front, as the section recommends, so that the newest
-//! and therefore the most telling stay; whether they are duplicates or carry selective acknowledgments is not looked at, other
-//! than by [`super::ack_filter`]. Deviation: acknowledgments keep their place among the other packets, where queues per
-//! connection would be served in turns.
+//! This corresponds to small queues per connection that drop from the front, as the section recommends, so
+//! that the newest and most informative acknowledgments stay. Unlike in [`super::ack_filter`], it does not
+//! matter whether they are duplicates or carry selective acknowledgments. Deviation: acknowledgments keep
+//! their position among the other packets, whereas queues per connection would be served in turn.
 //!
-//! The queue is this helper's own ([`super::thinning`]): `rate` is that of the link beyond, or a little less.
+//! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or slightly less.
 
 use super::ack_filter::hundred;
 use super::acknowledgments::{acknowledges, alike};
@@ -19,18 +19,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Keeps few acknowledgments of each connection before a slow link.
+/// ACK decimation (RFC 3449, section 5.2.2): keeps only the newest acknowledgments of each connection before
+/// a slow link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The slow link or network, in the direction away from the node.
+    /// Name of the slow link or network, in the direction away from the node.
     pub over: String,
-    /// Its rate at the network layer.
+    /// Rate of the slow link at the network layer, or slightly less.
     pub rate: Rate,
-    /// Acknowledgments of a connection that may wait.
+    /// Maximum number of waiting acknowledgments per connection, 1 by default.
     #[serde(default = "one")]
     pub keep: Count<1, 1_000_000>,
-    /// Packets that may wait in all.
+    /// Maximum number of waiting packets in total, 100 by default.
     #[serde(default = "hundred")]
     pub queue: Count<1, 1_000_000>,
 }

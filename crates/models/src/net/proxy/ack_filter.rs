@@ -1,15 +1,17 @@
-//! ACK filtering (RFC 3449, section 5.2.1): an acknowledgment that arrives before a slow link takes the place of older ones of
-//! its connection that still wait there, since acknowledgments are cumulative.
+//! ACK filtering (RFC 3449, section 5.2.1): an acknowledgment that arrives before a slow link replaces older
+//! ones of its connection that still wait there, since acknowledgments are cumulative.
 //!
-//! Removed is only what says nothing more than the new one: acknowledgments without data, of a lower number, without
-//! selective acknowledgments and without flags. Duplicate acknowledgments have equal numbers and all stay, so fast retransmit
-//! works. The newest goes to the end of the queue, as the section has it, so nothing overtakes.
+//! Only acknowledgments that tell nothing beyond the new one are removed: those without data, with a lower
+//! number, without selective acknowledgments and without flags. Duplicate acknowledgments have equal numbers
+//! and all stay, so fast retransmit works. The newest goes to the end of the queue, as in the section, so
+//! nothing is overtaken.
 //!
-//! The queue in which they wait is this helper's own ([`super::thinning`]): `rate` is that of the link beyond, or a little less.
-//! What other flows send over that link does not pass here.
+//! The queue in which they wait is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond,
+//! or slightly less. What other flows send over that link does not pass through this queue.
 //!
-//! A sender sees fewer acknowledgments that say more at a time: its bursts grow, and a window that counts acknowledgments grows
-//! more slowly (section 5.2.1); [`super::ack_reconstruction`] behind the link mends both.
+//! A sender gets fewer acknowledgments, each of which acknowledges more: its bursts grow, and a window that
+//! counts acknowledgments grows more slowly (section 5.2.1). [`super::ack_reconstruction`] behind the link
+//! fixes both.
 
 use super::acknowledgments::{ahead, alike, pure};
 use super::thinning::{Thinned, Thinning};
@@ -21,15 +23,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Filters acknowledgments before a slow link.
+/// ACK filtering (RFC 3449, section 5.2.1): a new acknowledgment replaces older ones of its connection that
+/// wait before a slow link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The slow link or network, in the direction away from the node.
+    /// Name of the slow link or network, in the direction away from the node.
     pub over: String,
-    /// Its rate at the network layer.
+    /// Rate of the slow link at the network layer, or slightly less.
     pub rate: Rate,
-    /// Packets that may wait.
+    /// Maximum number of waiting packets, 100 by default.
     #[serde(default = "hundred")]
     pub queue: Count<1, 1_000_000>,
 }

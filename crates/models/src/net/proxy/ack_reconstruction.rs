@@ -1,12 +1,15 @@
-//! ACK reconstruction (RFC 3449, section 5.3.1): behind a slow link, acknowledgments are made again that were taken out before it, and sent at
-//! even intervals, so that the sender's bursts are short and its window grows as if nothing had been taken out.
+//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow link are
+//! recreated behind it and sent at even intervals, so that the sender's bursts are short and its window grows
+//! as if nothing had been removed.
 //!
-//! When an acknowledgment says by more than `every` bytes more than the one before, others are made at steps of `every`
-//! (the section's ack_thresh) that go before it. Their spacing is `every` divided by the rate at which acknowledged bytes arrive, smoothed with a
-//! gain of 1/8 (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997,
-//! section 4.3), but none is held for longer than `longest`, which is what a pause would otherwise lead to.
+//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are created at
+//! steps of `every` (the section's ack_thresh) and sent before it. Their spacing is `every` divided by the
+//! rate at which acknowledged bytes arrive, smoothed with a gain of 1/8 (ack_interval; H. Balakrishnan, V.
+//! Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997, section 4.3). None is
+//! held for longer than `longest`, as could otherwise happen after a pause.
 //!
-//! Duplicates, selective acknowledgments and data are not held: what waits goes before them at once.
+//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at once
+//! before them.
 
 use super::acknowledgments::{ahead, pure, Counters};
 use super::Enhancement;
@@ -17,16 +20,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Restores acknowledgments behind a slow link.
+/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and spaces them
+/// evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The slow link or network from which the acknowledgments come.
+    /// Name of the slow link or network from which the acknowledgments come.
     pub over: String,
-    /// Bytes that one acknowledgment stands for, two full segments by default.
+    /// Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B.
     #[serde(default = "two_segments")]
     pub every: Size,
-    /// Longest time for which one is held.
+    /// Maximum time for which an acknowledgment is held, 200 ms by default.
     #[serde(default = "fifth")]
     pub longest: Span,
 }
@@ -39,25 +43,25 @@ fn fifth() -> Span {
     Span::from_millis(200)
 }
 
-/// Most acknowledgments that are made for one, whatever it says.
+/// Maximum number of acknowledgments created for one, whatever it acknowledges.
 const MOST: u32 = 1000;
 
 /// Weight of the newest rate.
 const GAIN: f64 = 1.0 / 8.0;
 
-/// A connection in one direction: flow, number, and whether it comes from the flow's destination.
+/// A connection in one direction: flow, number, and the end that it comes from.
 type Key = (FlowId, u16, usize);
 
-/// What is known of one.
+/// The state of one direction of a connection.
 #[derive(Default)]
 struct State {
-    /// The acknowledgment that came last, and when.
+    /// The last acknowledgment and its arrival time.
     last: Option<(u32, Time)>,
     /// Acknowledged bytes per second.
     rate: Option<f64>,
     waiting: VecDeque<Packet>,
     interval: Span,
-    /// When the first that waits goes.
+    /// When the first waiting acknowledgment is sent.
     next: Time,
 }
 
@@ -66,7 +70,7 @@ pub struct Reconstruction {
     name: String,
     every: u32,
     longest: Span,
-    /// Flows, and which end is beyond the slow link.
+    /// Flows, and which of their ends are beyond the slow link.
     flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
@@ -88,7 +92,7 @@ impl Reconstruction {
         }
     }
 
-    /// Sends what waits of a connection.
+    /// Sends all waiting acknowledgments of a connection.
     fn flush(&mut self, key: Key, out: &mut Outbox) {
         let Some(state) = self.states.get_mut(&key) else { return };
         if !state.waiting.is_empty() {
@@ -99,7 +103,7 @@ impl Reconstruction {
 }
 
 impl State {
-    /// An acknowledgment of `number` has come: by how much it advances, if it does.
+    /// Handles an acknowledgment of `number`. Returns by how much it advances, if it does.
     fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
         let Some((last, at)) = self.last else {
             self.last = Some((number, now));

@@ -1,47 +1,47 @@
-//! What the helpers that deal with acknowledgments have in common.
+//! The common part of the mechanisms that remove or recreate acknowledgments.
 
 use super::at;
 use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Body, Packet};
 use bentpipe_core::{Column, Report, Table};
 
-/// What a helper did with the acknowledgments of a flow.
+/// What a mechanism did with the acknowledgments of a flow.
 pub static REPORT: Table = Table {
     name: "acknowledgments",
     entity: "flow at a proxy",
-    about: "at the end of the run, by each proxy that thins out or restores acknowledgments, as FLOW@PROXY",
+    about: "at the end of the run, by each proxy that removes or recreates acknowledgments, as FLOW@PROXY",
     columns: &[
+        Column::whole("arrived", "packets", "acknowledgments without data that arrived at the proxy"),
         Column::whole(
-            "arrived",
+            "removed",
             "packets",
-            "acknowledgments without data that came, to be thinned out or restored",
+            "acknowledgments that were removed because later ones supersede them",
         ),
-        Column::whole("removed", "packets", "those of them that were taken out, as later ones say more"),
-        Column::whole("made", "packets", "acknowledgments that were made to stand for those taken out"),
+        Column::whole("made", "packets", "acknowledgments that were created in place of removed ones"),
     ],
 };
 
-/// See [`REPORT`].
+/// Counters of one flow, as reported in [`REPORT`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// Acknowledgments that came.
+    /// Acknowledgments that arrived.
     pub arrived: u64,
-    /// Those taken out.
+    /// Acknowledgments that were removed.
     pub removed: u64,
-    /// Those made.
+    /// Acknowledgments that were created.
     pub made: u64,
 }
 
 impl Counters {
-    /// Writes the row.
+    /// Writes the row of a flow.
     pub fn report(&self, flow: &str, proxy: &str, report: &mut Report) {
         let values = [self.arrived, self.removed, self.made].map(|count| count as f64);
         report.row(&REPORT, &at(flow, proxy), &values);
     }
 }
 
-/// The segment of a packet that says nothing but how far its sender has received: no data, no flag but ACK, no selective
-/// acknowledgments, which tell of losses.
+/// Returns the segment of a packet that only tells how much its sender has received: no data, no flag but
+/// ACK, and no selective acknowledgments, which report losses.
 #[inline]
 pub fn pure(packet: &Packet) -> Option<&Segment> {
     match &packet.body {
@@ -50,19 +50,19 @@ pub fn pure(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// Whether a packet is an acknowledgment without data, with or without selective ones.
+/// Whether a packet is an acknowledgment without data, with or without selective acknowledgments.
 #[inline]
 pub fn acknowledges(packet: &Packet) -> bool {
     matches!(&packet.body, Body::Segment(segment) if segment.payload == 0 && segment.flags == SegmentFlags::ACK)
 }
 
-/// Whether two packets are of the same connection and direction.
+/// Whether two packets belong to the same connection and direction.
 #[inline]
 pub fn alike(one: &Packet, two: &Packet) -> bool {
     (one.flow, one.connection, one.source) == (two.flow, two.connection, two.source)
 }
 
-/// By how much one acknowledgment number is ahead of another; negative when behind.
+/// By how much one acknowledgment number is ahead of another; negative if it is behind.
 #[inline]
 pub fn ahead(one: u32, of: u32) -> i32 {
     one.wrapping_sub(of) as i32

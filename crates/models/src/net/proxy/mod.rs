@@ -1,8 +1,9 @@
-//! Performance-enhancing proxies (RFC 3135): what a node does to the TCP connections that pass it.
+//! Performance-enhancing proxies (RFC 3135): what a node does to TCP connections that pass through it.
 //!
-//! A proxy stands at a node. The node's router hands it what belongs to its flows and only passes through; what the proxy
-//! sends takes the node's usual ways. So it works at any place where both directions of a flow pass, alone or in pairs,
-//! over links and networks of every kind. In results what a proxy did for a flow is called `FLOW@PROXY`.
+//! The node's router hands a proxy the packets of its flows that only pass through; what the proxy sends
+//! takes the node's usual routes. A proxy therefore works at any place where both directions of a flow pass,
+//! alone or in pairs, over links and networks of every kind. In results, what a proxy did for a flow is
+//! called `FLOW@PROXY`.
 
 pub mod ack_decimation;
 pub mod ack_filter;
@@ -31,19 +32,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Its name, in results.
+    /// Name of the proxy, in results.
     pub name: String,
-    /// The node where it stands.
+    /// Name of the node at which it runs.
     pub node: String,
-    /// The flows that it serves: over TCP, and passing the node in both directions. All such when not given.
+    /// Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
+    /// all such flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    /// What it does.
+    /// The mechanism by which it enhances performance.
     pub mechanism: Mechanism,
 }
 
 kinds! {
-    /// What a proxy does.
+    /// The mechanism of a proxy.
     pub enum Mechanism: Enhancement {
         "ack-decimation" => AckDecimation(ack_decimation::Config),
         "ack-filter" => AckFilter(ack_filter::Config),
@@ -53,27 +55,28 @@ kinds! {
     }
 }
 
-/// What a mechanism's `Config` can do.
+/// The factory of a mechanism, implemented by its `Config`.
 pub trait Enhancement {
-    /// The stage for the flows that pass: in port 0 for what comes, out port 0 for what goes on or is sent.
+    /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0 those that
+    /// continue or are sent.
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// The links and networks of the node that it names, and the TCP that it has there.
+    /// The links and networks of the node that it names, and the TCP that it uses there.
     fn sides(&self) -> Vec<(&str, &tcp::Config)> {
         Vec::new()
     }
 
-    /// The TCP that it has elsewhere, and the key that says so.
+    /// The TCP that it uses elsewhere, and the key that configures it.
     fn elsewhere(&self) -> Option<(&'static str, &tcp::Config)> {
         None
     }
 
-    /// The link or network of the node for which it is there, if it is for one.
+    /// The link or network of the node for which it is there, if any.
     fn over(&self) -> Option<&str> {
         None
     }
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 

@@ -31,16 +31,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Repairs the losses of a link from before it.
+/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps unacknowledged packets before a link that
+/// loses packets and retransmits losses itself, so that the sender does not take them for congestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The link or network that loses packets.
+    /// Name of the link or network that loses packets.
     pub over: String,
-    /// Packets of a connection that are kept.
+    /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
+    /// without being kept.
     #[serde(default = "thousand")]
     pub cache: Count<1, 1_000_000>,
-    /// Least time without an acknowledgment after which a packet is sent again.
+    /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by default.
     #[serde(default = "shortest")]
     pub shortest: Span,
 }
@@ -53,20 +55,24 @@ fn shortest() -> Span {
     Span::from_millis(20)
 }
 
-/// What Snoop did.
+/// What Snoop did for a flow.
 pub static REPORT: Table = Table {
     name: "snoop",
     entity: "flow at a proxy",
     about: "at the end of the run, by each node with Snoop, as FLOW@PROXY",
     columns: &[
-        Column::whole("repaired", "packets", "packets sent again from here after duplicate acknowledgments"),
+        Column::whole(
+            "repaired",
+            "packets",
+            "packets retransmitted by the proxy after duplicate acknowledgments",
+        ),
         Column::whole(
             "repaired_late",
             "packets",
-            "packets sent again from here because no acknowledgment came",
+            "packets retransmitted by the proxy because no acknowledgment arrived",
         ),
-        Column::whole("suppressed", "packets", "acknowledgments that the source did not see"),
-        Column::whole("most_kept", "packets", "the most that were kept of one connection"),
+        Column::whole("suppressed", "packets", "acknowledgments that were not passed on to the source"),
+        Column::whole("most_kept", "packets", "maximum number of packets kept for one connection"),
     ],
 };
 

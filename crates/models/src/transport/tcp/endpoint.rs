@@ -33,11 +33,11 @@ pub static TRACE: Table = Table {
         Column::real("srtt", "s", "smoothed round-trip time"),
         Column::real("rttvar", "s", "mean deviation of the round-trip time"),
         Column::real("rto", "s", "retransmission time-out, back-off included"),
-        Column::whole("inflight", "segments", "segments taken to be in the network"),
+        Column::whole("inflight", "segments", "segments that the sender estimates to be in the network"),
         Column::whole("acknowledged", "bytes", "payload acknowledged so far"),
         Column::whole("sent", "bytes", "payload sent so far, each byte once"),
-        Column::whole("retransmissions", "packets", "data packets sent again so far"),
-        Column::whole("timeouts", "1", "retransmission time-outs so far"),
+        Column::whole("retransmissions", "packets", "data packets retransmitted so far"),
+        Column::whole("timeouts", "1", "number of retransmission time-outs so far"),
         Column::whole("ca_state", "1", "Linux' state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
     ],
 };
@@ -49,7 +49,7 @@ pub static DELIVERY: Table = Table {
     about: "when payload is delivered in order to the application",
     columns: &[
         Column::whole("delivered", "bytes", "payload delivered so far"),
-        Column::real("delay", "s", "one-way delay of the packet that completed it"),
+        Column::real("delay", "s", "one-way delay of the packet that completed the delivery"),
     ],
 };
 
@@ -71,8 +71,8 @@ pub static CONNECTION: Table = Table {
             "the first connection's that failed: 0 none, 1 reset by the other end, 2 no answer to the handshake, \
              3 too many retries",
         ),
-        Column::whole("cwnd", "segments", "congestion window"),
-        Column::real("rto", "s", "retransmission time-out"),
+        Column::whole("cwnd", "segments", "congestion window at the end of the run"),
+        Column::real("rto", "s", "retransmission time-out at the end of the run"),
     ],
 };
 

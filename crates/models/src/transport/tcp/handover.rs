@@ -1,18 +1,21 @@
-//! What an end of a connection may be told when the path below it changes to another link: two options for handovers.
+//! What an end of a connection can be told when the path below it changes to another link: two options for
+//! handovers.
 //!
-//! **Freeze-TCP** (T. Goff, J. Moronski, D. S. Phatak, V. Gupta, "Freeze-TCP: A true end-to-end TCP enhancement mechanism for
-//! mobile environments", IEEE INFOCOM 2000, section 3): a receiver that sees a disconnection coming advertises a window of
-//! zero, best a round-trip time before, so that nothing is under way when the link is gone; when it is connected again it
-//! sends three copies of its last acknowledgment with the window as it was. The sender needs no change but holds to its
-//! standard: while the window is closed it probes by the persist timer, sends nothing again, and keeps its congestion window.
+//! **Freeze-TCP** (T. Goff, J. Moronski, D. S. Phatak, V. Gupta, "Freeze-TCP: A true end-to-end TCP
+//! enhancement mechanism for mobile environments", IEEE INFOCOM 2000, section 3): a receiver that foresees a
+//! disconnection advertises a window of zero, ideally one round-trip time before, so that nothing is in
+//! flight when the link goes down. When it is connected again it sends three copies of its last
+//! acknowledgment with the original window. The sender needs no change but must follow its standard: while
+//! the window is closed it probes by the persist timer, retransmits nothing, and keeps its congestion window.
 //!
-//! **Fast adaptation** (D. Li, K. Sleurs, E. Van Lil, A. Van de Capelle, "A fast adaptation mechanism for TCP vertical
-//! handover", ATC 2008): at the handover the sender sets window and time-out for the new link, instead of keeping those of
-//! the old one until losses and samples have moved them.
+//! **Fast adaptation** (D. Li, K. Sleurs, E. Van Lil, A. Van de Capelle, "A fast adaptation mechanism for TCP
+//! vertical handover", ATC 2008): at the handover the sender sets window and time-out for the new link,
+//! instead of keeping those of the old link until losses and samples have changed them.
 //!
-//! Deviations: the paper's ends find rate and round-trip time of the new path out, by packets of which the receiver
-//! measures the spacing, in about two round-trip times; here the sender is told both, which is the best that it could learn.
-//! Linux goes on to send the first segment again while the window is closed, and takes it for lost; the sender here does
+//! Deviations: in the paper the ends measure rate and round-trip time of the new path, by packets whose
+//! spacing the receiver measures, in about two round-trip times; here the sender is told both, which is the
+//! best it could learn. Linux keeps retransmitting the first segment while the window is closed, and takes it
+//! for lost; the sender here does so only if no end is to be frozen.
 //! so only where no end is to be frozen.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
@@ -22,56 +25,56 @@ use serde::{Deserialize, Serialize};
 /// What an end is told.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Signal {
-    /// The link will be gone: the receiving half closes its window.
+    /// The link will go down: the receiving half closes its window.
     Freeze,
-    /// The link is there again: the receiving half opens its window and says so three times.
+    /// The link is up again: the receiving half opens its window and announces it three times.
     Thaw,
-    /// The path is another: the sending half begins anew with the window and time-out that fit it.
+    /// The path has changed: the sending half restarts with the window and time-out that fit it.
     Adapt(Path),
 }
 
-/// A path as a sender that adapts to it knows it.
+/// A path as known to a sender that adapts to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Path {
-    /// What it carries, headers included.
+    /// Rate of the path, headers included.
     pub rate: Rate,
-    /// Its round-trip time.
+    /// Round-trip time of the path.
     pub round_trip: Span,
 }
 
-/// What ends do at handovers.
+/// What the ends of a connection do at handovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnHandover {
-    /// Receivers close their window before and open it afterwards (Freeze-TCP).
+    /// Receivers close their window before the handover and open it afterwards (Freeze-TCP).
     Freeze,
     /// Senders set window and time-out for the new link (fast adaptation).
     Adapt,
 }
 
-/// Receivers keep their window closed for a while (Freeze-TCP).
+/// A disconnection during which receivers keep their window closed (Freeze-TCP).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Freeze {
-    /// When the window closes: best a round-trip time before the link is gone.
+    /// When the window closes: ideally one round-trip time before the link goes down.
     pub at: Span,
-    /// When the link is there again.
+    /// When the link is up again and the window opens; later than `at`.
     pub until: Span,
 }
 
-/// Senders set window and time-out for a new link (fast adaptation).
+/// A change of the path for which senders set window and time-out at once (fast adaptation).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adapt {
-    /// When the link is another.
+    /// When the path changes.
     pub at: Span,
-    /// What it carries.
+    /// Rate of the new path.
     pub rate: Rate,
-    /// The round-trip time over it.
+    /// Round-trip time of the new path; longer than 0 s.
     pub round_trip: Span,
 }
 
-/// The signals of a scenario's lists, in the order of time.
+/// The signals from the scenario's lists, in order of time.
 pub fn schedule(freeze: &[Freeze], adapt: &[Adapt]) -> Vec<(Time, Signal)> {
     let at = |span: Span| Time::ZERO + span;
     let frozen = freeze.iter().flat_map(|one| [(at(one.at), Signal::Freeze), (at(one.until), Signal::Thaw)]);
@@ -84,7 +87,7 @@ pub fn schedule(freeze: &[Freeze], adapt: &[Adapt]) -> Vec<(Time, Signal)> {
     all
 }
 
-/// Adds what is wrong with the lists.
+/// Adds the problems of the lists.
 pub fn check(freeze: &[Freeze], adapt: &[Adapt], problems: &mut Problems) {
     let mut free = Span::ZERO;
     for (place, one) in freeze.iter().enumerate() {
@@ -92,7 +95,7 @@ pub fn check(freeze: &[Freeze], adapt: &[Adapt], problems: &mut Problems) {
             (
                 one.at < free,
                 "at",
-                format!("{} is before the end of the one before; allowed: from {free} on", one.at),
+                format!("{} is before the end of the previous entry; allowed: from {free} on", one.at),
             ),
             (
                 one.until <= one.at,
@@ -107,17 +110,17 @@ pub fn check(freeze: &[Freeze], adapt: &[Adapt], problems: &mut Problems) {
     let mut last = Span::ZERO;
     for (place, one) in adapt.iter().enumerate() {
         if one.at < last {
-            let text = format!("{} is before the one before; allowed: from {last} on", one.at);
+            let text = format!("{} is before the previous entry; allowed: from {last} on", one.at);
             at(problems, "adapt", place, "at", text);
         }
         last = one.at;
         if one.round_trip == Span::ZERO {
-            at(problems, "adapt", place, "round_trip", "0 s is out of range; allowed: above 0 s".to_owned());
+            at(problems, "adapt", place, "round_trip", "must be longer than 0 s".to_owned());
         }
     }
 }
 
-/// Adds what is wrong with a key of one entry of a list.
+/// Adds a problem of a key of one entry of a list.
 fn at(problems: &mut Problems, list: &str, place: usize, key: &str, text: String) {
     problems.within(list, |problems| problems.within(place.to_string(), |problems| problems.add(key, text)));
 }

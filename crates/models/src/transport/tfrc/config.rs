@@ -1,10 +1,10 @@
-//! What a scenario says of a TFRC flow.
+//! The configuration of a TFRC flow.
 
 use bentpipe_core::{Count, Problems, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A TFRC flow.
+/// TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that a TCP would have on average.
 ///
 /// ```toml
 /// transport = { kind = "tfrc", quick_start = "1 Mbit/s" }
@@ -12,15 +12,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// s of the equation, in bytes of payload: the size of an application's datagrams, or of those that it is cut into. With
-    /// small packets it is their nominal size.
+    /// Payload bytes of a datagram (s of the throughput equation), 1460 by default: the size of the
+    /// application's datagrams, or of those into which its data is cut. With `small_packets` it is their
+    /// nominal size.
     pub segment_size: Count<1, 65_000>,
-    /// TFRC-SP (RFC 4828): small packets share as large ones do. The rate is lowered by what headers take, and packets
-    /// leave no closer than 10 ms.
+    /// TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is reduced by
+    /// the share of the headers, and packets are at least 10 ms apart. Off by default.
     pub small_packets: bool,
-    /// Pace by the square root of the round-trip time, against oscillation (RFC 5348, section 4.5).
+    /// Whether the sending rate is modulated by the square root of the round-trip time to prevent oscillation
+    /// (RFC 5348, section 4.5). On by default.
     pub damped: bool,
-    /// Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not given.
+    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
+    /// Gbit/s; no request if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Rate>,
 }
@@ -32,7 +35,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         crate::transport::check_quick_start(self.quick_start, problems);
     }

@@ -32,13 +32,13 @@ const SMALL_INTERVAL: Span = Span::from_millis(10);
 pub static TRACE: Table = Table {
     name: "tfrc",
     entity: "flow",
-    about: "after each report of the receiver, and when there was none for too long",
+    about: "after each report of the receiver, and when there has been none for too long",
     columns: &[
         Column::real("allowed", "bit/s", "rate at which the sender may send its payload (X)"),
         Column::real("received", "bit/s", "rate that the receiver reports (X_recv); null without a report"),
         Column::real("loss_event_rate", "1", "loss event rate that the receiver reports (p)"),
         Column::real("rtt", "s", "smoothed round-trip time (R)"),
-        Column::whole("waiting", "packets", "datagrams that wait for their turn; 0 for an endless source"),
+        Column::whole("waiting", "packets", "datagrams waiting to be sent; 0 for an endless source"),
     ],
 };
 
@@ -48,11 +48,19 @@ pub static REPORT: Table = Table {
     entity: "flow end",
     about: "at the end of the run, by each end of a TFRC flow (NAME.source, NAME.destination)",
     columns: &[
-        Column::whole("reports", "packets", "reports that the source has taken, or the destination sent"),
-        Column::whole("silences", "1", "how often the source had no report for too long"),
-        Column::real("granted", "bit/s", "rate that the path granted; null where none was asked for"),
-        Column::whole("loss_events", "1", "loss events that the destination has seen"),
-        Column::whole("lost", "packets", "packets that the destination has missed"),
+        Column::whole(
+            "reports",
+            "packets",
+            "reports that the source has received, or that the destination has sent",
+        ),
+        Column::whole("silences", "1", "number of times that the source received no report for too long"),
+        Column::real(
+            "granted",
+            "bit/s",
+            "rate granted by the path (Quick-Start); null if none was requested",
+        ),
+        Column::whole("loss_events", "1", "loss events detected by the destination"),
+        Column::whole("lost", "packets", "packets that the destination counted as lost"),
     ],
 };
 

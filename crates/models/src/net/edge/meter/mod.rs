@@ -1,4 +1,5 @@
-//! Meters: whether a packet is within the profile of its traffic (RFC 2475, section 2.3.3.1). A marker acts on the colour.
+//! Meters decide whether a packet is within the profile of its traffic (RFC 2475, section 2.3.3.1). A marker
+//! acts on the colour.
 
 pub mod sr_tcm;
 #[cfg(test)]
@@ -12,7 +13,7 @@ pub mod tsw3cm;
 use bentpipe_core::{kinds, Problems, Rate, Size, Stream, Time};
 
 kinds! {
-    /// A meter.
+    /// The meter by which an edge gives packets a colour.
     pub enum Config: Metering {
         "token-bucket" => TokenBucket(token_bucket::Config),
         "srtcm" => SrTcm(sr_tcm::Config),
@@ -22,34 +23,35 @@ kinds! {
     }
 }
 
-/// What a meter's `Config` can do.
+/// The factory of a meter, implemented by its `Config`.
 pub trait Metering {
-    /// The meter of one stream of packets.
+    /// Builds the meter of one stream of packets.
     fn build(&self) -> Box<dyn Meter>;
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// What a meter says of a packet; also its drop precedence, lowest first.
+/// The verdict of a meter on a packet, which is also its drop precedence; the lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Colour {
     /// Within the profile.
     #[default]
     Green,
-    /// Beyond it by a little.
+    /// Slightly beyond the profile.
     Yellow,
-    /// Beyond it.
+    /// Beyond the profile.
     Red,
 }
 
 /// Meters the packets of one stream.
 pub trait Meter: Send {
-    /// The colour of a packet of `size` bytes that had the colour `before`, which meters that are not colour-aware do not look at.
+    /// Returns the colour of a packet of `size` bytes that had the colour `before`, which only colour-aware
+    /// meters consider.
     fn meter(&mut self, now: Time, size: u32, before: Colour, stream: &mut Stream) -> Colour;
 }
 
-/// Adds what is wrong with the size of a bucket: a packet that it cannot hold the tokens of never conforms.
+/// Adds a problem if the bucket cannot hold the tokens of a full packet, which would then never conform.
 fn check_burst(key: &str, size: Size, problems: &mut Problems) {
     if size.bytes() < 1500 {
         let message = format!("{size} is less than a packet; allowed: 1500 B or more");
@@ -57,7 +59,7 @@ fn check_burst(key: &str, size: Size, problems: &mut Problems) {
     }
 }
 
-/// Adds what is wrong with a peak rate.
+/// Adds a problem if the peak rate is below the committed rate.
 fn check_peak(committed: Rate, peak: Rate, problems: &mut Problems) {
     if peak < committed {
         let message = format!("{peak} is less than the committed rate; allowed: {committed} or more");

@@ -1,5 +1,6 @@
-//! Single rate three colour marker (RFC 2697): tokens at the committed rate (CIR) go into the committed bucket (CBS) and, when that is
-//! full, into the excess bucket (EBS). Green: tokens of the first; yellow: of the second; red: of neither.
+//! Single rate three colour marker (RFC 2697): tokens arrive at the committed rate (CIR) and go into the
+//! committed bucket (CBS) and, when that is full, into the excess bucket (EBS). Green: tokens from the first
+//! bucket; yellow: from the second; red: from neither.
 //!
 //! ```toml
 //! meter = { kind = "srtcm", committed = "1 Mbit/s", burst = "10 kB", excess = "20 kB" }
@@ -11,17 +12,18 @@ use bentpipe_core::{Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The single rate three colour marker.
+/// The single rate three colour marker (RFC 2697).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// CIR.
+    /// Committed information rate (CIR), at which both buckets are filled.
     pub committed: Rate,
-    /// CBS.
+    /// Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B.
     pub burst: Size,
-    /// EBS.
+    /// Excess burst size (EBS), the size of the bucket for yellow packets.
     pub excess: Size,
-    /// Whether a packet never gets a lower drop precedence than it had.
+    /// Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    /// default.
     #[serde(default)]
     pub colour_aware: bool,
 }
@@ -36,7 +38,7 @@ impl Metering for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        // At least one of them must be larger than 0 (section 2); here the committed one must hold a packet.
+        // Section 2 requires one of them to be larger than 0; here the committed one must hold a packet.
         super::check_burst("burst", self.burst, problems);
     }
 }

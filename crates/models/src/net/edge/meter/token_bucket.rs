@@ -1,6 +1,6 @@
-//! Token bucket: green while there are tokens for the whole packet, red otherwise.
+//! Token bucket: packets are green while there are tokens for the whole packet, and red otherwise.
 //!
-//! So no more than `burst` + `rate` t bytes are green in any time t.
+//! In any time t, no more than `burst` + `rate` t bytes are green.
 //!
 //! ```toml
 //! meter = { kind = "token-bucket", rate = "1 Mbit/s", burst = "10 kB" }
@@ -12,13 +12,13 @@ use bentpipe_core::{Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A token bucket.
+/// A token bucket: packets are green while there are tokens for them, and red otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate at which tokens come.
+    /// Rate at which the bucket is filled.
     pub rate: Rate,
-    /// Size of the bucket.
+    /// Size of the bucket; at least 1500 B.
     pub burst: Size,
 }
 

@@ -1,5 +1,5 @@
-//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow beyond the committed rate (CIR, bucket
-//! CBS), else green.
+//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow beyond the
+//! committed rate (CIR, bucket CBS), otherwise green.
 //!
 //! ```toml
 //! meter = { kind = "trtcm", committed = "1 Mbit/s", burst = "10 kB", peak = "2 Mbit/s", peak_burst = "20 kB" }
@@ -11,19 +11,20 @@ use bentpipe_core::{Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The two rate three colour marker.
+/// The two rate three colour marker (RFC 2698).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// CIR.
+    /// Committed information rate (CIR), beyond which packets are yellow.
     pub committed: Rate,
-    /// CBS.
+    /// Committed burst size (CBS); at least 1500 B.
     pub burst: Size,
-    /// PIR, not below CIR.
+    /// Peak information rate (PIR), beyond which packets are red; at least `committed`.
     pub peak: Rate,
-    /// PBS.
+    /// Peak burst size (PBS); at least 1500 B.
     pub peak_burst: Size,
-    /// Whether a packet never gets a lower drop precedence than it had.
+    /// Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    /// default.
     #[serde(default)]
     pub colour_aware: bool,
 }

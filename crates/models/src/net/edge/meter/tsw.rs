@@ -2,24 +2,24 @@
 
 use bentpipe_core::{Problems, Rate, Span, Time};
 
-/// An estimate of the rate of a stream of packets.
+/// Estimates the rate of a stream of packets.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// AVG_INTERVAL in seconds.
+    /// AVG_INTERVAL of RFC 2859, in seconds.
     window: f64,
-    /// avg-rate in bytes per second.
+    /// avg-rate of RFC 2859, in bytes per second.
     rate: f64,
-    /// t-front.
+    /// t-front of RFC 2859.
     front: Time,
 }
 
 impl Estimator {
-    /// An estimator that begins with the committed rate.
+    /// Creates an estimator that starts with the committed rate.
     pub fn new(window: Span, initial: Rate) -> Estimator {
         Estimator { window: window.as_secs_f64(), rate: bytes_per_second(initial), front: Time::ZERO }
     }
 
-    /// A packet arrives: the rate in bytes per second with it.
+    /// Handles an arriving packet and returns the new estimate in bytes per second.
     #[inline]
     pub fn update(&mut self, now: Time, size: u32) -> f64 {
         let bytes = self.rate * self.window + f64::from(size);
@@ -29,19 +29,19 @@ impl Estimator {
     }
 }
 
-/// The window when not given: RFC 2859 leaves it open, Clark and Fang (1998) use a second.
+/// The default window: RFC 2859 leaves it open; Clark and Fang (1998) use one second.
 pub(super) fn window() -> Span {
     Span::from_secs(1)
 }
 
-/// Adds what is wrong with a window.
+/// Adds a problem if the window is zero.
 pub(super) fn check(window: Span, problems: &mut Problems) {
     if window == Span::ZERO {
-        problems.add("window", "0 s is no window; allowed: more than 0 s");
+        problems.add("window", "must be longer than 0 s");
     }
 }
 
-/// A rate in bytes per second.
+/// Converts a rate to bytes per second.
 pub(super) fn bytes_per_second(rate: Rate) -> f64 {
     rate.bits_per_second() as f64 / 8.0
 }

@@ -1,7 +1,7 @@
-//! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle colour): packets beyond the committed
-//! rate are red, by chance, so that green ones come at that rate.
+//! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle colour):
+//! packets beyond the committed rate are red with a probability that keeps green packets at that rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR; else red with probability (r - CTR) / r.
+//! With the estimate r of [`super::tsw`]: green if r <= CTR, otherwise red with probability (r - CTR) / r.
 //!
 //! ```toml
 //! meter = { kind = "tsw2cm", committed = "185 kbit/s" }
@@ -13,13 +13,13 @@ use bentpipe_core::{Problems, Rate, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The time sliding window two colour marker.
+/// The time sliding window two colour marker: RFC 2859 without its middle colour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// CTR, the committed target rate.
+    /// Committed target rate (CTR), the rate of green packets.
     pub committed: Rate,
-    /// Window of the rate estimator.
+    /// Averaging window of the rate estimator, 1 s by default; must be longer than 0 s.
     #[serde(default = "window")]
     pub window: Span,
 }

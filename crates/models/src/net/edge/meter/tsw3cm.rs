@@ -1,8 +1,8 @@
-//! Time sliding window three colour marker (RFC 2859, section 4): green packets come at the committed rate, green and yellow ones
-//! together at the peak rate, by chance.
+//! Time sliding window three colour marker (RFC 2859, section 4): on average, green packets have the
+//! committed rate, and green and yellow packets together the peak rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR; up to PTR, yellow with probability (r - CTR) / r; beyond, red with
-//! (r - PTR) / r and yellow with (PTR - CTR) / r; else green.
+//! With the estimate r of [`super::tsw`]: green if r <= CTR; up to PTR, yellow with probability (r - CTR) /
+//! r; beyond, red with (r - PTR) / r and yellow with (PTR - CTR) / r; otherwise green.
 //!
 //! ```toml
 //! meter = { kind = "tsw3cm", committed = "185 kbit/s", peak = "190 kbit/s" }
@@ -14,15 +14,15 @@ use bentpipe_core::{Problems, Rate, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The time sliding window three colour marker.
+/// The time sliding window three colour marker (RFC 2859).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// CTR, the committed target rate.
+    /// Committed target rate (CTR), the rate of green packets.
     pub committed: Rate,
-    /// PTR, the peak target rate.
+    /// Peak target rate (PTR), the rate of green and yellow packets together; at least `committed`.
     pub peak: Rate,
-    /// Window of the rate estimator.
+    /// Averaging window of the rate estimator, 1 s by default; must be longer than 0 s.
     #[serde(default = "window")]
     pub window: Span,
 }
@@ -54,7 +54,8 @@ impl Meter for Tsw3cm {
         if rate <= self.committed {
             return Colour::Green;
         }
-        // One number decides: below the share of red, red; below that and the share of yellow, yellow.
+        // One draw decides: below the share of red packets, red; below that plus the share of yellow packets,
+        // yellow.
         let (drawn, red) = (stream.uniform() * rate, (rate - self.peak).max(0.0));
         if drawn < red {
             Colour::Red

@@ -1,4 +1,4 @@
-//! What a scenario says of a splitting proxy.
+//! The configuration of a splitting proxy.
 
 use super::Split;
 use crate::net::proxy::Enhancement;
@@ -10,19 +10,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Splits TCP connections.
+/// Splits TCP connections in two (RFC 3135, section 2.4), each with its own congestion control,
+/// retransmissions and window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// When the handshake with the source is completed.
+    /// When the handshake with the source is completed: after the destination has accepted (`"late"`, the
+    /// default) or at once (`"early"`).
     pub accept: Accept,
-    /// Most bytes of each direction of a connection that are in the proxy: received from one side and not yet
-    /// acknowledged by the other.
+    /// Maximum number of bytes in the proxy for each direction of a connection: received from one side and
+    /// not yet acknowledged by the other. 4 MiB by default; at least one segment.
     pub buffer: Size,
     /// TCP on each side, by the name of the link or network there.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sides: BTreeMap<String, tcp::Config>,
-    /// TCP on sides that `sides` does not name.
+    /// TCP on the sides that `sides` does not name.
     pub transport: tcp::Config,
 }
 
@@ -30,10 +32,10 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
-    /// When the destination has accepted: the source sees a refusal as its own.
+    /// After the destination has accepted: the source gets a refusal as its own.
     #[default]
     Late,
-    /// At once: a round trip is saved, and a refusal is seen as a reset.
+    /// At once, which saves a round trip; the source gets a refusal as a reset.
     Early,
 }
 
@@ -41,7 +43,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             accept: Accept::default(),
-            // What Linux lets a socket's send buffer grow to (ip-sysctl.rst, tcp_wmem).
+            // The default limit of a socket's send buffer in Linux (ip-sysctl.rst, tcp_wmem).
             buffer: Size::from_bytes(4 << 20),
             sides: BTreeMap::new(),
             transport: tcp::Config::default(),
@@ -50,7 +52,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// TCP towards a link or network. Its receive window is no larger than the buffer.
+    /// TCP towards a link or network. Its receive window is limited to the buffer.
     pub(super) fn side(&self, way: &str) -> tcp::Config {
         let config = self.sides.get(way).unwrap_or(&self.transport);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));

@@ -47,16 +47,28 @@ pub static REPORT: Table = Table {
     entity: "proxy",
     about: "at the end of the run, by each proxy that splits connections",
     columns: &[
-        Column::whole("connections", "1", "connections that were split"),
-        Column::whole("open", "1", "those of them that have not ended"),
-        Column::whole("broken", "1", "those of them that ended by a reset or because an end did not answer"),
-        Column::whole("passed_by", "packets", "packets of connections whose beginning did not pass"),
+        Column::whole("connections", "1", "split connections"),
+        Column::whole("open", "1", "split connections that are still open"),
+        Column::whole(
+            "broken",
+            "1",
+            "split connections that ended with a reset or because an end did not answer",
+        ),
+        Column::whole(
+            "passed_by",
+            "packets",
+            "packets of connections whose handshake did not pass the proxy",
+        ),
         Column::whole(
             "most_buffered",
             "bytes",
-            "the most that one direction of a connection had in the proxy",
+            "maximum number of bytes in the proxy for one direction of a connection",
         ),
-        Column::whole("most_held", "bytes", "the most that all connections together had in the proxy"),
+        Column::whole(
+            "most_held",
+            "bytes",
+            "maximum number of bytes in the proxy for all connections together",
+        ),
     ],
 };
 

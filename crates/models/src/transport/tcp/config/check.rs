@@ -1,4 +1,4 @@
-//! What is refused of a TCP flow: values out of range, and what no stack combines.
+//! Checks of a TCP flow: values out of range, and combinations that no stack has.
 
 use super::{Config, Recovery, LARGEST_WINDOW, UNSCALED_WINDOW};
 use crate::transport::check_quick_start;
@@ -6,7 +6,7 @@ use crate::transport::tcp::handover;
 use bentpipe_core::{Problems, Size, Span};
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         self.check_window(problems);
         self.check_buffers(problems);
@@ -38,7 +38,7 @@ impl Config {
             self.receive_window_start.filter(|start| !(segment..=most).contains(&start.bytes()))
         {
             let text = format!(
-                "{start} is out of range; allowed: one segment ({segment} B) to receive_window ({most} B)"
+                "{start} is out of range; allowed: from one segment ({segment} B) to receive_window ({most} B)"
             );
             problems.add("receive_window_start", text);
         }
@@ -70,7 +70,7 @@ impl Config {
         if self.delayed_ack && self.delayed_ack_timeout >= Span::from_millis(500) {
             problems.add(
                 "delayed_ack_timeout",
-                format!("{} is out of range; allowed: below 500 ms (RFC 1122)", self.delayed_ack_timeout),
+                format!("{} is out of range; allowed: less than 500 ms (RFC 1122)", self.delayed_ack_timeout),
             );
         }
         if self.delayed_ack_min > self.delayed_ack_timeout {
@@ -87,7 +87,7 @@ impl Config {
         }
     }
 
-    /// What no stack combines.
+    /// Adds combinations that no stack has.
     fn check_combination(&self, problems: &mut Problems) {
         let mut refuse = |wrong: bool, key: &str, why: &str| {
             if wrong {
@@ -98,57 +98,53 @@ impl Config {
         refuse(
             self.recovery.needs_sack() && self.sack == Some(false) && self.recovery != Recovery::Snack,
             "recovery",
-            "rack and sack find losses by selective acknowledgments, but the key sack is false; allowed with it: tahoe, \
+            "rack and sack detect losses by selective acknowledgments, but sack is false; allowed with sack = false: tahoe, \
              reno, newreno",
         );
         refuse(
             self.sack == Some(true) && (!self.recovery.needs_sack() || self.recovery == Recovery::Snack),
             "sack",
-            "tahoe, reno, newreno and snack make nothing of selective acknowledgments; allowed with them: recovery = \"sack\" \
+            "tahoe, reno, newreno and snack do not use selective acknowledgments; allowed with them: recovery = \"sack\" \
              or \"rack\"",
         );
         refuse(
             self.dsack && !sack,
             "dsack",
-            "duplicate selective acknowledgments are selective acknowledgments, which are off; allowed: false",
+            "needs selective acknowledgments, which are off; allowed: false",
         );
-        refuse(
-            self.frto && !sack,
-            "frto",
-            "a spurious time-out is found by selective acknowledgments, which are off; allowed: false",
-        );
+        refuse(self.frto && !sack, "frto", "needs selective acknowledgments, which are off; allowed: false");
         refuse(
             self.tail_loss_probe && self.recovery != Recovery::Rack,
             "tail_loss_probe",
-            "what a probe's answer tells is understood by RACK only (RFC 8985, section 7); allowed: false, or true with \
+            "only RACK can interpret the answer to a probe (RFC 8985, section 7); allowed: false, or true with \
              recovery = \"rack\"",
         );
         refuse(
             self.proportional_reduction && self.recovery == Recovery::Tahoe,
             "proportional_reduction",
-            "tahoe begins again with one segment and reduces nothing in proportion; allowed: false",
+            "has no effect with tahoe, which restarts from one segment; allowed: false",
         );
         refuse(
             self.undo && !self.timestamps && !self.dsack,
             "undo",
-            "what shows that a reduction was for nothing are timestamps or duplicate selective acknowledgments, and both are \
+            "needs timestamps or duplicate selective acknowledgments to detect spurious reductions, and both are \
              off; allowed: false, or true with timestamps or dsack",
         );
         refuse(
             !self.delayed_ack && self.ack_every.value() > 2,
             "ack_every",
-            "every segment is acknowledged at once, as delayed_ack is false; allowed with it: nothing, or delayed_ack = true",
+            "has no effect, as delayed_ack is false and every segment is acknowledged at once; leave it out or set delayed_ack = true",
         );
         let grows = self.quick_window > Size::from_bytes(0);
         refuse(
             grows && !self.window_scaling,
             "quick_window",
-            "the window grows from 64 KiB on, which without window_scaling is all that it can be; allowed: 0 B",
+            "the window starts at 64 KiB, which is its maximum without window_scaling; allowed: 0 B",
         );
         refuse(
             grows && self.receive_window_start.is_some(),
             "quick_window",
-            "the window grows by what arrives in a round trip from receive_window_start on, or by segments up to quick_window, \
+            "the window grows either by what arrives in a round trip (receive_window_start) or by segments (quick_window), \
              not both; allowed with receive_window_start: 0 B",
         );
     }

@@ -1,5 +1,5 @@
-//! What a scenario says of a TCP flow: a [`Profile`], and what shall be different. Both ends take the same
-//! values.
+//! The configuration of a TCP flow: a [`Profile`], and the values that differ from it. Both ends take the
+//! same values.
 
 mod check;
 
@@ -9,18 +9,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Declares [`Config`], which holds a value for each key, and [`Draft`], what a scenario says of them.
+/// Declares [`Config`], which holds a value for each key, and [`Draft`], what a scenario gives.
 macro_rules! keys {
     ($(
         $(#[doc = $doc:expr])+
         $(#[serde($serde:meta)])?
         $key:ident: $type:ty
     ),+ $(,)?) => {
-        /// A TCP flow.
+        /// TCP with the values of a profile and what differs from it.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(from = "Draft")]
         pub struct Config {
-            /// The named set of values.
+            /// The named set of values that applies to all keys that are not set; `linux` by default.
             pub profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -29,7 +29,8 @@ macro_rules! keys {
             )+
         }
 
-        /// A TCP flow: a profile, and what differs from it. What is not given is the profile's.
+        /// TCP with the values of a profile and what differs from it. Keys that are not set have the
+        /// profile's value.
         ///
         /// ```toml
         /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, profile = "classic" }
@@ -38,7 +39,7 @@ macro_rules! keys {
         #[serde(deny_unknown_fields, default)]
         #[schemars(rename = "Config")]
         struct Draft {
-            /// The named set of values that the other keys change.
+            /// The named set of values that applies to all keys that are not set; `linux` by default.
             profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -59,160 +60,179 @@ macro_rules! keys {
 }
 
 keys! {
-    /// Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
-    /// kernel's own of that name.
+    /// Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for
+    /// the kernel's own. Default: reno, vegas in profile scps.
     congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<String, i64>,
-    /// Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP headers), 52
-    /// with timestamps.
+    /// Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
+    /// or 52 with timestamps.
     segment_size: Count<1, 65_000>,
-    /// Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1 by
-    /// RFC 2001 (freebsd).
+    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
+    /// 3390) in classic and scps, 1 (RFC 2001) in freebsd.
     initial_window: Count<1, 1_000_000>,
-    /// Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1).
+    /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_ssthresh: Option<Count<2, 1_000_000_000>>,
-    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
-    /// profiles); otherwise every segment at once.
+    /// Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
+    /// section 4.2.3.2), instead of every segment at once. On in all profiles.
     delayed_ack: bool,
-    /// Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces the frequency of
-    /// acknowledgments and leaves the number open.
+    /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
+    /// standard reduces the frequency of acknowledgments and leaves the number open.
     ack_every: Count<2, 1000>,
-    /// Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles.
+    /// Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122).
     delayed_ack_timeout: Span,
-    /// Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux (linux).
-    /// The delay is always `delayed_ack_timeout` when both are the same (classic).
+    /// Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
+    /// 40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
+    /// delay is constant.
     delayed_ack_min: Span,
-    /// Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
-    /// retransmissions: 16 in Linux (linux), 0 for none (classic).
+    /// Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
+    /// sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
-    /// Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is then acknowledged
-    /// at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole window from the start (classic).
+    /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
+    /// which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated
+    /// hosts get; 0 B in the others, which means the whole window from the start.
     quick_window: Size,
-    /// How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1 ms, and
-    /// a twentieth of the round-trip time (linux); 0 s for not at all (classic).
+    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
+    /// SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0
+    /// s (never) in the others.
     ack_compression: Span,
-    /// How losses are found and repaired: rack (linux), sack (classic).
+    /// How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
+    /// others.
     recovery: Recovery,
-    /// Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them.
+    /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
-    /// Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic).
+    /// Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others.
     dsack: bool,
-    /// Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses are
-    /// found by rack: on (linux), off (classic).
+    /// Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
+    /// needs `recovery = "rack"`. Default: on in profile linux, off in the others.
     tail_loss_probe: bool,
-    /// Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once (classic).
+    /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
+    /// Default: on in profile linux, off in the others.
     proportional_reduction: bool,
-    /// Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been spurious: on
-    /// (linux), off (classic).
+    /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
+    /// been spurious. Default: on in profile linux, off in the others.
     undo: bool,
-    /// Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in use: on
-    /// (linux), off (classic).
+    /// Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
+    /// SACK. Default: on in profile linux, off in the others.
     frto: bool,
-    /// Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out that has
-    /// passed as in Linux (linux); otherwise the window stays (classic).
+    /// Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as
+    /// in Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in
+    /// the others.
     restart_after_idle: bool,
-    /// Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off (classic).
+    /// Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
+    /// on in profile linux, off in the others.
     window_validation: bool,
-    /// Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only answers
-    /// those who ask for it.
+    /// Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
+    /// only uses it when asked to.
     ecn: bool,
-    /// Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section 3.7.4): off
-    /// in all profiles.
+    /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
+    /// section 3.7.4). Off in all profiles.
     nagle: bool,
-    /// The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given.
+    /// Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB).
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
-    /// The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as Linux'
-    /// auto-tuning does it); as large as `receive_window` from the start when not given.
+    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
+    /// right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// The sender's buffer: most bytes that may be unacknowledged; never limiting when not given.
+    /// Send buffer: maximum number of unacknowledged bytes. If unset, it never limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535 bytes.
+    /// Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
+    /// bytes.
     window_scaling: bool,
-    /// Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic).
+    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
+    /// and scps, off in the others.
     timestamps: bool,
-    /// How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic).
+    /// How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
+    /// others.
     rto_estimator: RtoEstimator,
-    /// Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux).
+    /// Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
+    /// the others.
     rto_min: Span,
-    /// Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s.
+    /// Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1).
     rto_initial: Span,
-    /// Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux and in
-    /// all profiles.
+    /// Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
+    /// requires at least 60 s.
     rto_max: Span,
-    /// Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
-    /// profiles.
+    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
+    /// 6298 (2.3). 200 ms by default, as in Linux.
     rto_variance_min: Span,
-    /// Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of the
-    /// nineties (RFC 6298, section 4); 0 s for an exact one (all profiles).
+    /// Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
+    /// exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4).
     timer_tick: Span,
-    /// Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails: 6.
+    /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
+    /// connection fails; 6 by default.
     syn_retries: Count<0, 255>,
-    /// Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic).
+    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
+    /// Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
-    /// Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15.
+    /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
+    /// fails; 15 by default.
     retries: Count<0, 255>,
-    /// Give data up not after so many retransmissions but at the first one after the time that they would take if the
-    /// time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off (classic).
+    /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that
+    /// so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
+    /// Default: on in profile linux, off in the others.
     retries_as_time: bool,
-    /// Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
-    /// only those of a congestion control that asks for it, such as bbr.
+    /// Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they
+    /// are paced only if the congestion control asks for it, as bbr does.
     pacing: bool,
-    /// Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200.
+    /// Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
+    /// tcp_pacing_ss_ratio).
     pacing_ss_ratio: Count<1, 1000>,
-    /// Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120.
+    /// Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio).
     pacing_ca_ratio: Count<1, 1000>,
-    /// Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until }` for each.
+    /// Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list
+    /// of `{ at, until }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     freeze: Vec<Freeze>,
-    /// Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }` for each.
+    /// Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
+    /// at, rate, round_trip }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
-    /// What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that interrupt or lose, `adapt`
-    /// (fast adaptation) at those to another link.
+    /// What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
+    /// interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on_handover: Vec<OnHandover>,
-    /// How long before such a handover the ends are warned of it; the round-trip time of a full segment over the path without queues
-    /// when not given.
+    /// Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a
+    /// full segment over the path without queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
-    /// Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not given. Links and
-    /// networks that know of it have the key `quick_start` too.
+    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
+    /// Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
-    /// Segments that leave together travel as one packet, as TSO and GSO make of them where no interface divides it:
-    /// a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is queued, lost and
-    /// acknowledged as one. Off in all profiles; real hosts' packets are divided before the models see them.
+    /// Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
+    /// splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
+    /// queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
+    /// models see them.
     segmentation_offload: bool,
-    /// Initial sequence number of both ends; random when not given.
+    /// Initial sequence number of both ends. If unset, it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_sequence: Option<Count<0, 4_294_967_295>>,
 }
 
-/// Named sets of values.
+/// A named set of values for all keys of TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Linux as it is today, 6.18.
+    /// Linux as of version 6.18.
     #[default]
     Linux,
-    /// A stack of the early 2000s, as most published studies simulate it.
+    /// A stack of the early 2000s, as simulated in most published studies.
     Classic,
-    /// The same with FreeBSD's start of those years: one segment.
+    /// Like `classic`, but with the initial window of FreeBSD at that time: one segment.
     Freebsd,
-    /// SCPS-TP (CCSDS 714.0-B-2) as the interoperable PEP of DVB-RCS uses it (I-PEP, ETSI TS 102 463): selective negative
-    /// acknowledgments, Vegas, timestamps, few acknowledgments, no header compression. With `congestion = "fixed_rate"` and
-    /// its `rate` it has pure rate control.
+    /// SCPS-TP (CCSDS 714.0-B-2) as used by the interoperable PEP of DVB-RCS (I-PEP, ETSI TS 102 463):
+    /// selective negative acknowledgments, Vegas, timestamps, few acknowledgments, no header compression.
+    /// With `congestion = "fixed_rate"` and its parameter `rate` it has pure rate control.
     Scps,
 }
 
-/// Which of the keys that another one can make pointless a scenario gives.
+/// Which of the keys that can become meaningless through other keys the scenario gives.
 struct Said {
     ack_every: bool,
     delayed_ack_min: bool,
@@ -239,23 +259,24 @@ impl Said {
     }
 }
 
-/// How losses are found and repaired.
+/// How losses are detected and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    /// Fast retransmit, followed by slow start from one segment (Jacobson 1988).
     Tahoe,
-    /// Fast retransmit and fast recovery of one loss; others of the same window wait for the time-out or for
-    /// duplicate acknowledgments of their own (RFC 5681, section 3.2).
+    /// Fast retransmit and fast recovery of a single loss; further losses of the same window wait for the
+    /// time-out or for duplicate acknowledgments of their own (RFC 5681, section 3.2).
     Reno,
     /// Fast recovery of one loss per round trip by partial acknowledgments (RFC 6582).
     Newreno,
-    /// With selective acknowledgments (RFC 2018), the conservative recovery of RFC 6675.
+    /// Conservative loss recovery based on selective acknowledgments (RFC 6675, RFC 2018).
     Sack,
-    /// With selective negative acknowledgments of what is missing, which is sent again at once (SCPS-TP, CCSDS 714.0-B-2);
-    /// newreno where the other end has none.
+    /// Selective negative acknowledgments, which name missing data that is then retransmitted at once
+    /// (SCPS-TP, CCSDS 714.0-B-2); newreno if the other end does not support them.
     Snack,
-    /// With selective acknowledgments, by the time of sending (RACK, RFC 8985); newreno where the other end has none.
+    /// Loss detection by transmission times, with selective acknowledgments (RACK, RFC 8985); newreno if the
+    /// other end does not support them.
     #[default]
     Rack,
 }
@@ -271,9 +292,10 @@ impl Recovery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoEstimator {
-    /// RFC 6298, section 2.
+    /// As in RFC 6298, section 2.
     Rfc6298,
-    /// The greatest deviation of each round trip counts, at once where it rises, and a falling time hardly raises it.
+    /// As in Linux: the greatest deviation of each round trip counts, at once if it rises, and a falling
+    /// round-trip time hardly raises it.
     #[default]
     Linux,
 }
@@ -374,7 +396,8 @@ impl Default for Config {
     }
 }
 
-/// Largest window that a 16-bit field and the largest shift count of RFC 7323 (section 2.3) can say.
+/// Largest window that can be expressed by a 16-bit field and the largest shift count of RFC 7323 (section
+/// 2.3).
 pub(in crate::transport::tcp) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
 /// Largest window without scaling.
@@ -386,8 +409,8 @@ impl Config {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// What only the profile asks for rests where other keys take its ground away, or follows them, so that what a resolved
-    /// scenario shows is what happens.
+    /// Switches off, or adapts, what only the profile sets and other keys make meaningless, so that a
+    /// resolved scenario shows what happens.
     fn without_ground(mut self, said: &Said) -> Config {
         let sack = self.offers_sack();
         self.dsack &= said.dsack || sack;
@@ -408,20 +431,21 @@ impl Config {
         self
     }
 
-    /// How long data is sent again, if it is time that counts (Documentation/networking/ip-sysctl.rst, tcp_retries2).
+    /// How long data is retransmitted, if `retries` stands for a time
+    /// (Documentation/networking/ip-sysctl.rst, tcp_retries2).
     pub(super) fn patience(&self) -> Option<Span> {
         let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
         self.retries_as_time
             .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
     }
 
-    /// The receive window to advertise, at most.
+    /// Maximum receive window to advertise.
     pub(super) fn window(&self) -> u64 {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// The least shift count with which the window fits into 16 bits.
+    /// Smallest shift count with which the window fits into 16 bits.
     pub(super) fn window_scale(&self) -> u8 {
         (0..14).find(|shift| self.window() >> shift <= UNSCALED_WINDOW).unwrap_or(14)
     }
