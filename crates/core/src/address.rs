@@ -1,7 +1,8 @@
-//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on emulated hosts.
+//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on emulated
+//! hosts.
 //!
-//! IPv4 addresses are those of 198.18.0.0/15, which RFC 2544 (appendix C.2.2) sets aside for measurements of networks, so
-//! that they meet no machine's own; IPv6 addresses are of a local prefix (RFC 4193).
+//! IPv4 addresses are taken from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for measurements of
+//! networks, so that they do not collide with a machine's own; IPv6 addresses have a local prefix (RFC 4193).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -21,24 +22,24 @@ pub struct NodeId(pub u16);
 const IPV4: u32 = 0xc612_0000;
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
 
-/// Addresses of the nodes of one network. Networks that meet, since one is reached through another or both through the
-/// machine's own, have different numbers.
+/// Addresses of the nodes of one network. Networks that can reach each other, or are reachable from the same
+/// machine, have different numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     number: u8,
 }
 
 impl Plan {
-    /// How many plans there are.
+    /// The number of plans.
     pub const COUNT: u8 = 32;
-    /// Nodes with addresses of their own in a network that may meet others.
+    /// Maximum number of nodes with addresses in a network that can reach others.
     pub const NODES: u16 = 4093;
     /// Length of the IPv4 prefix that the nodes of a network share.
     pub const IPV4_PREFIX: u8 = 20;
     /// Length of the IPv6 prefix that the nodes of a network share.
     pub const IPV6_PREFIX: u8 = 64;
 
-    /// The plan with this number; `None` from [`COUNT`](Self::COUNT) on.
+    /// The plan with this number; `None` if it is not below [`COUNT`](Self::COUNT).
     pub fn new(number: u8) -> Option<Plan> {
         (number < Plan::COUNT).then_some(Plan { number })
     }
@@ -80,28 +81,30 @@ impl Plan {
     }
 }
 
-/// IPv4 address of a node of a network that meets no other (plan 0).
+/// IPv4 address of a node of a network that cannot reach any other (plan 0).
 pub fn ipv4(node: NodeId) -> Ipv4Addr {
     Plan::default().ipv4(node)
 }
 
 const FIRST_PORT: u32 = 49152;
-/// Ports for flows: the dynamic ports (RFC 6335, section 6) but the last, which control messages use in captures.
+/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages use in
+/// captures.
 const PORTS: u32 = 65535 - FIRST_PORT;
 
-/// Ports of a flow at its end with the lower node number and at the other, in this order: 49152 plus the number
-/// of the flow at both, and from flow 16383 on a pair that is as unique.
+/// Ports of a flow, first at its end with the lower node number: 49152 plus the flow's number at both ends,
+/// and from flow 16383 on a pair that is equally unique.
 pub fn ports(flow: FlowId) -> (u16, u16) {
     let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
     let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
     (port(position + turn), port(position))
 }
 
-/// The first of the user ports (RFC 6335, section 6), with which the ports of a flow's further connections begin.
+/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further connections
+/// start.
 const FIRST_USER_PORT: u16 = 1024;
 
-/// The port of one of a flow's connections at the end whose port for the first connection, number 0, is `first`: the
-/// others have the user ports at this end, while the other end keeps its port.
+/// The port of one of a flow's connections at the end whose port for the first connection, number 0, is
+/// `first`. Further connections have user ports at this end, while the other end keeps its port.
 pub fn port_of(connection: u16, first: u16) -> u16 {
     match connection.checked_sub(1) {
         None => first,
@@ -109,7 +112,7 @@ pub fn port_of(connection: u16, first: u16) -> u16 {
     }
 }
 
-/// The connection whose port at that end is `port`, if one of the first 48129 has it; the inverse of [`port_of`].
+/// The connection with this port at that end, among the first 48129; the inverse of [`port_of`].
 pub fn connection_of(port: u16, first: u16) -> u16 {
     match port == first {
         true => 0,

@@ -1,7 +1,7 @@
-//! Values of a scenario that are documents of their own, written in it as text or as `{ file = "..." }`.
+//! Values of a scenario that are documents of their own, written as text or as `{ file = "..." }`.
 
-/// Lets `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, stand in a scenario. `$name` is what
-/// it is called, `$about` what the text may be.
+/// Allows `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, in a
+/// scenario. `$name` is its name in messages, `$about` describes the text.
 #[macro_export]
 macro_rules! document {
     ($document:ty, $name:literal, $about:literal) => {
@@ -27,7 +27,7 @@ macro_rules! document {
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 schemars::json_schema!({
-                    "description": concat!($about, "; the text itself or its file"),
+                    "description": concat!($about, "; the text itself, or the file that holds it"),
                     "anyOf": [
                         {"type": "string"},
                         {

@@ -1,4 +1,4 @@
-//! Differentiated services code points: by number, or by the name that their RFC gives them.
+//! Differentiated services code points, by number or by the name that their RFC gives them.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A code point, 0 to 63: a scenario says `46` or `"ef"`.
+/// A code point, 0 to 63, written in a scenario as `46` or `"ef"`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
@@ -40,9 +40,9 @@ const NAMES: [(&str, u8); 24] = [
 ];
 
 impl Dscp {
-    /// Best effort.
+    /// The code point of best effort.
     pub const BEST_EFFORT: Dscp = Dscp(0);
-    /// Expedited forwarding.
+    /// The code point of expedited forwarding.
     pub const EF: Dscp = Dscp(46);
 
     /// The code point with this number; `None` above 63.
@@ -54,23 +54,23 @@ impl Dscp {
         }
     }
 
-    /// Assured forwarding: class 1 to 4, drop precedence 1 to 3.
+    /// The code point of assured forwarding class 1 to 4 with drop precedence 1 to 3.
     pub const fn af(class: u8, precedence: u8) -> Dscp {
         assert!(class >= 1 && class <= 4 && precedence >= 1 && precedence <= 3, "RFC 2597, section 6");
         Dscp(8 * class + 2 * precedence)
     }
 
-    /// Its number.
+    /// The number of the code point.
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// Its name, if it has one.
+    /// The name of the code point, if it has one.
     pub fn name(self) -> Option<&'static str> {
         NAMES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
 
-    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; others have the lowest.
+    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; 0 for all others.
     pub const fn precedence(self) -> usize {
         match (self.0 >> 3, self.0 & 7) {
             (1..=4, 4) => 1,
@@ -101,7 +101,7 @@ impl std::str::FromStr for Dscp {
         let known = NAMES.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
         let number = text.parse().ok().and_then(Dscp::new);
         let found = known.map(|(_, number)| Dscp(*number)).or(number);
-        found.ok_or_else(|| format!("\"{text}\" is no DSCP; allowed: {}", allowed()))
+        found.ok_or_else(|| format!("\"{text}\" is not a DSCP; allowed: {}", allowed()))
     }
 }
 
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Dscp {
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Dscp, E> {
                 let known = u8::try_from(number).ok().and_then(Dscp::new);
-                known.ok_or_else(|| E::custom(format!("{number} is no DSCP; allowed: {}", allowed())))
+                known.ok_or_else(|| E::custom(format!("{number} is not a DSCP; allowed: {}", allowed())))
             }
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Dscp, E> {
                 self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for Dscp {
     }
 }
 
-/// As its number, which is what headers and results have.
+/// Serializes as the number, like headers and results.
 impl Serialize for Dscp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(self.0)

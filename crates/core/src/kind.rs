@@ -1,4 +1,4 @@
-//! Lists of variants: a model folder's list is one [`kinds!`](crate::kinds) with one line per variant.
+//! The variants of a model folder are listed in one [`kinds!`](crate::kinds), with one line per variant.
 
 /// Declares an enum over the `Config` structs of a folder, one variant per line:
 ///
@@ -9,7 +9,7 @@
 /// # mod cbr { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 /// #           pub struct Config { pub rate: bentpipe_core::Rate } }
 /// kinds! {
-///     /// What a flow's application does.
+///     /// The application of a flow.
 ///     pub enum App {
 ///         "bulk" => Bulk(bulk::Config),
 ///         "cbr" => Cbr(cbr::Config),
@@ -20,11 +20,12 @@
 /// assert_eq!(serde_json::to_string(&app).unwrap(), r#"{"kind":"cbr","rate":"64 kbit/s"}"#);
 /// ```
 ///
-/// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that trait object of the
-/// variant's `Config`: then the `Config` is the variant's factory, and its line in the list is all there is to add.
+/// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that trait object
+/// of the variant's `Config`: the `Config` is then the variant's factory, and its line in the list is all
+/// there is to add. The schema describes a variant with the doc comment of its `Config`.
 ///
-/// In a scenario a variant is a table with the key `kind`, or just its name when every key has a default. The
-/// scenario's own deserializer turns both into the enum that serde asks for, so that the key path of an error
+/// In a scenario a variant is a table with the key `kind`, or just its name if every key has a default. The
+/// scenario's own deserializer turns both into the enum that serde expects, so that the key path of an error
 /// inside a variant is not lost, as it would be with serde's internally tagged enums.
 #[macro_export]
 macro_rules! kinds {
@@ -53,7 +54,7 @@ macro_rules! kinds {
         #[schemars(transform = $crate::name_alone)]
         pub enum $name {
             $(
-                #[doc = concat!("`", $tag, "`")]
+                #[allow(missing_docs, reason = "the doc comment of its Config describes it")]
                 $(#[$variant_meta])*
                 #[serde(rename = $tag)]
                 $variant($config),

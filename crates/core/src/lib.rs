@@ -1,7 +1,7 @@
-//! What every bentpipe model is built on.
+//! The foundation of all bentpipe models.
 //!
-//! Time, quantities with units, random streams, traces and lists of variants. Nothing here reads a clock, starts a thread or
-//! keeps a global, and nothing knows what a packet is: that is `bentpipe-models`' matter.
+//! Models are sans-I/O and told the time: see [`Stage`]. Nothing here reads a clock, starts a thread or keeps
+//! global state; that the crate and `bentpipe-models` build for wasm proves it in CI.
 
 pub mod address;
 pub mod checksum;

@@ -1,14 +1,14 @@
-//! What a configuration's own checks find wrong, by key path: ranges that depend on other keys, references to
-//! names that do not exist. The scenario loader adds file and line.
+//! The problems that a configuration's own checks find, by key path: ranges that depend on other keys,
+//! references to names that do not exist. The scenario loader adds file and line.
 
-/// Collects problems; knows the key path of the part that is being checked.
+/// Collects problems under the key path of the part that is being checked.
 #[derive(Default, Debug)]
 pub struct Problems {
     path: Vec<String>,
     found: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// One problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Key path from the root of the scenario, such as `network.sat.return.rate`.
@@ -25,7 +25,7 @@ impl Problems {
         self.path.pop();
     }
 
-    /// Notes that the value of `key` is wrong; an empty `key` means the part being checked.
+    /// Adds a problem with the value of `key`; an empty `key` means the part being checked.
     pub fn add(&mut self, key: &str, message: impl Into<String>) {
         let mut path = self.path.clone();
         if !key.is_empty() {
@@ -34,18 +34,18 @@ impl Problems {
         self.found.push(Problem { path, message: message.into() });
     }
 
-    /// Adds what was found apart from here: its path begins at the part being checked.
+    /// Adds a problem that was found separately: its path is relative to the part being checked.
     pub fn adopt(&mut self, problem: Problem) {
         let path = [self.path.clone(), problem.path].concat();
         self.found.push(Problem { path, ..problem });
     }
 
-    /// How many were found so far.
+    /// The number of problems found so far.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// What was found, in the order in which it was found.
+    /// The problems in the order in which they were found.
     pub fn into_vec(self) -> Vec<Problem> {
         self.found
     }

@@ -1,7 +1,7 @@
 //! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`, `"35786 km"`.
 //!
-//! Each parses strictly and says what is allowed, prints in its shortest exact form, and describes itself to the
-//! JSON Schema. Bare numbers are only for what has no dimension ([`Fraction`], [`Count`], [`Real`]).
+//! Each parses strictly and reports what is allowed, prints in its shortest exact form, and describes itself
+//! to the JSON Schema. Bare numbers are only for dimensionless values ([`Fraction`], [`Count`], [`Real`]).
 
 use crate::Span;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -12,23 +12,23 @@ use std::fmt;
 
 /// A value that is written as a number and a unit.
 pub trait Quantity: Sized {
-    /// What it is, as in "a rate".
+    /// The noun for messages, such as "a rate".
     const WHAT: &'static str;
-    /// A good value, for messages.
+    /// A valid value, for messages.
     const EXAMPLE: &'static str;
     /// The allowed range, for messages.
     const RANGE: &'static str;
-    /// Units, each with its size in the base unit; the base unit itself comes first.
+    /// The units, each with its size in the base unit; the base unit itself comes first.
     const UNITS: &'static [(&'static str, f64)];
-    /// Makes it from a finite number of base units; `None` when out of range.
+    /// Converts from a finite number of base units; `None` if out of range.
     fn from_base(value: f64) -> Option<Self>;
-    /// The number of base units.
+    /// Converts to base units.
     fn to_base(&self) -> f64;
 
     /// Parses a number and a unit.
     ///
     /// # Errors
-    /// What is wrong with the text, what it was, and what is allowed.
+    /// What is wrong with the text, the text itself, and what is allowed.
     fn parse(text: &str) -> Result<Self, QuantityError> {
         let problem = |fault: String| QuantityError {
             message: format!(
@@ -40,7 +40,7 @@ pub trait Quantity: Sized {
         };
         let (number, unit) = split(text);
         let value: f64 =
-            number.parse().map_err(|_| problem(format!("\"{text}\" does not begin with a number")))?;
+            number.parse().map_err(|_| problem(format!("\"{text}\" does not start with a number")))?;
         let units = || Self::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         if unit.is_empty() {
             return Err(problem(format!("\"{text}\" has no unit ({})", units())));
@@ -58,7 +58,7 @@ pub trait Quantity: Sized {
         Self::from_base(base).ok_or_else(|| problem(format!("\"{text}\" is out of range")))
     }
 
-    /// The shortest exact text: the largest unit in which the value has no more than three decimals.
+    /// The shortest exact text: in the largest unit in which the value has at most three decimals.
     fn text(&self) -> String {
         let base = self.to_base();
         let mut units: Vec<_> = Self::UNITS.iter().collect();
@@ -74,7 +74,7 @@ pub trait Quantity: Sized {
     }
 }
 
-/// Why a text is not the quantity that it should be.
+/// The error of a text that is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError {
     message: String,
@@ -93,7 +93,7 @@ fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let letters = |c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | '_'));
     let mut end = text.find(letters).unwrap_or(text.len());
-    // An exponent belongs to the number when a digit follows it.
+    // An exponent belongs to the number if a digit follows it.
     let rest = &text[end..];
     if let Some(after) = rest.strip_prefix(['e', 'E']) {
         let digits = after.trim_start_matches(['+', '-']);
@@ -170,16 +170,16 @@ impl Rate {
         Rate(bits_per_second)
     }
 
-    /// bit/s.
+    /// The rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` take at this rate, rounded down to the nanosecond.
+    /// The time that `bytes` take at this rate, rounded down to the nanosecond.
     #[inline]
     pub const fn span_of(self, bytes: u64) -> Span {
-        // 64-bit division is several times faster than 128-bit and enough up to 2.3 GB.
+        // 64-bit division is several times faster than 128-bit and sufficient up to 2.3 GB.
         if bytes < 1 << 31 {
             Span::from_nanos(bytes * 8_000_000_000 / self.0)
         } else {
@@ -187,7 +187,7 @@ impl Rate {
         }
     }
 
-    /// How many whole bytes pass in `span`.
+    /// The number of whole bytes that pass in `span`.
     #[inline]
     pub const fn bytes_in(self, span: Span) -> u64 {
         (self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64
@@ -209,7 +209,7 @@ impl Quantity for Rate {
 }
 quantity!(Rate);
 
-/// A data rate in bit/s that may be zero: what is guaranteed or offered, not what a line runs at.
+/// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a transmitter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RateOrZero(u64);
 
@@ -219,7 +219,7 @@ impl RateOrZero {
         RateOrZero(bits_per_second)
     }
 
-    /// bit/s.
+    /// The rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
@@ -253,7 +253,7 @@ impl Quantity for Span {
         self.as_nanos() as f64
     }
     fn text(&self) -> String {
-        // Everyday spans read best in seconds: "400 s", not "6.667 min".
+        // Everyday spans are most readable in seconds: "400 s", not "6.667 min".
         let nanos = self.as_nanos();
         let (size, unit) = match nanos {
             0 => return "0 s".to_owned(),
@@ -272,12 +272,12 @@ quantity!(Span);
 pub struct Size(u64);
 
 impl Size {
-    /// `bytes` bytes.
+    /// A size of `bytes` bytes.
     pub const fn from_bytes(bytes: u64) -> Size {
         Size(bytes)
     }
 
-    /// Bytes.
+    /// The size in bytes.
     #[inline]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -312,12 +312,12 @@ quantity!(Size);
 pub struct Distance(f64);
 
 impl Distance {
-    /// `metres` metres.
+    /// A distance of `metres` metres.
     pub const fn from_metres(metres: f64) -> Distance {
         Distance(metres)
     }
 
-    /// Metres.
+    /// The distance in metres.
     pub const fn metres(self) -> f64 {
         self.0
     }
@@ -349,17 +349,17 @@ quantity!(Distance);
 pub struct Angle(f64);
 
 impl Angle {
-    /// `degrees` degrees.
+    /// An angle of `degrees` degrees.
     pub const fn from_degrees(degrees: f64) -> Angle {
         Angle(degrees)
     }
 
-    /// Degrees.
+    /// The angle in degrees.
     pub const fn degrees(self) -> f64 {
         self.0
     }
 
-    /// Radians.
+    /// The angle in radians.
     pub const fn radians(self) -> f64 {
         self.0.to_radians()
     }
@@ -387,7 +387,7 @@ quantity!(Angle);
 pub struct Fraction(f64);
 
 impl Fraction {
-    /// The fraction `value`, or `None` outside 0 to 1.
+    /// Creates the fraction; `None` if `value` is outside 0 to 1.
     pub fn new(value: f64) -> Option<Fraction> {
         (0.0..=1.0).contains(&value).then_some(Fraction(value))
     }
@@ -398,7 +398,7 @@ impl Fraction {
         Fraction(value as f64 / 1000.0)
     }
 
-    /// Its value.
+    /// The value of the fraction.
     #[inline]
     pub const fn value(self) -> f64 {
         self.0
@@ -410,13 +410,13 @@ impl Fraction {
 pub struct Count<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
-    /// The number `value`, which must be in range: for defaults.
+    /// Creates the number from a constant, which must be in range.
     pub const fn new(value: u64) -> Self {
         assert!(value >= MIN && value <= MAX, "a default lies in its range");
         Count(value)
     }
 
-    /// Its value.
+    /// The value of the number.
     #[inline]
     pub const fn value(self) -> u64 {
         self.0
@@ -431,13 +431,13 @@ impl<const MIN: i64, const MAX: i64> Real<MIN, MAX> {
     const LOW: f64 = MIN as f64 / 1000.0;
     const HIGH: f64 = MAX as f64 / 1000.0;
 
-    /// The number of the given thousandths, which must be in range: for defaults.
+    /// Creates the number from a constant in thousandths, which must be in range.
     pub const fn thousandths(value: i64) -> Self {
         assert!(value >= MIN && value <= MAX, "a default lies in its range");
         Real(value as f64 / 1000.0)
     }
 
-    /// Its value.
+    /// The value of the number.
     #[inline]
     pub const fn value(self) -> f64 {
         self.0

@@ -13,7 +13,7 @@ pub struct Streams {
     run: u64,
 }
 
-/// One stage's own sequence of random numbers (xoshiro256++).
+/// A stage's own sequence of random numbers (xoshiro256++).
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -23,7 +23,7 @@ impl Streams {
         Streams { seed, run }
     }
 
-    /// The stream that belongs to `name`; equal arguments give equal streams, on every machine.
+    /// The stream that belongs to `name`. Equal arguments give equal streams on every machine.
     pub fn stream(&self, name: &str) -> Stream {
         let mut state = [0u8; 32];
         for (half, chunk) in state.chunks_mut(16).enumerate() {
@@ -37,25 +37,25 @@ impl Streams {
 }
 
 impl Stream {
-    /// Uniform in [0, 1), with 53 random bits.
+    /// Draws uniformly from [0, 1), with 53 random bits.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
 
-    /// Exponentially distributed with the given mean, in the mean's unit.
+    /// Draws from an exponential distribution with the given mean, in the mean's unit.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }
 
-    /// The next 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()

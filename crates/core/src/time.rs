@@ -1,25 +1,25 @@
-//! Moments and spans of simulated time: integer nanoseconds, two different types.
+//! Times and spans of a run: integer nanoseconds, as two different types.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
-/// A moment, in nanoseconds since the start of the run.
+/// A time, in nanoseconds since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A length of time, in nanoseconds; never negative.
+/// A length of time in nanoseconds, which is never negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than any moment that a run reaches (584 years).
+    /// Later than any time that a run reaches (584 years).
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The moment `nanoseconds` after the start.
+    /// The time `nanoseconds` after the start.
     #[inline]
     pub const fn from_nanos(nanoseconds: u64) -> Time {
         Time(nanoseconds)
@@ -37,7 +37,7 @@ impl Time {
         self.0 as f64 / NANOSECONDS as f64
     }
 
-    /// The span from `earlier` to this moment; zero when `earlier` is not earlier.
+    /// The span from `earlier` to this time; zero if `earlier` is not earlier.
     #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -45,7 +45,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of zero length.
     pub const ZERO: Span = Span(0);
     /// Longer than any run.
     pub const MAX: Span = Span(u64::MAX);
@@ -81,7 +81,7 @@ impl Span {
         Span((seconds * NANOSECONDS as f64).round() as u64)
     }
 
-    /// Nanoseconds.
+    /// The span in nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
@@ -123,7 +123,7 @@ impl AddAssign<Span> for Time {
 
 impl Sub<Span> for Time {
     type Output = Time;
-    /// Panics in builds with overflow checks when the result would lie before the start.
+    /// Panics in builds with overflow checks if the result would lie before the start.
     #[inline]
     fn sub(self, span: Span) -> Time {
         Time(self.0 - span.0)
@@ -171,7 +171,7 @@ impl Div<u64> for Span {
 
 impl Div for Span {
     type Output = u64;
-    /// How many whole times `other` fits.
+    /// The number of whole times that `other` fits.
     #[inline]
     fn div(self, other: Span) -> u64 {
         self.0 / other.0

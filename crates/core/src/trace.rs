@@ -1,4 +1,4 @@
-//! Traces and reports: tables whose columns are described once, beside the model that fills them.
+//! Traces and reports: tables whose columns are described once, next to the model that fills them.
 //!
 //! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a flow, a link, a
 //! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
@@ -9,13 +9,13 @@ use crate::Time;
 /// One column of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Column {
-    /// Name, in snake case.
+    /// Name of the column, in snake case.
     pub name: &'static str,
-    /// Unit: `s`, `bytes`, `bit/s`, `packets`, `segments`, `slots`, ... or `1` where dimensionless.
+    /// Unit: `s`, `bytes`, `bit/s`, `packets`, `segments`, `slots`, ... or `1` if dimensionless.
     pub unit: &'static str,
     /// Whether values are whole numbers (stored as 64-bit integers).
     pub whole: bool,
-    /// What it is, in a sentence.
+    /// Description of the value, for the reference.
     pub about: &'static str,
 }
 
@@ -31,10 +31,10 @@ impl Column {
     }
 }
 
-/// A kind of row that a model writes, either as it runs (a trace) or at the end (a report).
+/// A kind of row that a model writes, either during the run (a trace) or at its end (a report).
 #[derive(PartialEq, Debug)]
 pub struct Table {
-    /// Name: the file `traces/NAME.parquet`, or the name of the report's table.
+    /// Name of the table: of the file `traces/NAME.parquet`, or of the report.
     pub name: &'static str,
     /// What an entity is: `flow`, `link`, `terminal`, ...
     pub entity: &'static str,
@@ -51,25 +51,26 @@ pub struct Probe {
     entity: u32,
 }
 
-/// Receives full batches of rows.
+/// Receives batches of rows.
 pub trait Sink: Send {
-    /// Takes rows of `table`, and their values row by row (`table.columns.len()` each).
-    /// `entities` are the names that the rows' indices stand for.
+    /// Takes rows of `table` with their values, row by row (`table.columns.len()` each). `entities` are the
+    /// names to which the rows' indices refer.
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
 
-    /// The first probe on `table` was opened, so that a table without rows is known too.
+    /// Called when the first probe on `table` is opened, so that a table without rows is known too.
     fn open(&mut self, _table: &'static Table) {}
 
-    /// Buffers of an earlier batch, emptied, to be filled again: a fresh megabyte costs a page fault every 4 KiB.
+    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault every 4
+    /// KiB.
     fn recycled(&mut self) -> Option<(Vec<Row>, Vec<f64>)> {
         None
     }
 }
 
-/// What every row of a trace begins with.
+/// The common part of all rows of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// When, in nanoseconds since the start of the run.
+    /// Time in nanoseconds since the start of the run.
     pub time: u64,
     /// Index of the entity in [`Recorder::entities`].
     pub entity: u32,
@@ -89,16 +90,16 @@ pub struct Recorder {
     sink: Option<Box<dyn Sink>>,
 }
 
-/// Rows in a batch: large enough that a batch costs little, small enough to stay in the second-level cache.
+/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level cache.
 const BATCH: usize = 2048;
 
 impl Recorder {
-    /// A recorder that writes to `sink`.
+    /// Creates a recorder that writes to `sink`.
     pub fn new(sink: Box<dyn Sink>) -> Recorder {
         Recorder { sink: Some(sink), ..Recorder::default() }
     }
 
-    /// A probe for rows of `table` about `entity`.
+    /// Opens a probe for rows of `table` about `entity`.
     pub fn open(&mut self, table: &'static Table, entity: &str) -> Probe {
         let index = match self.buffers.iter().position(|buffer| std::ptr::eq(buffer.table, table)) {
             Some(index) => index,
@@ -142,7 +143,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over what is left; call it at the end of a run.
+    /// Hands over the remaining rows; to be called at the end of a run.
     pub fn flush(&mut self) {
         for buffer in &mut self.buffers {
             if !buffer.rows.is_empty() {
@@ -151,7 +152,7 @@ impl Recorder {
         }
     }
 
-    /// Flushes and gives the sink back, to close it.
+    /// Flushes and returns the sink, to be closed.
     pub fn finish(&mut self) -> Option<Box<dyn Sink>> {
         self.flush();
         self.sink.take()
@@ -173,7 +174,7 @@ impl Recorder {
     }
 }
 
-/// What the stages say at the end of a run: rows of tables, one per entity.
+/// The rows that stages report at the end of a run, one per entity and table.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<(&'static Table, String, Vec<f64>)>,
@@ -191,7 +192,7 @@ impl Report {
         &self.rows
     }
 
-    /// One value, by table name, entity and column; `None` when there is no such row or the value is NaN.
+    /// A single value, by table name, entity and column; `None` if there is no such row or the value is NaN.
     pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
         let (table, _, values) = self.rows.iter().find(|(t, e, _)| t.name == table && e == entity)?;
         let index = table.columns.iter().position(|c| c.name == column)?;

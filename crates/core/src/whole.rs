@@ -4,9 +4,9 @@ use std::cell::Cell;
 
 /// A value that is moved in one piece.
 ///
-/// A queue gives a value back inside an `Option`, whose "none" the compiler keeps in a spare value of some field of it.
-/// So it moves that field apart from the others, and at the next move the loads across both wait for the stores: some
-/// 5 ns for each packet and queue. This wrapper has no spare values.
+/// A queue returns a value inside an `Option`, whose `None` the compiler encodes in a spare value of some
+/// field. It therefore moves that field separately, and at the next move the loads across both wait for the
+/// stores: some 5 ns per packet and queue. This wrapper has no spare values.
 pub struct Whole<T>(Cell<T>);
 
 impl<T> Whole<T> {
@@ -16,13 +16,13 @@ impl<T> Whole<T> {
         Whole(Cell::new(value))
     }
 
-    /// The value.
+    /// Unwraps the value.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 
-    /// Looks at the value.
+    /// Calls `look` with the value.
     pub fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R
     where
         T: Default,

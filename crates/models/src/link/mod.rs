@@ -1,20 +1,21 @@
 //! A link in one direction: queue, transmission at a rate, errors, propagation - in one stage.
 //!
-//! The departure of a packet is computed when it arrives, since the queue is first in, first out and the discipline
-//! decides at arrival; so a hop costs one wake, at the delivery, where the textbook has three events (enqueued,
-//! transmitted, propagated). Packets in flight wait in one ring in order of delivery.
+//! The departure of a packet is computed when it arrives, since the queue is first in, first out and the
+//! discipline decides at arrival. A hop therefore costs one wake, at the delivery, where the textbook has
+//! three events (enqueued, transmitted, propagated). Packets in flight wait in one ring in order of delivery.
 //!
-//! **Changes while it runs.** At a moment t the rate goes from r to r', or the delay from d to d':
+//! **Changes during a run.** At a time t the rate changes from r to r', or the delay from d to d':
 //!
-//! - The packet in transmission keeps the bits that it has sent. If it would have been sent at e, (e - t) r bits are left,
-//!   and it is sent at t + (e - t) r / r'. Each packet behind it begins when the one before has been sent, and takes its
-//!   bits over r'. So what waits at a change takes as long as it would with a link that always had r'.
-//! - A packet whose last bit has been sent is under way: neither change concerns it. The others arrive at
-//!   max(arrival of the packet before, sent + d'): a shorter delay lets nothing overtake.
-//! - Errors act on what arrives from t on, the queue's limits on what comes to the queue from t on: nothing that waits is
-//!   dropped by a change. The discipline and the error process start anew when their own keys change.
+//! - The packet in transmission keeps the bits that have been sent. If it would have been sent at e, (e - t)
+//!   r bits are left, and it is sent at t + (e - t) r / r'. Each packet behind it starts when the previous
+//!   one has been sent, and takes its bits divided by r'. Packets waiting at a change thus take as long as on
+//!   a link that always had r'.
+//! - A packet whose last bit has been sent is in flight and not affected. The others arrive at max(arrival of
+//!   the previous packet, sent + d'): a shorter delay does not let packets overtake.
+//! - Errors act on what arrives from t on, the queue's limits on what enters the queue from t on: a change
+//!   drops nothing that waits. The discipline and the error process restart when their own keys change.
 //!
-//! Sending times are rounded down to the nanosecond.
+//! Transmission times are rounded down to the nanosecond.
 
 pub mod framing;
 pub mod series;
@@ -37,27 +38,29 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate at the network layer.
+    /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// Propagation delay, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
-    /// The queue in front of the link.
+    /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are put into what is sent; with one, the rate is that of its units.
+    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    /// that of its units.
     #[serde(default, skip_serializing_if = "is_none")]
     pub framing: framing::Config,
-    /// What the channel spoils: packets, or the units of the framing.
+    /// Errors on the link, which hit packets, or the units of the framing; none by default.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood when not given.
+    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
+    /// not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
-    /// How rate, delay and loss change with time.
+    /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
 }
@@ -67,7 +70,7 @@ fn is_none(framing: &framing::Config) -> bool {
 }
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
@@ -78,19 +81,19 @@ impl Config {
     }
 }
 
-/// Trace of a link: what each arriving packet found.
+/// Trace of a link: the state of its queue at each arrival.
 pub static TRACE: Table = Table {
     name: "link",
     entity: "link",
     about: "when a packet arrives at the link's queue",
     columns: &[
-        Column::whole("queue_packets", "packets", "packets that wait, after this arrival"),
-        Column::whole("queue_bytes", "bytes", "bytes that wait, after this arrival"),
+        Column::whole("queue_packets", "packets", "waiting packets, this arrival included"),
+        Column::whole("queue_bytes", "bytes", "waiting bytes, this arrival included"),
         Column::whole("dropped", "packets", "packets that the queue has dropped so far"),
     ],
 };
 
-/// What a link did in a run.
+/// Counters of a link over a run.
 pub static REPORT: Table = Table {
     name: "link",
     entity: "link",
@@ -110,7 +113,8 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// A packet in flight. The packet comes first, so that it lies as when it is alone and is moved in the same pieces.
+/// A packet in flight. The packet comes first, so that it has the same layout as when it is alone and is
+/// moved in the same pieces.
 #[repr(C)]
 struct Flying {
     packet: Whole<Packet>,
@@ -123,23 +127,23 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
     held
 }
 
-/// The stage: in port 0, out port 0.
+/// A link in one direction. Input port 0, output port 0.
 pub struct Link {
     name: String,
     delay: Span,
-    /// How much of the delay passes elsewhere, and since when: nothing is handed on earlier than that.
+    /// The part of the delay that passes elsewhere, and since when: nothing is handed on earlier than that.
     elsewhere: (Span, Time),
-    /// Nothing arrives earlier: the last arrival of what was under way when the delay was last cut.
+    /// Nothing arrives earlier: the last arrival of what was in flight when the delay was last reduced.
     not_before: Time,
     transmitter: Transmitter,
     errors: Option<Errors>,
     verdicts: Verdicts,
-    /// Bytes of the longest packet that the framing can carry.
+    /// Size in bytes of the longest packet that the framing can carry.
     longest: u32,
-    /// The stage's out port for what arrives.
+    /// The stage's output port for delivered packets.
     exit: Port,
     playback: Option<Box<Playback>>,
-    /// What the framing made of the admitted packets, when there is one.
+    /// The framing's result for each admitted packet, if there is a framing.
     frames: VecDeque<Added>,
     /// Admitted packets in order of delivery.
     flying: VecDeque<Flying>,
@@ -147,7 +151,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link under the name that results use, with its own random stream.
+    /// Creates a link under the name that results use, with its own random stream.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
         let mut transmitter =
@@ -170,13 +174,14 @@ impl Link {
         }
     }
 
-    /// Inside another stage, whose out port `exit` is the way out.
+    /// Makes the link part of another stage, which delivers by output port `exit`.
     pub fn leaving_by(mut self, exit: Port) -> Link {
         self.exit = exit;
         self
     }
 
-    /// When a packet is handed on that the model delivers at `delivery`. The order stays, since all are moved alike.
+    /// The time at which a packet with this delivery time in the model is handed on. The order is kept, as
+    /// all are shifted equally.
     #[inline]
     fn leaves(&self, delivery: Time) -> Time {
         let (by, since) = self.elsewhere;
@@ -189,7 +194,7 @@ impl Link {
         self.not_before.max(sent + self.delay)
     }
 
-    /// Takes up what the trace says for now.
+    /// Applies the trace's values for now.
     fn play(&mut self, now: Time) {
         let Some(playback) = &mut self.playback else { return };
         let Some(sample) = playback.take(now) else { return };
@@ -199,12 +204,12 @@ impl Link {
         self.retime(now, sample.rate, sample.delay);
     }
 
-    /// Another rate and delay for all that is not yet sent.
+    /// Applies a new rate and delay to everything that has not been sent yet.
     fn retime(&mut self, now: Time, rate: Rate, delay: Span) {
         let ends = self.transmitter.set_rate(now, rate);
         let sent = self.flying.len() - ends.len();
         self.delay = delay;
-        // More of what is under way may pass elsewhere than before.
+        // More of what is in flight may pass elsewhere than before.
         self.elsewhere.1 = self.elsewhere.1.max(now);
         self.not_before = sent.checked_sub(1).map_or(self.not_before, |last| self.flying[last].delivery);
         for (index, end) in (sent..).zip(ends) {
@@ -214,7 +219,7 @@ impl Link {
 }
 
 impl Link {
-    /// Stops sending: returns what waits, the packet in transmission included. What has been sent arrives.
+    /// Stops sending and returns what waits, the packet in transmission included. What has been sent arrives.
     pub fn cut(&mut self, now: Time) -> Vec<Packet> {
         let sent = self.flying.len() - self.transmitter.unsent(now);
         let mut waiting: Vec<Packet> =
@@ -225,7 +230,7 @@ impl Link {
         waiting
     }
 
-    /// Takes out what has been sent and has not arrived.
+    /// Removes what has been sent and has not arrived.
     pub fn lose(&mut self, now: Time) -> Vec<Packet> {
         let sent = self.flying.len() - self.transmitter.unsent(now);
         self.frames.drain(..sent.min(self.frames.len()));
@@ -233,7 +238,7 @@ impl Link {
         self.flying.drain(..sent).map(|flying| flying.packet.into_inner()).collect()
     }
 
-    /// How many packets wait, the one in transmission included.
+    /// The number of waiting packets, the one in transmission included.
     pub fn unsent(&self, now: Time) -> usize {
         self.transmitter.unsent(now) + self.transmitter.buffered().packets as usize
     }
@@ -253,7 +258,7 @@ impl Link {
         }
     }
 
-    /// Lets a packet fly whose last bit is sent at `sent`.
+    /// Adds a packet to those in flight whose last bit is sent at `sent`.
     #[inline(always)]
     fn fly(&mut self, packet: Packet, sent: Time) {
         if let Some((_, added)) = self.transmitter.framed() {
@@ -263,7 +268,7 @@ impl Link {
         self.flying.push_back(Flying { packet, delivery });
     }
 
-    /// Delivers the first packet in flight, unless the channel has spoiled it.
+    /// Delivers the first packet in flight, unless the channel has corrupted it.
     fn deliver_first(&mut self, out: &mut Outbox) {
         let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
         let mut packet = packet.into_inner();
@@ -282,7 +287,7 @@ impl Link {
         }
     }
 
-    /// Delivers a packet unless a unit of its frame is spoiled.
+    /// Delivers a packet unless a unit of its frame is corrupted.
     fn deliver_framed(&mut self, delivery: Time, added: Added, mut packet: Packet, out: &mut Outbox) {
         let fate = match &mut self.errors {
             None => Fate::Intact,
