@@ -1,6 +1,6 @@
 /*
- * BBR, version 1: paces at the bottleneck's measured rate and keeps two of its bandwidth-delay products in flight at
- * most; loss is no signal.
+ * BBR, version 1: paces at the bottleneck's measured rate and keeps at most two bandwidth-delay products in
+ * flight; loss is not a signal.
  *
  * Source:     N. Cardwell, Y. Cheng, S. Hassas Yeganeh, V. Jacobson, "BBR Congestion Control",
  *             draft-cardwell-iccrg-bbr-congestion-control-00, 2017, section 4, whose functions carry their names here;
@@ -12,22 +12,22 @@
  *             Startup, with gain 2/ln 2, until BtlBw has not grown by a quarter in three round trips; Drain, with its
  *             inverse, until what is in flight fits; ProbeBW, in a cycle of gains 5/4, 3/4 and six times 1, each for
  *             RTprop; ProbeRTT, every 10 s without a smaller round-trip time, four segments for 200 ms (4.3).
- * Constants:  those of the draft: BBRHighGain 2.89, cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
+ * Constants:  as in the draft: BBRHighGain 2.89, cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
  *             BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms; a rate 1 % below the measured one
  *             (draft-ietf-ccwg-bbr, BBR.PacingMarginPercent); aggregation over 5 to 10 round trips.
  * Deviations: those of Linux. Rates are in segments, not bytes. cwnd allows for acknowledgments that come in lumps by
  *             the largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section
  *             4.5.5). While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too
- *             (there, section 4.6.4.2). After a time-out Startup's search for a full pipe begins anew. Not included: Linux'
+ *             (there, section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included: Linux'
  *             guess of a policer's rate (the draft does not have it).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(cwnd_gain, 200, 100, 1000, "percent of the bandwidth-delay product in flight in ProbeBW")    \
-	PARAMETER(rtprop_length, 10000, 100, 600000, "milliseconds after which a round-trip time is too old")  \
-	PARAMETER(probe_rtt, 200, 1, 10000, "milliseconds that ProbeRTT lasts")                                \
-	PARAMETER(margin, 1, 0, 50, "percent below the measured rate at which is sent")                        \
-	PARAMETER(aggregation, 1, 0, 1, "1: cwnd allows for acknowledgments that come in lumps")
+	PARAMETER(cwnd_gain, 200, 100, 1000, "cwnd in ProbeBW, in percent of the bandwidth-delay product")     \
+	PARAMETER(rtprop_length, 10000, 100, 600000, "milliseconds after which the smallest round-trip time expires") \
+	PARAMETER(probe_rtt, 200, 1, 10000, "duration of ProbeRTT in milliseconds")                            \
+	PARAMETER(margin, 1, 0, 50, "pacing rate, in percent below the measured rate")                         \
+	PARAMETER(aggregation, 1, 0, 1, "1: cwnd allows for acknowledgments that arrive in lumps")
 
 #include "bbr.h"
 

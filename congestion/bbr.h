@@ -1,7 +1,7 @@
 /*
- * What both versions of BBR do alike, under the names of their drafts, and the state that it needs. A gain is in
+ * What both versions of BBR have in common, under the names of their drafts, and the state that it needs. A gain is in
  * 256ths. A version has `struct bbr_common common` in its state, and among its parameters, which come before the
- * include, margin (percent below the model's rate at which is sent) and probe_rtt (milliseconds that ProbeRTT lasts).
+ * include, margin (pacing rate, in percent below the model's rate) and probe_rtt (duration in milliseconds).
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 #define BBR_AGGREGATION_ROUNDS 5
 #define BBR_FULL_ROUNDS 3
 
-/* The phases of ProbeBW, where a version tells them apart, follow BBR_PROBE_BW. */
+/* The phases of ProbeBW, if a version distinguishes them, follow BBR_PROBE_BW. */
 enum bbr_state { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_RTT, BBR_PROBE_BW };
 
 struct bbr_common {
 	u32 min_rtt;         /* microseconds; RTprop in version 1 */
-	u32 min_rtt_stamp;   /* milliseconds, as all moments but where said */
+	u32 min_rtt_stamp;   /* milliseconds, like all times unless stated otherwise */
 	u32 done_stamp;      /* of ProbeRTT; 0: not known yet */
 	u32 prior_cwnd;
 	u32 next_round;      /* `delivered` at which the round trip is over */
@@ -82,7 +82,7 @@ static inline void bbr_init(struct bp_tcp *tp, struct bbr_common *common, u32 st
 	bp_set_pacing_rate(tp, bbr_bytes(tp, bp_rate(tp->snd_cwnd, rtt), startup_gain));
 }
 
-/* Whether the sample tells of a rate. */
+/* Whether the sample contains a rate. */
 static inline bool bbr_has_rate(const struct rate_sample *sample)
 {
 	return sample->delivered >= 0 && sample->interval_us > 0;

@@ -1,5 +1,5 @@
 /*
- * BBR, version 3: a model of the path by rate and by volume, that loss bounds from above.
+ * BBR, version 3: a model of the path by rate and by volume, which loss bounds from above.
  *
  * Source:     N. Cardwell, I. Swett, J. Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working group's
  *             text of 2025/26, sections "Detailed Algorithm" to "Updating Control Parameters", whose functions carry
@@ -9,14 +9,14 @@
  *                 max_inflight = cwnd_gain bw min_rtt + extra_acked, at least 3 send_quantum
  *                 cwnd at most inflight_longterm (15 % less in CRUISE and ProbeRTT) and inflight_shortterm
  *                 after a round trip with loss, not probing: bw_shortterm = max(bw_latest, 0.7 bw_shortterm),
- *                 inflight_shortterm alike
+ *                 likewise inflight_shortterm
  *                 loss above 2 % while probing: inflight_longterm = max(what was in flight, 0.7 min(bdp, cwnd))
  *             Startup, Drain, ProbeBW in phases DOWN, CRUISE, REFILL, UP, and ProbeRTT.
  * Constants:  gains 2.77, 0.5, 0.90, 1, 1, 1.25 and of cwnd 2, 2.25 in UP, 0.5 in ProbeRTT; LossThresh 2 %, Beta 0.7,
  *             Headroom 0.15, BBRStartupFullLossCnt 6, full pipe after 3 rounds below 25 % growth, ExtraAckedFilterLen 10,
  *             MinRTTFilterLen and ProbeRTTInterval 10 s, ProbeRTTDuration 200 ms, MinPipeCwnd 4, time between probes 2
  *             to 3 s or 63 round trips, PacingMarginPercent 1 (the draft's table of constants).
- * Deviations: Linux' operations tell of acknowledgments and not of packets: RS.lost is what was lost since the present
+ * Deviations: Linux' operations report acknowledgments, not packets: RS.lost is what was lost since the present
  *             round trip began, RS.tx_in_flight is RS.delivered + RS.lost (what was in flight when a packet was sent is
  *             delivered or lost when it is acknowledged), and InflightAtLoss() is that. Losses count as one sequence
  *             range per acknowledgment that finds some. extra_acked is the largest of 5 to 10 round trips. An undone
@@ -25,12 +25,12 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(loss_threshold, 20, 1, 500, "thousandths of a round trip's segments lost: too much in flight") \
-	PARAMETER(beta, 700, 100, 950, "thousandths that loss leaves of a bound")                              \
-	PARAMETER(headroom, 150, 0, 500, "thousandths of inflight_longterm left to others in CRUISE")          \
-	PARAMETER(min_rtt_length, 10000, 100, 600000, "milliseconds after which a round-trip time is too old") \
-	PARAMETER(probe_rtt, 200, 1, 10000, "milliseconds that ProbeRTT lasts")                                \
-	PARAMETER(margin, 1, 0, 50, "percent below the model's rate at which is sent")
+	PARAMETER(loss_threshold, 20, 1, 500, "loss that counts as too much in flight, in thousandths of a round trip's segments") \
+	PARAMETER(beta, 700, 100, 950, "factor by which loss reduces a bound, in thousandths")                 \
+	PARAMETER(headroom, 150, 0, 500, "part of inflight_longterm left to others in CRUISE, in thousandths") \
+	PARAMETER(min_rtt_length, 10000, 100, 600000, "milliseconds after which the smallest round-trip time expires") \
+	PARAMETER(probe_rtt, 200, 1, 10000, "duration of ProbeRTT in milliseconds")                            \
+	PARAMETER(margin, 1, 0, 50, "pacing rate, in percent below the model's rate")
 
 #include "bbr3.h"
 
@@ -381,5 +381,5 @@ BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
 		bbr3_check_probe_rtt_done(tp, bbr);
 }
 
-BP_VARIANT(bbr3, "BBR version 3: rate and volume of the path, bounded by loss", "draft-ietf-ccwg-bbr, 2026", init,
+BP_VARIANT(bbr3, "BBR version 3: models the rate and the volume of the path, bounded by loss", "draft-ietf-ccwg-bbr, 2026", init,
 	   cong_control, ssthresh, undo_cwnd, set_state, cwnd_event)

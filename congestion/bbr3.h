@@ -26,7 +26,7 @@ struct bbr3 {
 	u32 undo_longterm;
 	u32 probe_rtt_cwnd;
 	u32 loss_round;    /* `delivered` at which the round trip after a loss is over */
-	u32 round_lost;    /* `lost` when the round trip began */
+	u32 round_lost;    /* `lost` at the start of the round trip */
 	u32 cycle_stamp;   /* milliseconds */
 	u32 up_acked;      /* bw_probe_up_acked */
 	u32 up_per_inc;    /* probe_up_acked_per_inc */

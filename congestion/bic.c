@@ -1,5 +1,5 @@
 /*
- * BIC: after a loss the window is searched for by halving the distance to where the loss was.
+ * BIC: after a loss a binary search approaches the window at which the loss occurred.
  *
  * Source:     L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
  *             IEEE INFOCOM 2004, section III.D (the paper numbers no equations).
@@ -15,12 +15,12 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(beta, 125, 1, 900, "thousandths of the window that a loss takes")                            \
-	PARAMETER(s_max, 32, 1, 10000, "segments per round trip at most")                                      \
-	PARAMETER(s_min, 10, 1, 1000, "thousandths of a segment per round trip at least")                      \
-	PARAMETER(search, 2, 2, 16, "a round trip covers one in this many of the distance to the last maximum") \
-	PARAMETER(low_window, 14, 2, 1000000, "segments below which it is Reno")                               \
-	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost before its last maximum gives more room")
+	PARAMETER(beta, 125, 1, 900, "reduction of the window on loss, in thousandths")                        \
+	PARAMETER(s_max, 32, 1, 10000, "maximum increase in segments per round trip")                          \
+	PARAMETER(s_min, 10, 1, 1000, "minimum increase in thousandths of a segment per round trip")           \
+	PARAMETER(search, 2, 2, 16, "divisor of the distance to the last maximum that a round trip covers")    \
+	PARAMETER(low_window, 14, 2, 1000000, "window in segments below which it behaves as Reno")             \
+	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost below its last maximum reduces further")
 
 #include "reno.h"
 
@@ -106,5 +106,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(bic, "Searches for the window by halving the distance to where the last loss was",
+BP_VARIANT(bic, "Binary search for the window at which the last loss occurred",
 	   "Xu, Harfoush and Rhee, BIC, IEEE INFOCOM 2004", cong_avoid, ssthresh, set_state, undo_cwnd)

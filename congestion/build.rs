@@ -1,5 +1,5 @@
-//! Compiles every `*.c` file of this folder, one congestion control each, and lists them for Rust: to add a
-//! variant is to add a file.
+//! Compiles every `*.c` file of this folder, one congestion control per file, and lists them for Rust: to add
+//! a variant, add a file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
 }
 
-/// The names of the C files, in alphabetical order, each checked to register itself under its own name.
+/// The names of the C files, in alphabetical order. Each must register itself under its own name.
 fn variants(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .expect("this folder can be read")
@@ -50,7 +50,7 @@ fn variants(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The worked example of the recipe, for a test: its C file, whose path is returned, and beside it `recipe.rs`, the
+/// The worked example of the recipe, for a test: its C file, whose path is returned, and `recipe.rs`, the
 /// lines of its test.
 fn recipe(folder: &Path, out: &Path) -> PathBuf {
     let page = folder.join("../docs/congestion-recipe.md");
@@ -67,7 +67,7 @@ fn recipe(folder: &Path, out: &Path) -> PathBuf {
     file
 }
 
-/// Rust that names the C tables.
+/// Rust code that names the C tables.
 fn list(folder: &Path, names: &[String]) -> String {
     let mut text = String::from("unsafe extern \"C\" {\n");
     for name in names {

@@ -1,5 +1,5 @@
 /*
- * Compound TCP: Reno's window and beside it one that grows while no queue is seen.
+ * Compound TCP: Reno's window plus a second one that grows while no queue is seen.
  *
  * Source:     M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP: A New TCP Congestion Control for High-Speed and
  *             Long Distance Networks", draft-sridharan-tcpm-ctcp-02, 2008.
@@ -12,8 +12,8 @@
  *             gamma follows the queue that Reno alone would have had (section 5): after a loss it moves half the way
  *             to 3/4 diff_reno, diff_reno = cwnd (1 - basertt / srtt), within gamma_low and gamma_high. Below
  *             Low_Window, in slow start and in recovery it is Reno; after a time-out dwnd = 0 and basertt is measured
- *             anew.
- * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30, begun with 30 (section
+ *             again.
+ * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30, initially 30 (section
  *             5).
  * Deviations: equation (3) is written with dwnd^k in the draft, with which dwnd could never leave 0; it is wnd^k here, as
  *             in K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-Speed and Long Distance
@@ -22,9 +22,9 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(gamma_low, 5, 1, 1000000, "segments: least backlog that is taken for congestion")            \
-	PARAMETER(gamma_high, 30, 1, 1000000, "segments: most backlog that is not, and where it begins")       \
-	PARAMETER(low_window, 38, 2, 1000000, "segments: below this it is Reno")
+	PARAMETER(gamma_low, 5, 1, 1000000, "lower limit of gamma, the backlog that counts as congestion, in segments") \
+	PARAMETER(gamma_high, 30, 1, 1000000, "upper limit and initial value of gamma, in segments")           \
+	PARAMETER(low_window, 38, 2, 1000000, "window in segments below which it behaves as Reno")
 
 #include "power.h"
 #include "reno.h"
@@ -143,5 +143,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(compound, "Reno's window and one more that grows while no queue is seen (CTCP)",
+BP_VARIANT(compound, "Reno's window plus one that grows while no queue is seen (CTCP)",
 	   "draft-sridharan-tcpm-ctcp-02, 2008", init, cong_avoid, ssthresh, set_state, pkts_acked, undo_cwnd)

@@ -1,10 +1,10 @@
 /*
- * CUBIC: after a loss the window grows by a cubic function of time, flat around where the loss was.
+ * CUBIC: after a loss the window grows by a cubic function of time, flat around the window at which the loss occurred.
  *
  * Source:     RFC 9438, CUBIC for Fast and Long-Distance Networks, in the form in which Linux computes it: S. Ha, I. Rhee,
  *             L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS Operating Systems Review 42(5), 2008,
  *             Algorithm 1 (names as there in brackets).
- *                 (1)  W_cubic(t) = C (t - K)^3 + W_max               t: since the avoidance stage began
+ *                 (1)  W_cubic(t) = C (t - K)^3 + W_max               t: since the start of the avoidance stage
  *                 (2)  K = cubic root of ((W_max - cwnd_epoch) / C)
  *                      target = W_cubic(t + RTT), within cwnd and 1.5 cwnd; cwnd += (target - cwnd) / cwnd for
  *                      each segment acknowledged (sections 4.2, 4.4, 4.5)
@@ -14,12 +14,12 @@
  *                      ssthresh = beta cwnd; W_max = cwnd, or with fast convergence, when cwnd < W_max,
  *                      cwnd (1 + beta) / 2 (sections 4.6, 4.7)
  *             After a time-out, and after a slow start that HyStart ended, W_max = cwnd_epoch and K = 0 (4.8, 4.10).
- *             A reduction that was spurious is taken back with W_max, K, W_est and the epoch (4.9).
+ *             A spurious reduction is undone along with W_max, K, W_est and the epoch (4.9).
  *             Slow start: hystart.h (HyStart, or HyStart++ of RFC 9406).
  * Constants:  C 0.4, beta 0.7 (section 5); HyStart's in hystart.h.
  * Deviations: those of Linux.
  *             - All windows are whole segments: W_cubic(t) is rounded towards W_max, W_max, W_est and ssthresh down. Growth is
- *               "one segment for so many that are acknowledged" (cnt), a whole number that is found anew when cwnd has
+ *               "one segment for so many that are acknowledged" (cnt), a whole number that is recomputed when cwnd has
  *               changed or a 32nd of a second has passed (seen in Linux 6.1). Over short paths with much loss, where windows
  *               are a dozen segments, that makes some percent.
  *             - Where the target is not above cwnd, it grows by 1 % a round trip (100 cwnd in Algorithm 1).
@@ -29,18 +29,18 @@
  *             - ssthresh is beta times cwnd, not FlightSize.
  *             - The time in which cwnd is not what limits sending does not count for t (section 5.8), from
  *               acknowledgment to acknowledgment.
- *             - HyStart is Linux' default and here too; RFC 9438 recommends HyStart++ (hystart = 2).
+ *             - HyStart is the default, as in Linux; RFC 9438 recommends HyStart++ (hystart = 2).
  *             - Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
  *               says that it SHOULD (fast_reno = 1).
  *             Times are in milliseconds: K is right to 1 ms.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(c, 400, 1, 10000, "thousandths: C, segments per second cubed")                               \
-	PARAMETER(beta, 700, 100, 950, "thousandths: the part of the window that a loss leaves")               \
-	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost before its last maximum gives more room")    \
-	PARAMETER(reno_friendly, 1, 0, 1, "1: never slower than Reno")                                         \
-	PARAMETER(fast_reno, 0, 0, 1, "1: that Reno adds a whole segment above the last maximum (RFC 9438)")   \
+	PARAMETER(c, 400, 1, 10000, "constant C, in thousandths of a segment per second cubed")                \
+	PARAMETER(beta, 700, 100, 950, "factor of the window on loss, in thousandths")                         \
+	PARAMETER(fast_convergence, 1, 0, 1, "1: a flow that lost below its last maximum reduces further")     \
+	PARAMETER(reno_friendly, 1, 0, 1, "1: grows at least as fast as Reno")                                 \
+	PARAMETER(fast_reno, 0, 0, 1, "1: the estimate of Reno grows by a segment above the last maximum (RFC 9438)") \
 	PARAMETER(hystart, 1, 0, 2, "end of slow start by delay: 0 off, 1 HyStart, 2 HyStart++")
 
 #include "hystart.h"
@@ -57,7 +57,7 @@ struct cubic {
 	u32 origin;      /* [origin_point] W_max of equation (1) */
 	u32 w_est;       /* [W_tcp] */
 	u32 k;           /* milliseconds */
-	u32 epoch;       /* when the stage began, milliseconds; 0: it has not begun */
+	u32 epoch;       /* start of the stage, milliseconds; 0: it has not started */
 	u32 count;       /* [cnt] segments acknowledged for one more */
 	u32 acked;       /* [ack_cnt] acknowledged and not yet in w_est */
 	u32 computed;    /* when `count` was found, milliseconds, and for which window */
@@ -79,7 +79,7 @@ static inline u32 cubic_now(const struct bp_tcp *tp)
 	return bp_max((u32)(tp->tcp_mstamp / 1000), 1);
 }
 
-/* Equation (1), `elapsed` milliseconds after the stage began. */
+/* Equation (1), `elapsed` milliseconds after the start of the stage. */
 static inline u32 cubic_window(const struct bp_tcp *tp, const struct cubic *cubic, u32 elapsed)
 {
 	bool before = elapsed < cubic->k;
@@ -92,7 +92,7 @@ static inline u32 cubic_window(const struct bp_tcp *tp, const struct cubic *cubi
 	return cubic->origin > difference ? cubic->origin - difference : 0;
 }
 
-/* A congestion avoidance stage begins. */
+/* Starts a congestion avoidance stage. */
 static inline void cubic_begin(struct cubic *cubic, u32 now, u32 cwnd, u32 acked, u32 c)
 {
 	cubic->epoch = now;

@@ -1,8 +1,8 @@
 /*
- * One-way delay, for variants that give way to others: from the timestamps (RFC 7323) of an acknowledgment, the other
+ * One-way delay, for variants that yield to others: from the timestamps (RFC 7323) of an acknowledgment, the other
  * end's clock when it was sent less our clock when what it acknowledges was sent. Both count milliseconds on Linux and
  * in the engine; the clocks' difference is in it, so only differences of delays mean something. Without timestamps
- * the round-trip time is used, in which the way back counts too.
+ * the round-trip time is used, which includes the return path.
  */
 #pragma once
 

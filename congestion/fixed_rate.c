@@ -1,5 +1,5 @@
 /*
- * Fixed rate: sends at a rate that the path is known to carry, whatever is lost.
+ * Fixed rate: sends at a rate that the path is known to carry, regardless of losses.
  *
  * Source:     CCSDS 714.0-B-2, Space Communications Protocol Specification (SCPS) - Transport Protocol, 2006: rate control
  *             without congestion control, for paths whose capacity is reserved and whose losses are corruption.
@@ -9,8 +9,8 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(rate, 1000, 1, 100000000, "kbit/s of payload")                                               \
-	PARAMETER(window, 10000, 2, 100000000, "segments in flight at most")
+	PARAMETER(rate, 1000, 1, 100000000, "sending rate in kbit/s of payload")                               \
+	PARAMETER(window, 10000, 2, 100000000, "maximum number of segments in flight")
 
 #include "reno.h"
 

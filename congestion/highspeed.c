@@ -13,9 +13,9 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(low_window, 38, 2, 10000, "segments up to which it is Reno")                                 \
-	PARAMETER(high_window, 83000, 10001, 10000000, "segments at which the decrease is high_decrease")     \
-	PARAMETER(high_decrease, 100, 10, 500, "thousandths of the window that a loss takes at high_window")
+	PARAMETER(low_window, 38, 2, 10000, "window in segments up to which it behaves as Reno")               \
+	PARAMETER(high_window, 83000, 10001, 10000000, "window in segments at which the decrease is high_decrease") \
+	PARAMETER(high_decrease, 100, 10, 500, "reduction on loss at high_window, in thousandths of the window")
 
 #include "power.h"
 #include "reno.h"
@@ -81,5 +81,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(highspeed, "Increase and decrease by the size of the window, for very large ones",
+BP_VARIANT(highspeed, "Increase and decrease depend on the window, for very large windows",
 	   "RFC 3649, HighSpeed TCP, 2003", ssthresh, cong_avoid, undo_cwnd)

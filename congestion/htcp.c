@@ -18,12 +18,12 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(delta_low, 1000, 0, 60000, "milliseconds after a loss in which it is Reno")                  \
-	PARAMETER(from_repair, 0, 0, 1, "1: the time since a loss counts from the end of its repair")          \
-	PARAMETER(coarse, 0, 0, 1, "1: cwnd grows by one segment with each other acknowledgment at most")      \
-	PARAMETER(rtt_reference, 0, 0, 10000, "milliseconds: RTT for which alpha is not scaled; 0: for all")   \
-	PARAMETER(beta_min, 500, 100, 900, "thousandths of the window that a loss leaves at least")            \
-	PARAMETER(beta_max, 800, 100, 900, "thousandths of the window that a loss leaves at most")
+	PARAMETER(delta_low, 1000, 0, 60000, "milliseconds after a loss in which it behaves as Reno")          \
+	PARAMETER(from_repair, 0, 0, 1, "1: the time since a loss starts at the end of its repair")            \
+	PARAMETER(coarse, 0, 0, 1, "1: cwnd grows by at most one segment per two acknowledgments")             \
+	PARAMETER(rtt_reference, 0, 0, 10000, "round-trip time in milliseconds at which alpha is not scaled; 0: never scaled") \
+	PARAMETER(beta_min, 500, 100, 900, "minimum factor of the window on loss, in thousandths")             \
+	PARAMETER(beta_max, 800, 100, 900, "maximum factor of the window on loss, in thousandths")
 
 #include "rate.h"
 #include "reno.h"
@@ -168,6 +168,6 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(htcp, "Grows faster the longer since the last loss; the decrease empties the queue",
+BP_VARIANT(htcp, "Grows faster the longer the last loss is ago; the decrease empties the queue",
 	   "Leith and Shorten, draft-leith-tcp-htcp-06, 2008", init, cong_avoid, ssthresh, set_state,
 	   pkts_acked, undo_cwnd)

@@ -16,7 +16,7 @@
  * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart are closely spaced.
  *             cwnd at most 65535 segments in slow start, as 2^rho has no bound where Hoe's estimate is off
  *             (the limit of the Linux implementation, which its authors made).
- *             Linux' module has hoe = 0, spacing = 0, and begins with a window of rho also where that is less.
+ *             Linux' module has hoe = 0, spacing = 0, and starts with a window of rho even if that is less.
  * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
  *             initial window is rho where that is more than the connection's own. Spacing is by the pacing rate that
  *             follows the window (200 and 120 % of cwnd / SRTT), not one segment each RTT / cwnd. Slow start acts on
@@ -25,10 +25,10 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(rtt0, 25, 1, 10000, "milliseconds: round-trip time of the connection to be equal to")        \
+	PARAMETER(rtt0, 25, 1, 10000, "reference round-trip time in milliseconds, that of the connection to match") \
 	PARAMETER(hoe, 1, 0, 1, "1: the initial ssthresh is estimated by packet pairs")                        \
-	PARAMETER(spacing, 1, 0, 1, "1: segments are paced")                                                   \
-	PARAMETER(most_cwnd, 65535, 2, 100000000, "segments: cwnd at most in slow start")
+	PARAMETER(spacing, 1, 0, 1, "1: segments are spaced by pacing")                                        \
+	PARAMETER(most_cwnd, 65535, 2, 100000000, "maximum cwnd in slow start, in segments")
 
 #include "power.h"
 #include "rate.h"

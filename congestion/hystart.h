@@ -12,7 +12,7 @@
  *         Hystart aware of pacing", 2019).
  *         HyStart++: RFC 9406, section 4.2. Only the delay counts, compared with the smallest of the round before,
  *         and what follows is Conservative Slow Start at a quarter of the speed for five rounds, which is left again
- *         for slow start when the delay falls below where it began. Constants of section 4.3.
+ *         for slow start when the delay falls below its value at the start. Constants of section 4.3.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct bp_hystart {
 	u32 base_rtt;    /* HyStart: smallest of the connection; HyStart++: of the round before */
 	u32 css_rtt;     /* HyStart++: cssBaselineMinRtt */
 	u8 samples;      /* of this round, up to HYSTART_SAMPLES */
-	u8 css_rounds;   /* 0: not in Conservative Slow Start; else the rounds begun in it */
+	u8 css_rounds;   /* 0: not in Conservative Slow Start; otherwise the rounds started in it */
 	u8 is_over;      /* it has ended a slow start; HyStart++ is for the first one only, HyStart rests until a time-out */
 };
 
@@ -80,7 +80,7 @@ static inline bool bp_hystart_rose(const struct bp_hystart *hystart)
 	       hystart->round_rtt >= rise;
 }
 
-/* What has just been acknowledged was sent after the round began. */
+/* What has just been acknowledged was sent after the start of the round. */
 static inline bool bp_hystart_round_is_over(const struct bp_tcp *tp, const struct bp_hystart *hystart)
 {
 	return bp_after(tp->snd_una, hystart->round_end);

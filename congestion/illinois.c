@@ -1,5 +1,5 @@
 /*
- * Illinois: loss says when to change direction, delay says how fast.
+ * Illinois: loss determines the direction of change, delay its speed.
  *
  * Source:     S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
  *             high-speed networks", Performance Evaluation 65(6-7), pages 417-440, 2008, section 3.
@@ -11,14 +11,14 @@
  *                 cwnd += alpha / cwnd for each segment acknowledged; cwnd -= beta cwnd on loss
  *             Once the delay was above d_1, alpha_max comes back only after theta rounds below it.
  * Constants:  alpha 0.3 to 10, beta 1/8 to 1/2, W_thresh 10 segments, below which it is Reno, theta 5 (section 3).
- * Deviations: none but Linux' (windows in segments; see reno.c). After a time-out the delays are measured anew.
+ * Deviations: none but Linux' (windows in segments; see reno.c). After a time-out the delays are measured again.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(alpha_min, 30, 1, 10000, "hundredths of a segment per round trip at the largest delay")      \
-	PARAMETER(alpha_max, 1000, 1, 100000, "hundredths of a segment per round trip without delay")          \
-	PARAMETER(window_threshold, 10, 1, 1000000, "segments below which it is Reno")                         \
-	PARAMETER(theta, 5, 1, 1000, "rounds of small delay after which alpha is alpha_max again")
+	PARAMETER(alpha_min, 30, 1, 10000, "increase at the largest delay, in hundredths of a segment per round trip") \
+	PARAMETER(alpha_max, 1000, 1, 100000, "increase without delay, in hundredths of a segment per round trip") \
+	PARAMETER(window_threshold, 10, 1, 1000000, "window in segments below which it behaves as Reno")       \
+	PARAMETER(theta, 5, 1, 1000, "rounds of small delay after which alpha returns to alpha_max")
 
 #include "reno.h"
 
@@ -154,6 +154,6 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(illinois, "Loss-based, with increase and decrease by the queueing delay",
+BP_VARIANT(illinois, "Loss-based, with increase and decrease that depend on the queueing delay",
 	   "Liu, Basar and Srikant, TCP-Illinois, Performance Evaluation 65, 2008", init, cong_avoid, ssthresh, set_state,
 	   pkts_acked, undo_cwnd)

@@ -9,15 +9,15 @@
  *             On loss half of it, once per round-trip time (the endpoint's recovery sees to that).
  * Constants:  TARGET 100 ms (at most, section 3.3), GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER 4 samples, of which
  *             the smallest counts, ALLOWED_INCREASE 1, MIN_CWND 2 (section 2.5).
- * Deviations: windows count segments. delay.h says how delays are measured. No slow start (the RFC leaves it open),
+ * Deviations: windows count segments. delay.h describes how delays are measured. No slow start (the RFC leaves it open),
  *             unless slow_start = 1 or the scenario sets an initial ssthresh: Reno's, until a quarter of the target is
  *             queued.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(target, 100, 1, 100, "milliseconds of queueing delay to keep")                               \
-	PARAMETER(gain, 1000, 1, 10000, "thousandths: GAIN")                                                   \
-	PARAMETER(slow_start, 0, 0, 1, "1: slow start until a quarter of the target is queued")
+	PARAMETER(target, 100, 1, 100, "target queueing delay in milliseconds")                                \
+	PARAMETER(gain, 1000, 1, 10000, "gain of the window on the offset from the target (GAIN), in thousandths") \
+	PARAMETER(slow_start, 0, 0, 1, "1: uses slow start until a quarter of the target is queued")
 
 #include "delay.h"
 #include "reno.h"
@@ -33,7 +33,7 @@ struct ledbat {
 	u32 current[LEDBAT_FILTER]; /* last samples */
 	u64 up;                     /* growth and decrease not yet a segment, thousandths of milliseconds times cwnd */
 	u64 down;
-	u32 minute;                 /* began, milliseconds */
+	u32 minute;                 /* start, milliseconds */
 	u32 has_delay;
 };
 BP_PRIVATE(struct ledbat)

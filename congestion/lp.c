@@ -1,14 +1,14 @@
 /*
- * TCP-LP: takes what others leave, by backing off when the one-way delay rises.
+ * TCP-LP: uses the capacity that others leave, by backing off when the one-way delay rises.
  *
  * Source:     A. Kuzmanovic, E. W. Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM
  *             Transactions on Networking 14(4), pages 739-752, 2006, section III (the paper numbers no equations there).
  *                 sd = (1 - gamma) sd + gamma d                         smoothed one-way delay
  *                 sd > d_min + (d_max - d_min) delta                    early congestion
- *             On the first such sign cwnd is halved and an inference phase of one round-trip time begins, in which cwnd
+ *             On the first such sign cwnd is halved and an inference phase of one round-trip time starts, in which cwnd
  *             does not grow; if the sign is still there then, cwnd = 1. Otherwise Reno's increase.
  * Constants:  delta 0.15, gamma 1/8 (section III.B).
- * Deviations: delay.h says how delays are measured; d_max starts with the first sample. The first slow start goes on to
+ * Deviations: delay.h describes how delays are measured; d_max starts with the first sample. The first slow start continues to
  *             its loss, so that d_max is that of a full queue: otherwise the spacing of two segments is congestion. cwnd
  *             falls to 2 instead of 1: the acknowledgment of a single segment waits for the receiver's timer, which would
  *             be taken for congestion and hold the window there for ever. The sign that makes it fall is looked for when
@@ -16,7 +16,7 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(delta, 150, 1, 999, "thousandths of the range of delays above the smallest: early congestion")
+	PARAMETER(delta, 150, 1, 999, "delay above the smallest that is early congestion, in thousandths of the range")
 
 #include "delay.h"
 #include "reno.h"
@@ -75,7 +75,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		bp_reno_cong_avoid(tp, acked);
 		return;
 	}
-	/* What was sent before the window was halved tells nothing of it. */
+	/* What was sent before the window was halved does not reflect it. */
 	if (lp->infers && !ends)
 		return;
 	lp->infers = lp_is_early(tp, lp);
@@ -98,5 +98,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(lp, "Low priority: takes what others leave, judged by the one-way delay",
+BP_VARIANT(lp, "Low priority: uses the capacity that others leave, judged by the one-way delay",
 	   "Kuzmanovic and Knightly, TCP-LP, IEEE/ACM ToN 14(4), 2006", cong_avoid, ssthresh, pkts_acked, undo_cwnd)

@@ -1,5 +1,5 @@
 /*
- * Scalable TCP: grows by a hundredth of what is acknowledged, so that recovery takes as long whatever the window.
+ * Scalable TCP: grows by a hundredth of what is acknowledged, so that recovery takes equally long for all windows.
  *
  * Source:     T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM Computer
  *             Communication Review 33(2), pages 83-91, 2003, section 3.
@@ -10,9 +10,9 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(a, 10, 1, 1000, "thousandths of a segment for each one acknowledged")                        \
-	PARAMETER(b, 125, 1, 900, "thousandths of the window that a loss takes")                               \
-	PARAMETER(legacy_window, 16, 1, 1000000, "segments up to which it is Reno")
+	PARAMETER(a, 10, 1, 1000, "increase per acknowledged segment, in thousandths of a segment")            \
+	PARAMETER(b, 125, 1, 900, "reduction of the window on loss, in thousandths")                           \
+	PARAMETER(legacy_window, 16, 1, 1000000, "window in segments up to which it behaves as Reno")
 
 #include "reno.h"
 
@@ -43,5 +43,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(scalable, "Grows by a hundredth of what is acknowledged, loses an eighth",
+BP_VARIANT(scalable, "Grows by a hundredth of what is acknowledged, shrinks by an eighth on loss",
 	   "Kelly, Scalable TCP, ACM CCR 33(2), 2003", ssthresh, cong_avoid, undo_cwnd)

@@ -19,13 +19,13 @@
  *             filled the path without a queue, plus one, not by an eighth. Loss detection by fine-grained time-outs
  *             and the smaller reduction after it (section III.A) are left out: the endpoint detects loss, and the
  *             window is halved as Reno's. Outside the Open state Reno's increase is used. After idle, BaseRTT is
- *             measured anew.
+ *             measured again.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(alpha, 2, 1, 65535, "segments: with fewer queued, cwnd grows by one per round-trip time")    \
-	PARAMETER(beta, 4, 1, 65535, "segments: with more queued, cwnd shrinks by one per round-trip time")    \
-	PARAMETER(gamma, 1, 1, 65535, "segments: with more queued, slow start ends")
+	PARAMETER(alpha, 2, 1, 65535, "queued segments below which cwnd grows by one per round-trip time")     \
+	PARAMETER(beta, 4, 1, 65535, "queued segments above which cwnd shrinks by one per round-trip time")    \
+	PARAMETER(gamma, 1, 1, 65535, "queued segments above which slow start ends")
 
 #include "reno.h"
 
@@ -65,7 +65,7 @@ static inline void vegas_start(struct bp_tcp *tp)
 
 /*
  * After a decision cwnd is the operating point, so ssthresh follows it down (slow start is over) and, outside a
- * reduction, up to three quarters of it (Linux' tcp_current_ssthresh), which is where a restart after idle begins.
+ * reduction, up to three quarters of it (Linux' tcp_current_ssthresh), from which sending restarts after idle time.
  */
 static inline void vegas_raise_ssthresh(struct bp_tcp *tp)
 {

@@ -10,7 +10,7 @@
  *             Once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta.
  *             Slow start doubles the window every other round; it holds it in between, so that the two rates are
  *             compared at one window. It ends when Diff > gamma.
- * Use:        where the simulations of the years around 2000 said "Vegas". What Linux made of it is vegas.c: it takes
+ * Use:        the "Vegas" of simulations of the years around 2000. Linux' version is vegas.c: it takes
  *             the smallest round-trip time of a round, so that queues and access delays which only a part of a window
  *             meets do not count. On a path whose delay varies within a round the two are different algorithms.
  * Constants:  alpha 1, beta 3 (the paper's Vegas-1,3), gamma 1 segment; one eighth off the window at the end of slow
@@ -22,10 +22,10 @@
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(alpha, 1, 0, 65535, "segments: with fewer queued, cwnd grows by one per round-trip time")    \
-	PARAMETER(beta, 3, 0, 65535, "segments: with more queued, cwnd shrinks by one per round-trip time")    \
-	PARAMETER(gamma, 1, 0, 65535, "segments: with more queued, slow start ends")                           \
-	PARAMETER(mean, 1, 0, 1, "1: a round's mean round-trip time decides; 0: that of one segment of it")
+	PARAMETER(alpha, 1, 0, 65535, "queued segments below which cwnd grows by one per round-trip time")     \
+	PARAMETER(beta, 3, 0, 65535, "queued segments above which cwnd shrinks by one per round-trip time")    \
+	PARAMETER(gamma, 1, 0, 65535, "queued segments above which slow start ends")                           \
+	PARAMETER(mean, 1, 0, 1, "1: the mean round-trip time of a round decides; 0: that of one of its segments")
 
 #include "reno.h"
 
@@ -136,6 +136,6 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(vegas95, "Vegas as published in 1995: by the mean round-trip time of a round",
+BP_VARIANT(vegas95, "Vegas as published in 1995: judges by the mean round-trip time of a round",
 	   "Brakmo and Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", init, ssthresh, cong_avoid, set_state, pkts_acked,
 	   undo_cwnd)

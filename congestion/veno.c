@@ -1,5 +1,5 @@
 /*
- * Veno: Reno that tells random losses from congestion by the queue, as Vegas measures it.
+ * Veno: Reno that distinguishes random losses from congestion by the queue, measured as in Vegas.
  *
  * Source:     C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
  *             Journal on Selected Areas in Communications 21(2), pages 216-228, 2003, sections II.B and II.C.
@@ -8,11 +8,11 @@
  *                 N >= beta: cwnd += 1 every other round trip; a loss is congestion: ssthresh = cwnd / 2
  * Constants:  beta 3 (section II.B), 4/5 (section II.C).
  * Deviations: RTT is the smallest of the present round, not the last sample, so that delayed acknowledgments are not
- *             taken for a queue; until a round has a sample, the last round's. After a time-out BaseRTT is measured anew
+ *             taken for a queue; until a round has a sample, the last round's. After a time-out BaseRTT is measured again
  *             (the paper does so whenever loss was detected by time-out).
  * Licence:    Dual MIT/GPL
  */
-#define BP_PARAMETERS(PARAMETER) PARAMETER(beta, 3, 1, 65535, "segments queued from which a loss is congestion")
+#define BP_PARAMETERS(PARAMETER) PARAMETER(beta, 3, 1, 65535, "queued segments from which a loss is taken for congestion")
 
 #include "reno.h"
 
@@ -93,5 +93,5 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(veno, "Reno that tells random losses from congestion by the queue",
+BP_VARIANT(veno, "Reno that distinguishes random losses from congestion by the queue",
 	   "Fu and Liew, TCP Veno, IEEE JSAC 21(2), 2003", init, cong_avoid, ssthresh, set_state, pkts_acked, undo_cwnd)

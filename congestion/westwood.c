@@ -1,5 +1,5 @@
 /*
- * Westwood+: after a loss the window is what the measured rate needs, not half.
+ * Westwood+: after a loss the window is set to what the measured rate needs, not to half.
  *
  * Source:     L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
  *             congestion control", ACM SIGCOMM Computer Communication Review 34(2), pages 25-38, 2004, section 2; the
@@ -14,15 +14,15 @@
  *             Linux' module has a filter of 875, order = 2 and late = 1.
  * Deviations: `order` = 2 filters what was filtered once more, as Linux' module does: slow start's rates then count for
  *             less. Delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
- *             from duplicate acknowledgments exactly. The first sample begins with the first acknowledgment, since nothing is
+ *             from duplicate acknowledgments exactly. The first sample starts with the first acknowledgment, since nothing is
  *             delivered before it, and starts the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(filter, 900, 0, 999, "thousandths: weight of the old estimate of the rate")                  \
-	PARAMETER(order, 1, 1, 2, "times that a sample of the rate is filtered")                               \
-	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate counts once it is repaired")   \
-	PARAMETER(least_sample, 50, 1, 10000, "milliseconds that a sample of the rate spans at least")
+	PARAMETER(filter, 900, 0, 999, "weight of the old estimate of the rate, in thousandths")               \
+	PARAMETER(order, 1, 1, 2, "number of times that a sample of the rate is filtered")                     \
+	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate applies once it is repaired")  \
+	PARAMETER(least_sample, 50, 1, 10000, "minimum span of a sample of the rate, in milliseconds")
 
 #include "rate.h"
 #include "reno.h"

@@ -11,15 +11,15 @@
  *                 cwnd -= max(Q, cwnd / 8), at most half.
  * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux implementation); Scalable's
  *             0.01 and 16.
- * Deviations: a round begins when a repair ends: what is measured before is the queue of the window before, which the
+ * Deviations: a round starts when a repair ends: what is measured before is the queue of the window before, which the
  *             loss has taken off already. Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties
  *             the queue in slow start, too.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
-	PARAMETER(q_max, 80, 1, 1000000, "segments queued at most in fast mode")                               \
-	PARAMETER(phi, 8, 1, 1000, "queueing delay at most RTT / phi in fast mode")                            \
-	PARAMETER(rho, 16, 1, 1000, "rounds of slow mode after which others are taken to be greedy")
+	PARAMETER(q_max, 80, 1, 1000000, "maximum number of queued segments in fast mode")                     \
+	PARAMETER(phi, 8, 1, 1000, "divisor of the round-trip time, which gives the maximum queueing delay in fast mode") \
+	PARAMETER(rho, 16, 1, 1000, "rounds of slow mode after which competing flows are assumed to be greedy")
 
 #include "reno.h"
 
@@ -129,6 +129,6 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT(yeah, "Scalable TCP while the queue is short, Reno that empties it otherwise",
+BP_VARIANT(yeah, "Scalable TCP while the queue is short, otherwise Reno that empties it",
 	   "Baiocchi, Castellani and Vacirca, YeAH-TCP, PFLDnet 2007", init, cong_avoid, ssthresh, set_state, pkts_acked,
 	   undo_cwnd)

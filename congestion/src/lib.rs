@@ -1,7 +1,7 @@
-//! bentpipe's congestion controls. Each is one C file of this folder with two homes: compiled into the engine, which
-//! this crate is the face of, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
-//! (`scripts/bpf`). `bentpipe.h` says how a file is written; [`variants`] lists the files found when this crate was
-//! built.
+//! bentpipe's congestion controls. Each is one C file of this folder with two homes: compiled into the
+//! engine, through this crate, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
+//! (`scripts/bpf`). `bentpipe.h` describes how a file is written; [`variants`] lists the files found when
+//! this crate was built.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -32,13 +32,13 @@ use raw::{Control, RawVariant};
 /// A congestion control: one C file.
 #[derive(Debug)]
 pub struct Variant {
-    /// Its name, which is its file's; in the kernel with `bp_` before it.
+    /// Name of the variant and of its file; `bp_NAME` in the kernel.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// One-line description.
     pub about: &'static str,
-    /// Where it was published.
+    /// The publication that describes it.
     pub source: &'static str,
-    /// Its parameters, in the order in which the file declares them.
+    /// Its parameters, in the order of their declaration.
     pub parameters: Vec<Parameter>,
     /// The comment at its file's head: equations, constants with their sources, deviations.
     pub head: String,
@@ -48,55 +48,55 @@ pub struct Variant {
 /// A parameter of a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// Its value when none is given.
+    /// Value if none is given.
     pub default: i64,
-    /// Its smallest value.
+    /// Minimum value.
     pub min: i64,
-    /// Its largest value.
+    /// Maximum value.
     pub max: i64,
-    /// Its unit and what it does.
+    /// Unit and meaning.
     pub about: &'static str,
 }
 
-/// What can be wrong with the choice of a congestion control.
+/// An error in the choice of a congestion control.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CongestionError {
     /// No file has this name.
     #[error("there is no congestion control {name:?}{}; there are {}", meant(.nearest), .known.join(", "))]
     UnknownVariant {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The most similar name there is, if one is similar.
+        /// The most similar known name, if any.
         nearest: Option<&'static str>,
-        /// The names there are.
+        /// All known names.
         known: Vec<&'static str>,
     },
-    /// The variant has no such parameter.
+    /// The variant has no parameter of this name.
     #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
     UnknownParameter {
         /// The variant.
         variant: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The most similar name there is, if one is similar.
+        /// The most similar known name, if any.
         nearest: Option<&'static str>,
-        /// The names there are.
+        /// All known names.
         known: Vec<&'static str>,
     },
-    /// The value is not one the parameter can have.
+    /// The value is outside the parameter's range.
     #[error("{variant}'s parameter {parameter} is {value}; allowed is {min} to {max}")]
     OutOfRange {
         /// The variant.
         variant: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// The value given.
+        /// The given value.
         value: i64,
-        /// The smallest value allowed.
+        /// The minimum.
         min: i64,
-        /// The largest value allowed.
+        /// The maximum.
         max: i64,
     },
 }
@@ -109,8 +109,8 @@ pub fn variants() -> &'static [Variant] {
     &VARIANTS
 }
 
-/// A congestion control for one connection: the variant called `name`, with `parameters` in the place of its
-/// defaults.
+/// Creates a congestion control for one connection: the variant called `name`, with `parameters` instead of
+/// its defaults.
 pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
@@ -118,7 +118,7 @@ pub fn create(
     variant(name)?.create(parameters)
 }
 
-/// The variant called `name`.
+/// Returns the variant called `name`.
 pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
     variants().iter().find(|variant| variant.name == name).ok_or_else(|| {
         let known: Vec<_> = variants().iter().map(|variant| variant.name).collect();
@@ -134,7 +134,7 @@ impl Variant {
         Variant { name, about, source, parameters, head, raw }
     }
 
-    /// This variant for one connection, with `parameters` in the place of its defaults.
+    /// Creates this variant for one connection, with `parameters` instead of its defaults.
     pub fn create(
         &'static self,
         parameters: &BTreeMap<String, i64>,
@@ -146,7 +146,8 @@ impl Variant {
         Ok(Box::new(Control::new(self.name, self.raw, values)))
     }
 
-    /// The values of all parameters, in the order of their declaration: those given, and the defaults of the others.
+    /// Returns the values of all parameters in the order of their declaration: the given ones, and the
+    /// defaults of the others.
     pub fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<Vec<u32>, CongestionError> {
         if let Some(name) = parameters.keys().find(|name| self.parameters.iter().all(|p| p.name != *name)) {
             let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
@@ -171,7 +172,7 @@ impl Variant {
     }
 }
 
-/// The name most like `name`, if any is like it at all.
+/// The name most similar to `name`, if any is similar.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     const ALIKE: f64 = 0.5;
     known

@@ -1,8 +1,8 @@
-//! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). One rule tells them from ours: `cubic` is
-//! congestion/cubic.c, in every home; `linux-cubic` is what the kernel knows as cubic. The latter are not simulated, and
-//! which of them a machine has is its own matter.
+//! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). One rule distinguishes them from
+//! ours: `cubic` is congestion/cubic.c, in every home; `linux-cubic` is what the kernel calls cubic. They are
+//! not simulated, and which of them are available depends on the machine.
 
-/// What a scenario calls them, in alphabetical order.
+/// Their names in a scenario, in alphabetical order.
 pub const LINUX: &[&str] = &[
     "linux-bbr",
     "linux-bic",
@@ -23,7 +23,7 @@ pub const LINUX: &[&str] = &[
     "linux-yeah",
 ];
 
-/// The kernel's own name for what a scenario calls `name`, when that is one of [`LINUX`].
+/// The kernel's own name for `name`, if that is one of [`LINUX`].
 pub fn of_linux(name: &str) -> Option<&'static str> {
     LINUX.iter().find(|known| **known == name).and_then(|known| known.strip_prefix("linux-"))
 }

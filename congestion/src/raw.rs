@@ -1,4 +1,4 @@
-//! The C side: the tables that the variants' files define, and the calls through them. All unsafe code is here.
+//! The C side: the tables that the variants' files define, and calls through them. All unsafe code is here.
 
 use std::ffi::{c_char, CStr};
 
@@ -20,7 +20,7 @@ pub struct RawParameter {
     pub most: u32,
 }
 
-/// `struct bp_variant` of home/engine.h. An operation that the variant does not have is null.
+/// `struct bp_variant` of home/engine.h. An operation that the variant does not implement is null.
 #[repr(C)]
 #[derive(Debug)]
 pub struct RawVariant {
@@ -102,7 +102,7 @@ unsafe fn text(literal: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(literal) }.to_str().expect("the C files are UTF-8")
 }
 
-/// A variant at work on one connection. What it remembers is in the connection's [`State`].
+/// A variant on one connection. Its state is in the connection's [`State`].
 pub struct Control {
     name: &'static str,
     raw: &'static RawVariant,

@@ -1,12 +1,12 @@
-//! Presets: scenario fragments that a scenario lays below itself with `preset = "NAME"`. To add one: a file and a line.
+//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a file and a line.
 
 use bentpipe_scenario::Presets;
 
-/// A fragment.
+/// A fragment of a scenario.
 pub struct Preset {
-    /// Its name.
+    /// Name of the preset.
     pub name: &'static str,
-    /// Its text, which begins with a comment that says what it is.
+    /// Text of the preset, whose first line is a comment that describes it.
     pub text: &'static str,
 }
 
@@ -16,7 +16,7 @@ macro_rules! presets {
     };
 }
 
-/// All presets.
+/// All presets, in the order in which they are listed to users.
 pub static PRESETS: &[Preset] = presets![
     "dvb-rcs",
     "dvb-rcs2",
@@ -41,13 +41,13 @@ pub static PRESETS: &[Preset] = presets![
 ];
 
 impl Preset {
-    /// What it is: the first line of its text.
+    /// Description: the first line of its text.
     pub fn about(&self) -> &'static str {
         self.text.lines().next().unwrap_or("").trim_start_matches(['#', ' '])
     }
 }
 
-/// The presets as the loader takes them.
+/// The presets in the form that the loader takes.
 pub fn all() -> Presets {
     let mut presets = Presets::new();
     for preset in PRESETS {

@@ -5,14 +5,14 @@ use crate::tables::TRACES;
 use schemars::{generate::SchemaSettings, Schema};
 use serde_json::{json, Map, Value};
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: traces and congestion controls.
+/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
     object.insert("title".to_owned(), json!("bentpipe scenario"));
-    // `preset` belongs to the loader, which lays the named fragments below the file.
+    // `preset` belongs to the loader, which merges the named fragments with the file.
     object["properties"]["preset"] = json!({
-        "description": "Fragments to begin from, the later over the earlier; see `bentpipe new --list`.",
+        "description": "Names of the presets that the scenario builds on; later ones override earlier ones. `bentpipe new --list` shows all.",
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
     });
     let traces: Vec<_> = TRACES.iter().map(|table| table.name).collect();
@@ -22,10 +22,10 @@ pub fn of_scenario() -> Schema {
     schema
 }
 
-/// Says which names the property `key` may have, wherever it is defined: itself, or its part `part`.
+/// Restricts the property `key`, or its part `part`, to these names wherever it is defined.
 ///
 /// # Panics
-/// When nothing has the property, so that a renamed key does not silently lose its list.
+/// If nothing has the property, so that a renamed key does not silently lose its list.
 fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, names: &Value) {
     assert!(
         root.values_mut().any(|value| restricted(value, key, part, names)),

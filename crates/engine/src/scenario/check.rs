@@ -258,11 +258,11 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
             if kernel {
                 known.extend(LINUX);
             }
-            let message = format!("unknown congestion control \"{name}\"; allowed: {}", known.join(", "));
+            let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
         }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
-            let meant = nearest.map_or(String::new(), |nearest| format!(" (did you mean \"{nearest}\"?)"));
+            let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
         }
