@@ -1,4 +1,4 @@
-//! What a scenario's handovers tell the ends of the flows that want to know of them.
+//! What a scenario's handovers tell the ends of flows that want to know of them.
 
 use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
@@ -12,10 +12,12 @@ use bentpipe_models::network::Construction;
 use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
 use bentpipe_models::transport::tcp::{self, header};
 
-/// The TCP of an end of `flow` with what handovers on its way tell it: from when to when a link will be gone, and which path follows.
+/// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a link is
+/// down, and the paths that follow.
 ///
-/// A round-trip time is that of a full segment each way without queues, with rates and delays as at the start of the run. The ends
-/// are warned at handovers that interrupt or lose something, and adapt when the new link is there.
+/// A round-trip time is that of a full segment each way without queues, with rates and delays as at the start
+/// of the run. The ends are warned of handovers that interrupt or lose something, and adapt when the new link
+/// is up.
 pub fn told(
     ways: &mut Builder<'_>,
     scenario: &Scenario,
@@ -50,25 +52,25 @@ pub fn told(
     config
 }
 
-/// Whether an access with planned handovers is on the way of `flow`.
+/// Whether an access with planned handovers is on the path of `flow`.
 pub fn any(ways: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
     !Path::of(ways, scenario, flow, config).orders().is_empty()
 }
 
-/// A way there and back, and the links that serve on it.
+/// A path in both directions, and the links that serve on it.
 struct Path<'a> {
-    /// Bytes of a full packet.
+    /// Size of a full packet in bytes.
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The accesses on it, and the place of the link that serves in each direction.
+    /// The accesses on it, and the index of the serving link in each direction.
     serving: Vec<(&'a access::Config, [usize; 2])>,
 }
 
 enum Hop<'a> {
-    /// A link or a network, with its delay and a link's rate.
+    /// A link or a network, with its delay and, for a link, its rate.
     Fixed(Span, Option<Rate>),
-    /// The access of this place in `serving`, in one direction, from this node.
+    /// The access of this index in `serving`, in one direction, from this node.
     Access(usize, &'a str),
 }
 
@@ -115,7 +117,8 @@ impl<'a> Path<'a> {
         self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
     }
 
-    /// What is planned on the way, in order of time: when, for the access of which place, and what.
+    /// The planned handovers on the path, in order of time: the time, the index of the access, and the
+    /// handover.
     fn orders(&self) -> Vec<(Span, usize, Order)> {
         let planned = self.serving.iter().enumerate().flat_map(|(place, (access, _))| {
             let orders = self.scenario.schedule_of(access).into_iter();
@@ -126,7 +129,7 @@ impl<'a> Path<'a> {
         planned
     }
 
-    /// A handover is over. Returns whether another link serves.
+    /// Applies a completed handover. Returns whether another link now serves.
     fn follow(&mut self, place: usize, order: &Order) -> bool {
         let before = self.serving[place].1;
         for (side, serving) in self.serving[place].1.iter_mut().enumerate() {
@@ -158,14 +161,14 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// The least rate on the way of what `end` sends.
+    /// The lowest rate on the path of what `end` sends.
     fn rate(&self, end: End) -> Option<Rate> {
         let side = usize::from(end == End::Destination);
         self.hops[side].iter().filter_map(|hop| self.of_hop(hop).1).min_by_key(|rate| rate.bits_per_second())
     }
 }
 
-/// The direction of a link that begins at `from`.
+/// The direction of a link that starts at `from`.
 fn direction(link: &LinkPair, from: &str) -> link::Config {
     if link.from == from {
         link.forward()

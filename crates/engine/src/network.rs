@@ -1,5 +1,5 @@
-//! The graph of stages and the one event loop over it. Drivers decide what time it is: the virtual clock jumps to
-//! the next wake, the real clock waits for it.
+//! The graph of stages and the one event loop over it. Drivers decide what time it is: the virtual clock
+//! jumps to the next wake, the real clock waits for it.
 
 use crate::change::{Changes, Orders};
 use crate::wakes::Wakes;
@@ -9,7 +9,7 @@ use bentpipe_models::network::StageId;
 use bentpipe_models::{Held, Outbox, Packet, Port, Stage};
 use bentpipe_scenario::ScenarioError;
 
-/// Where an out port leads.
+/// The destination of an output port.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     stage: u32,
@@ -18,10 +18,10 @@ struct Wire {
 
 const LOOSE: Wire = Wire { stage: u32::MAX, port: Port(0) };
 
-/// What stands under a stage's number.
+/// The occupant of a stage's number.
 enum Place {
     Stage(Box<dyn Stage>),
-    /// Passes packets on without holding them.
+    /// Forwards packets without holding them.
     Router(Box<Router>),
 }
 
@@ -34,12 +34,12 @@ impl Place {
     }
 }
 
-/// Stages, the wires between their ports, and what is due.
+/// Stages, the wires between their ports, and pending wakes.
 pub struct Network {
     places: Vec<Place>,
     names: Vec<String>,
     wires: Vec<Wire>,
-    /// Where the wires of each stage begin in `wires`; one more entry than stages.
+    /// Index in `wires` of each stage's first wire; one more entry than stages.
     offsets: Vec<u32>,
     wakes: Wakes,
     changes: Changes,
@@ -48,7 +48,7 @@ pub struct Network {
     receives: u64,
 }
 
-/// A network as it is put together.
+/// A network under construction.
 #[derive(Default)]
 pub struct Graph {
     places: Vec<Option<Place>>,
@@ -64,7 +64,7 @@ impl Graph {
         id
     }
 
-    /// Takes a number for a stage that comes later, so that others can be wired to it.
+    /// Reserves a number for a stage that is added later, so that others can be wired to it.
     pub fn reserve(&mut self, name: impl Into<String>) -> StageId {
         self.places.push(None);
         self.names.push(name.into());
@@ -72,17 +72,17 @@ impl Graph {
         StageId(self.places.len() as u32 - 1)
     }
 
-    /// Puts a stage where its number was reserved.
+    /// Adds a stage under its reserved number.
     pub fn fill(&mut self, id: StageId, stage: Box<dyn Stage>) {
         self.places[id.0 as usize] = Some(Place::Stage(stage));
     }
 
-    /// Puts a router where its number was reserved.
+    /// Adds a router under its reserved number.
     pub fn fill_router(&mut self, id: StageId, router: Router) {
         self.places[id.0 as usize] = Some(Place::Router(Box::new(router)));
     }
 
-    /// Leads out port `from` to in port `to`. Several out ports may lead to one in port.
+    /// Connects output port `from` to input port `to`. Several output ports may lead to one input port.
     pub fn wire(&mut self, from: (StageId, Port), to: (StageId, Port)) {
         let wires = &mut self.wires[from.0 .0 as usize];
         let port = from.1 .0 as usize;
@@ -97,7 +97,7 @@ impl Graph {
         wires[port] = Wire { stage: to.0 .0, port: to.1 };
     }
 
-    /// How many stages there are.
+    /// The number of stages.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -128,7 +128,7 @@ impl Graph {
 }
 
 impl Network {
-    /// When something is next due.
+    /// The time of the next wake or change.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         let wake = self.wakes.first().map(|(time, _)| time);
@@ -138,8 +138,8 @@ impl Network {
         }
     }
 
-    /// Does all that is due at `now` or earlier, in order of time; of what is due at one time first what the scenario
-    /// changes, then the stages in the order of their numbers.
+    /// Processes everything due at `now` or earlier, in order of time. At equal times the scenario's changes
+    /// come first, then the stages in the order of their numbers.
     #[inline]
     pub fn step(&mut self, now: Time) {
         loop {
@@ -151,11 +151,13 @@ impl Network {
         }
     }
 
-    /// Sets a key of the scenario to another value from `now` on, both as an override has them, such as `link.sat.rate`
-    /// and `1 Mbit/s`; first does what is due by then. See [`changeable`](crate::changeable).
+    /// Sets a key of the scenario to another value from `now` on, both written as in an override, such as
+    /// `link.sat.rate` and `1 Mbit/s`, after processing everything due by then. See
+    /// [`changeable`](crate::changeable).
     ///
     /// # Errors
-    /// What is wrong with key or value, or what the scenario changes later would be refused then. Nothing has changed.
+    /// If the key or the value is wrong, or if a later change of the scenario would then be refused. Nothing
+    /// has changed.
     pub fn change(&mut self, now: Time, key: &str, value: &str) -> Result<(), ScenarioError> {
         self.step(now);
         let orders = self.changes.set(key, value)?;
@@ -167,11 +169,11 @@ impl Network {
         self.changes = changes;
     }
 
-    /// Has the stages go on with what they are told, in the order of their numbers.
+    /// Applies a configuration change to each affected stage, in stage order.
     #[cold]
     fn tell(&mut self, now: Time, mut orders: Orders) {
         for (number, place) in self.places.iter_mut().enumerate() {
-            // A router has the name of its node, which may be that of a link.
+            // A router has the name of its node, which may also be that of a link.
             let Place::Stage(stage) = place else { continue };
             let Some(told) = orders.remove(&self.names[number]) else { continue };
             self.out.begin(number as u32);
@@ -182,7 +184,7 @@ impl Network {
         assert!(self.out.next_exit().is_none(), "a stage sends when it is woken");
     }
 
-    /// Wakes all that is due before `end`.
+    /// Processes all wakes before `end`.
     #[inline]
     fn wake_before(&mut self, end: Time) {
         while let Some((time, stage)) = self.wakes.first() {
@@ -211,14 +213,14 @@ impl Network {
         self.step(end);
     }
 
-    /// Hands in a packet from outside, at `now`.
+    /// Hands in a packet from outside at `now`.
     pub fn inject(&mut self, now: Time, stage: StageId, port: Port, packet: Packet) {
         self.receive(now, Wire { stage: stage.0, port }, packet);
         self.deliver(now);
     }
 
-    /// From `now` on has a stage hand on everything `by` earlier than its model says, after what is due by then; see
-    /// [`Stage::hasten`]. Returns how much of it the stage could.
+    /// From `now` on, makes a stage hand on everything `by` earlier than its model, after processing
+    /// everything due by then; see [`Stage::hasten`]. Returns how much of it the stage can achieve.
     pub fn hasten(&mut self, now: Time, stage: StageId, by: Span) -> Span {
         self.step(now);
         let Place::Stage(hastened) = &mut self.places[stage.0 as usize] else { return Span::ZERO };
@@ -240,7 +242,7 @@ impl Network {
         }
     }
 
-    /// Passes a packet on that has come to a router. Apart, so that those that come to a stage are moved once.
+    /// Forwards a packet that has arrived at a router. Separate, so that packets for a stage are moved once.
     #[inline(never)]
     fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
         let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };
@@ -250,13 +252,13 @@ impl Network {
         }
     }
 
-    /// Where an out port of a stage leads.
+    /// The destination of a stage's output port.
     #[inline]
     fn wire(&self, stage: u32, port: Port) -> Wire {
         self.wires[self.offsets[stage as usize] as usize + port.0 as usize]
     }
 
-    /// Delivers what has been sent at this moment, and what is sent in answer, in the order of sending.
+    /// Delivers everything sent at this time, and what is sent in response, in the order of sending.
     #[inline(always)]
     fn deliver(&mut self, now: Time) {
         while let Some((stage, port)) = self.out.next_exit() {
@@ -266,12 +268,12 @@ impl Network {
         }
     }
 
-    /// Wakes so far.
+    /// Number of wakes so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Packets handed to stages so far.
+    /// Number of packets handed to stages so far.
     pub fn receives(&self) -> u64 {
         self.receives
     }
@@ -289,7 +291,7 @@ impl Network {
         })
     }
 
-    /// Has the stages write the rows of traces that are still open, at the end of a run.
+    /// Makes the stages write the rows of traces that are still open, at the end of a run.
     pub fn finish(&mut self, now: Time) {
         for (number, place) in self.places.iter_mut().enumerate() {
             if let Place::Stage(stage) = place {
@@ -299,7 +301,7 @@ impl Network {
         }
     }
 
-    /// What the stages have to say at the end of a run.
+    /// Collects the stages' reports at the end of a run.
     pub fn report(&self, now: Time) -> Report {
         let mut report = Report::default();
         for place in &self.places {

@@ -1,27 +1,27 @@
-//! Static routing: the path of least delay, then of fewest hops, then of the lowest edge number.
+//! Static routing: the path of minimum delay, then of fewest hops, then of the lowest edge number.
 
 use bentpipe_core::{NodeId, Span};
 use bentpipe_models::Port;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A way from one node to another in one direction.
+/// A directed edge from one node to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
-    /// Where it begins.
+    /// Node at which it starts.
     pub from: NodeId,
-    /// Where it ends.
+    /// Node at which it ends.
     pub to: NodeId,
-    /// Out port of the first node's router.
+    /// Output port of the first node's router.
     pub port: Port,
-    /// Propagation delay.
+    /// Propagation delay of the edge.
     pub delay: Span,
-    /// Index of the link or network that it is part of.
+    /// Index of the link or network to which it belongs.
     pub way: u32,
 }
 
-/// The edge by which packets to `destination` leave every node (Dijkstra from the destination over reversed edges).
-/// `None` for the destination itself and for nodes that cannot reach it.
+/// The edge by which packets to `destination` leave each node (Dijkstra from the destination over reversed
+/// edges). `None` for the destination itself and for nodes that cannot reach it.
 pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u32>]) -> Vec<Option<u32>> {
     let mut best: Vec<Option<(Span, u32)>> = vec![None; nodes];
     let mut ways = vec![None; nodes];
@@ -45,7 +45,7 @@ pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u3
     ways
 }
 
-/// The edges that lead into each node.
+/// The edges that lead to each node.
 pub fn incoming(nodes: usize, edges: &[Edge]) -> Vec<Vec<u32>> {
     let mut into = vec![Vec::new(); nodes];
     for (index, edge) in edges.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! All tables that runs write: the list from which reference pages and the names allowed in `record.traces` come.
+//! All tables that runs write, from which reference pages and the names allowed in `record.traces` are
+//! generated.
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
@@ -7,7 +8,7 @@ use bentpipe_models::service::relay;
 use bentpipe_models::transport::{details, flow, hosting, tcp, tfrc, udp};
 use bentpipe_models::{channel::effect, link};
 
-/// Traces, written as a run goes on.
+/// Traces, written during a run.
 pub static TRACES: &[&Table] = &[
     &tcp::endpoint::TRACE,
     &tcp::endpoint::DELIVERY,
@@ -23,7 +24,7 @@ pub static TRACES: &[&Table] = &[
     &access::SELECTION,
 ];
 
-/// Reports, written at the end.
+/// Reports, written at the end of a run.
 pub static REPORTS: &[&Table] = &[
     &flow::SOURCE,
     &flow::DESTINATION,

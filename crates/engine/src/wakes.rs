@@ -1,9 +1,9 @@
 //! The event queue: one pending wake per stage, in a winner tree.
 //!
-//! Holding one entry per waiting stage rather than one per packet in flight keeps it so small that it stays in
-//! the first-level cache. Each inner node holds the earlier of its two children, so a change walks from its leaf
-//! towards the root over a fixed path, without the branches that a heap mispredicts. Equal times come out in the
-//! order of the stages' numbers.
+//! One entry per waiting stage, rather than one per packet in flight, keeps it so small that it stays in the
+//! first-level cache. Each inner node holds the earlier of its two children, so a change walks from its leaf
+//! towards the root over a fixed path, without the branches that a heap mispredicts. Equal times come out in
+//! the order of the stages' numbers.
 
 use bentpipe_core::Time;
 
@@ -14,13 +14,13 @@ const NONE: Entry = Entry::MAX;
 
 /// Pending wakes of stages, which are numbered from 0.
 pub struct Wakes {
-    /// The wake of each stage; `Time::MAX` for none. Most calls find theirs unchanged and end here.
+    /// The wake of each stage; `Time::MAX` for none. Most calls find it unchanged and end here.
     wakes: Vec<Time>,
     /// The root is node 1, the children of i are 2 i and 2 i + 1; the upper half are leaves.
     tree: Vec<Entry>,
-    /// Where the leaf of each stage is. It gets one when it first waits: many stages never do.
+    /// The leaf of each stage, assigned when it first waits: many stages never do.
     leaves: Vec<u32>,
-    /// How many leaves are taken.
+    /// Number of assigned leaves.
     taken: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Wakes {
 const NOWHERE: u32 = u32::MAX;
 
 impl Wakes {
-    /// An empty queue for `stages` stages.
+    /// Creates an empty queue for `stages` stages.
     pub fn new(stages: usize) -> Wakes {
         Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![NOWHERE; stages], taken: 0 }
     }
@@ -79,7 +79,7 @@ impl Wakes {
         self.taken as u32 - 1
     }
 
-    /// Twice as many leaves.
+    /// Doubles the number of leaves.
     fn grow(&mut self) {
         let before = self.tree.len();
         let leaves = self.tree.split_off(before / 2);

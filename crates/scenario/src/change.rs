@@ -1,4 +1,4 @@
-//! What changes in a value that was loaded before: the rules of overrides, and the same refusals.
+//! Changes to a value that was loaded before, by the rules of overrides and with the same refusals.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::error::{self, ScenarioError};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// Keys and their new values, tables within tables.
 pub type Set = Map<String, serde_json::Value>;
 
-/// The tables that set `key`, a key path such as `link.sat.rate`, to `value`, both as an override has them.
+/// The tables that set `key`, a key path such as `link.sat.rate`, to `value`, both written as in an override.
 ///
 /// # Errors
-/// There is no such path or value; `source` is what messages call the place that both come from.
+/// If there is no such path or value; messages refer to both by `source`.
 pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioError> {
     let (path, value) = overrides::single(source, &format!("{key}={value}"))?.into_parts();
     let mut value = json(&value);
@@ -46,12 +46,12 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// `value` with the keys of `set` changed.
+/// Returns `value` with the keys of `set` changed.
 ///
 /// # Errors
-/// All that is wrong with that, by key path from `value`.
+/// All problems of the change, by key path from `value`.
 pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
-    // What a kind that is replaced had falls away without a word; what is set does not.
+    // Keys of a replaced kind are dropped silently, but those of `set` are not.
     let merged = tree(value, true).and_then(|before| Ok(merge(before, tree(set, false)?)));
     let (typed, problems) = match merged {
         Ok(merged) => deserialize::<T>(&merged),
@@ -71,7 +71,7 @@ fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError>
     parse::document(&Arc::new(Text { name: String::new(), content, has_lines }))
 }
 
-/// The problem without the place, which is not where a person wrote it.
+/// The problem without its place, which is not in a text that a person wrote.
 fn plain(problem: error::Problem) -> Problem {
     let meant = problem.nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
     let allowed = match problem.allowed.is_empty() {
@@ -84,7 +84,7 @@ fn plain(problem: error::Problem) -> Problem {
     }
 }
 
-/// What is wrong with `set`, which came from `source`, for people and as JSON.
+/// The error about `set`, which came from `source`, for people and as JSON.
 pub fn refused(source: &str, set: &Set, problems: Vec<Problem>) -> ScenarioError {
     let located = problems.into_iter().map(|problem| {
         let mut value = None;

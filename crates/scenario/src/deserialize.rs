@@ -1,9 +1,9 @@
-//! The tree to a typed value.
+//! Deserializes the tree to a typed value.
 //!
 //! A deserializer hands each node to serde together with its key path, so that a fault raised by any
-//! `Deserialize` implementation gets the place of the node that raised it. serde stops at the first fault; to find
-//! more, the node that failed is taken out and the whole is tried again, as long as what then goes wrong is not
-//! just that the node is missing.
+//! `Deserialize` implementation gets the place of the node that raised it. serde stops at the first fault. To
+//! find more, the node that failed is removed and the whole is tried again, as long as the next fault is not
+//! merely that the node is missing.
 
 use crate::error::Problem;
 use crate::fault::{Fault, Place};
@@ -19,20 +19,20 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-/// Unknown keys beyond this many are not looked for.
+/// Maximum number of unknown keys that are reported.
 const PROBLEM_LIMIT: usize = 100;
 
-/// How often the tree is read to find more faults.
+/// Maximum number of tries to find more faults.
 const TRIES: usize = 20;
 
-/// A typed value, with remarks about keys that fell away with the `kind` they belonged to.
+/// A typed value, with remarks about keys that were dropped with the `kind` to which they belonged.
 pub(crate) struct Typed<T> {
     pub(crate) value: T,
     pub(crate) notes: Vec<Problem>,
 }
 
-/// Makes a `T` of the tree, or finds what is wrong with it. With unknown keys alone there is a value as well, so
-/// that its own checks can be run.
+/// Deserializes the tree to a `T`, or finds its problems. If only unknown keys are wrong there is also a
+/// value, so that its own checks can run.
 pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>>, Vec<Problem>) {
     let mut context = Context::default();
     for _ in 0..TRIES {
@@ -63,10 +63,10 @@ pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>
     (None, context.found.into_inner().problems)
 }
 
-/// What is known across the nodes and the repeated tries.
+/// The state shared by all nodes and all tries.
 #[derive(Default)]
 pub(crate) struct Context {
-    /// Nodes that failed and are passed over.
+    /// Nodes that failed and are skipped.
     out: BTreeSet<usize>,
     found: RefCell<Found>,
 }
@@ -75,20 +75,20 @@ pub(crate) struct Context {
 struct Found {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
-    /// Keys that were reported, so that they are reported once.
+    /// Keys that have been reported, so that each is reported once.
     seen: BTreeSet<usize>,
-    /// Nodes with a part, however deep, that was passed over: what is wrong with them may follow from that.
+    /// Nodes with a skipped part at any depth, from which further faults may follow.
     incomplete: BTreeSet<usize>,
-    /// Keys of a node whose absence is explained: passed over, or probably meant by an unknown key.
+    /// Keys of a node whose absence is explained: skipped, or probably meant by an unknown key.
     explained: BTreeSet<(usize, String)>,
 }
 
-/// The tree does not change while it is read, so a node's address tells it from all others.
+/// The tree does not change while it is read, so a node's address identifies it.
 fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
-/// A node, the way to it, and the context.
+/// A node, the path to it, and the context.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     pub(crate) value: &'a Value,
@@ -96,7 +96,7 @@ pub(crate) struct Cursor<'a> {
     pub(crate) context: &'a Context,
 }
 
-/// The last step of the way to a node.
+/// The last step of the path to a node.
 pub(crate) struct Trail<'a> {
     pub(crate) before: Option<&'a Trail<'a>>,
     pub(crate) of: &'a Value,
@@ -129,13 +129,13 @@ impl<'a> Cursor<'a> {
         Place { node: identity(self.value), problem }
     }
 
-    /// Hands the node to whoever makes a value of it. Some look at the value after the deserializer is done with it
-    /// (`try_from`, `deserialize_with`), and what they find wrong belongs here too.
+    /// Passes the node to `seed`. Some types check the value after the deserializer has finished (`try_from`,
+    /// `deserialize_with`); their faults belong to this node too.
     fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
         seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
     }
 
-    /// Whether a part of this node failed in an earlier try.
+    /// Whether this part of the node failed in an earlier try.
     pub(crate) fn is_out(&self, key: Option<&str>, part: &Value) -> bool {
         let out = self.context.out.contains(&identity(part));
         if out {
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         out
     }
 
-    /// The entries in the order in which they were written, for a struct without those that it does not know.
+    /// The entries in the order in which they were written; for a struct, without unknown ones.
     pub(crate) fn entries(
         &self,
         table: &'a Table,
@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Whether `key` is one of `fields`; if not, that is noted.
+    /// Whether `key` is one of `fields`; otherwise it is reported.
     fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str]) -> bool {
         if fields.contains(&key) {
             return true;
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
         if found.problems.len() < PROBLEM_LIMIT && found.seen.insert(identity(&entry.value)) {
             let path = self.path(Some(key));
             if entry.superseded {
-                let message = "not used: it belongs to the kind that was replaced by another";
+                let message = "not used, as it belongs to a kind that was replaced by another";
                 found.notes.push(Problem::at(&entry.key, path, message).with_value(entry.value.written()));
             } else {
                 let problem = Problem::at(&entry.key, path, "unknown key").with_allowed(key, fields);
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
     fn list<'de, V: Visitor<'de>>(self, elements: &'a [Value], visitor: V) -> Result<V::Value, Fault> {
         let mut list = Elements { of: self, elements, next: 0 };
         let value = visitor.visit_seq(&mut list)?;
-        // A list of fixed length takes its elements and does not look whether there are more.
+        // A list of fixed length reads its elements without checking for more.
         if list.next < elements.len() {
             let message = format!("expected a list of {} elements, found {}", list.next, elements.len());
             return Err(de::Error::custom(message));

@@ -1,25 +1,25 @@
-//! What is wrong with a scenario, for people and as JSON.
+//! Errors in a scenario, for people and as JSON.
 
 use crate::value::Origin;
 use serde::Serialize;
 use std::fmt;
 
-/// One thing that is wrong, with where, what is allowed, and what was probably meant.
+/// One problem, with its place, what is allowed, and what was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The name of the file, or `preset NAME`, or `--set N` for the N-th override from 1.
     pub file: String,
-    /// Line from 1; none for an override or when the file as a whole is meant.
+    /// Line from 1; `None` for an override or for the file as a whole.
     pub line: Option<usize>,
     /// Column in characters from 1.
     pub column: Option<usize>,
     /// Key path such as `flow.upload.transport.congestion`; the elements of a list by name, or by position from 0.
     pub path: String,
-    /// The value as written, where there is one.
+    /// The value as written, if any.
     pub value: Option<String>,
     /// What is wrong.
     pub message: String,
-    /// What would be right: the names to choose from, or a description of the range.
+    /// What is allowed: the names to choose from, or a description of the range.
     pub allowed: Vec<String>,
     /// The allowed name that was probably meant.
     pub nearest: Option<String>,
@@ -49,7 +49,7 @@ impl Problem {
         .split()
     }
 
-    /// The same with the value as written; what the message says of the value need not name it again.
+    /// Adds the value as written, which the message then need not repeat.
     pub(crate) fn with_value(mut self, value: Option<String>) -> Problem {
         if let Some(value) = &value {
             let quoted = format!("\"{value}\"");
@@ -63,20 +63,20 @@ impl Problem {
         self
     }
 
-    /// The same with the names that are allowed and the one that `word` was probably meant to be.
+    /// Adds the allowed names and the one that `word` was probably meant to be.
     pub(crate) fn with_allowed<W: AsRef<str>>(mut self, word: &str, allowed: &[W]) -> Problem {
         self.allowed = allowed.iter().map(|name| name.as_ref().to_owned()).collect();
         self.with_nearest(word)
     }
 
-    /// The same with the allowed name that `word` was probably meant to be.
+    /// Adds the allowed name that `word` was probably meant to be.
     pub(crate) fn with_nearest(mut self, word: &str) -> Problem {
         self.nearest = crate::nearest::nearest(word, &self.allowed);
         self
     }
 
-    /// Quantities and checks end their message with what is allowed; it belongs in its own field. Single words are
-    /// names to choose from, anything else is a description.
+    /// Moves what is allowed, with which messages of quantities and checks end, to its own field. Single
+    /// words are names to choose from; anything else is a description.
     fn split(mut self) -> Problem {
         if let Some((fault, allowed)) = self.message.split_once("; allowed: ") {
             let names = allowed.split(", ");
@@ -115,14 +115,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a scenario was refused: everything that was found wrong, in the order of the file.
+/// The error of a refused scenario: all problems found, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct ScenarioError {
-    /// What is wrong; at least one.
+    /// The problems; at least one.
     pub problems: Vec<Problem>,
 }
 
-/// How many problems are shown to a person; beyond that the first ones usually explain the rest.
+/// Maximum number of problems shown to a person; beyond that, the first ones usually explain the rest.
 const SHOWN: usize = 20;
 
 impl fmt::Display for ScenarioError {
@@ -151,7 +151,7 @@ impl From<Problem> for ScenarioError {
 }
 
 impl From<Vec<Problem>> for ScenarioError {
-    /// `problems` in the order of the file, those without a line first.
+    /// Sorts `problems` in the order of the file, those without a line first.
     fn from(mut problems: Vec<Problem>) -> ScenarioError {
         assert!(!problems.is_empty(), "a scenario is refused for a reason");
         problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));

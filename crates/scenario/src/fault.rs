@@ -1,17 +1,19 @@
-//! The error type that serde's machinery raises while a tree is deserialized, before and after it knows its place.
+//! The error type that serde's machinery raises while a tree is deserialized, before and after its place is
+//! known.
 
 use crate::error::Problem;
 use serde::de::{self, Expected, Unexpected};
 use std::fmt;
 
-/// What any `Deserialize` implementation finds wrong. Boxed, because every result of the machinery carries it.
+/// A fault found by any `Deserialize` implementation. Boxed, because every result of the machinery carries
+/// it.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     message: String,
-    /// The offending word and the names that would be right.
+    /// The offending word and the allowed names.
     choice: Option<(String, &'static [&'static str])>,
     missing: Option<&'static str>,
     place: Option<Place>,
@@ -31,7 +33,7 @@ impl Fault {
         Fault(Box::new(Inner { message, ..Inner::default() }))
     }
 
-    /// The fault of a variant's table that does not say which variant it is.
+    /// The fault of a variant's table without the key `kind`.
     pub(crate) fn no_kind(variants: &'static [&'static str]) -> Fault {
         let mut fault = Fault::new("missing key \"kind\"".to_owned());
         fault.0.choice = Some((String::new(), variants));
@@ -46,12 +48,12 @@ impl Fault {
         self
     }
 
-    /// The key that is missing, if that is the fault.
+    /// The missing key, if that is the fault.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         self.0.missing
     }
 
-    /// The node that failed, and what is wrong with it.
+    /// The node that failed, and its problem.
     pub(crate) fn into_problem(self) -> (usize, Problem) {
         let inner = *self.0;
         let place = inner.place.expect("every fault passes through the node that raised it");
@@ -119,7 +121,7 @@ impl de::Error for Fault {
     }
 }
 
-/// serde's names of types in the words of a scenario.
+/// Translates serde's names of types to the words of a scenario.
 fn plain(expected: &str) -> String {
     match expected {
         "i8" => "a whole number from -128 to 127".to_owned(),

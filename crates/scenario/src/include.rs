@@ -1,7 +1,8 @@
-//! Texts that stand in files of their own: a table `{ file = "PATH" }`, wherever it stands, is the text in that file. The path
-//! begins at the folder of the file in which it is written, or at the current one for presets and overrides.
+//! Texts in files of their own: a table `{ file = "PATH" }` stands for the text in that file, at any place.
+//! The path is relative to the folder of the file that contains it, or to the current folder for presets and
+//! overrides.
 //!
-//! The text becomes a part of the scenario, so that a run's resolved scenario needs no other file.
+//! The text becomes part of the scenario, so that a run's resolved scenario needs no other file.
 
 use crate::error::{Problem, ScenarioError};
 use crate::read;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 const FILE: &str = "file";
 
-/// Puts the texts in their places.
+/// Replaces the tables by the texts.
 pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
     let mut problems = Vec::new();
     include(root, &mut Vec::new(), &mut problems);
@@ -69,6 +70,6 @@ fn text(name: &str, origin: &Origin) -> Result<Arc<Text>, String> {
         let messages: Vec<_> = error.problems.into_iter().map(|problem| problem.message).collect();
         format!("{shown}: {}", messages.join("; "))
     })?;
-    let content = String::from_utf8(bytes).map_err(|_| format!("{shown}: is not a text in UTF-8"))?;
+    let content = String::from_utf8(bytes).map_err(|_| format!("{shown}: is not UTF-8 text"))?;
     Ok(Arc::new(Text { name: shown, content, has_lines: true }))
 }

@@ -1,9 +1,9 @@
 //! Strict loading of scenarios.
 //!
-//! A scenario is TOML, in layers: presets below the file, overrides from the command line above it. Every value
-//! remembers where it was written, so that whatever is wrong with it, and whoever notices (the syntax, a
-//! quantity's own parser, a check across keys), is reported with file, line, key path, the value as written, what
-//! is allowed, and the nearest valid word when it looks like a typo:
+//! A scenario is TOML, in layers: presets below the file, overrides from the command line above it. Every
+//! value remembers where it was written, so that every problem, whether found by the syntax, by a quantity's
+//! own parser or by a check across keys, is reported with file, line, key path, the value as written, what is
+//! allowed, and the nearest valid word if it looks like a typo:
 //!
 //! ```text
 //! examples/a.toml:12:14: flow.upload.transport.congestion = "veggas": unknown variant, did you mean "vegas"? allowed: reno, vegas
@@ -31,7 +31,7 @@
 //! );
 //! ```
 //!
-//! Limits: a file of 4 MiB, 32 levels of nesting, whole numbers of 64 bits with sign (as TOML has it), no dates.
+//! Limits: files of up to 4 MiB, 32 levels of nesting, signed 64-bit whole numbers (as in TOML), no dates.
 
 mod change;
 mod deserialize;

@@ -1,8 +1,8 @@
-//! Layers: presets below the file, each in its own right an ordinary scenario fragment.
+//! Layers: presets below the file, each of which is an ordinary scenario fragment.
 //!
-//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name, new names following
-//! the old. Everything else is replaced. Where the layer above changes a table's `kind`, keys below that the new
-//! kind knows stay, and keys that only the old kind knew fall away.
+//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name, new names
+//! following the old. Everything else is replaced. If the layer above changes a table's `kind`, the keys
+//! below that the new kind knows are kept, and those that only the old kind knew are dropped.
 
 use crate::error::{Problem, ScenarioError};
 use crate::parse;
@@ -15,10 +15,11 @@ pub type Presets = BTreeMap<String, String>;
 /// The key that names presets.
 pub(crate) const PRESET: &str = "preset";
 
-/// The key that says which variant a table is.
+/// The key that selects a variant.
 pub(crate) const KIND: &str = "kind";
 
-/// Puts the presets that `upper` names, and those that they name, below it; later ones over earlier ones.
+/// Merges the presets that `upper` names, and those that they name, below it; later ones take precedence over
+/// earlier ones.
 pub(crate) fn over_presets(upper: Value, presets: &Presets) -> Result<Value, ScenarioError> {
     layered(upper, presets, &mut Vec::new())
 }

@@ -1,4 +1,4 @@
-//! TOML to the tree, with everything refused that TOML allows and a scenario does not.
+//! Parses TOML to the tree and refuses what TOML allows but a scenario does not.
 
 use crate::error::{Problem, ScenarioError};
 use crate::read::{too_large, SIZE_LIMIT};
@@ -8,21 +8,21 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 use toml_parser::lexer::TokenKind;
 
-/// Levels of tables and lists inside each other. A real scenario has about six; the tree is walked recursively.
+/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked recursively.
 const DEPTH_LIMIT: usize = 32;
 
-/// How many faults of values are collected before giving up on a file.
+/// Maximum number of faulty values collected from a file.
 const FAULT_LIMIT: usize = 100;
 
-/// Reads a scenario's text as bytes, for example from a fuzzer or the network; never panics.
+/// Parses a scenario's text from bytes, for example from a fuzzer or the network; never panics.
 ///
 /// # Errors
-/// What is wrong with the encoding, the syntax or a value.
+/// Problems of the encoding, the syntax or a value.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ScenarioError> {
     from_bytes("bytes", bytes)
 }
 
-/// The tree of the text `bytes`, called `name` in messages.
+/// Parses the text `bytes`, called `name` in messages.
 pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioError> {
     if bytes.len() as u64 > SIZE_LIMIT {
         return Err(Problem::of_file(name, too_large(&format!("{:.1} MB", bytes.len() as f64 / 1e6))).into());
@@ -50,7 +50,7 @@ fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Problem {
     Problem::at(&Origin::new(&text, offset..offset), String::new(), message)
 }
 
-/// The tree of a whole text.
+/// Parses a whole text.
 pub(crate) fn document(text: &Arc<Text>) -> Result<Value, ScenarioError> {
     refuse_deep_nesting(text, true)?;
     let table = DeTable::parse(&text.content).map_err(|error| syntax(text, &error))?;
@@ -59,7 +59,7 @@ pub(crate) fn document(text: &Arc<Text>) -> Result<Value, ScenarioError> {
     reader.finish(Value { origin: Origin::new(text, 0..0), node })
 }
 
-/// The tree of a single value, the right side of an override that stands at `path`.
+/// Parses a single value, the right side of an override at `path`.
 pub(crate) fn single_value(text: &Arc<Text>, path: &[String]) -> Result<Value, ScenarioError> {
     refuse_deep_nesting(text, false)?;
     let value = DeValue::parse(&text.content).map_err(|error| syntax(text, &error))?;
@@ -73,12 +73,12 @@ fn syntax(text: &Arc<Text>, error: &toml::de::Error) -> ScenarioError {
     let found = text.content.get(span.clone()).unwrap_or_default();
     let message = match error.message() {
         "duplicate key" => format!("the key \"{found}\" is given twice"),
-        // What the parser says when a value begins with a letter.
+        // The parser's message for a value that starts with a letter.
         "string values must be quoted, expected literal string" if found.is_empty() => {
             "a value is missing".to_owned()
         }
         "string values must be quoted, expected literal string" => {
-            format!("{found} is neither a number nor true or false; text stands in quotes")
+            format!("{found} is neither a number nor true or false; text must be quoted")
         }
         "invalid basic string, expected `\"`" | "invalid literal string, expected `'`" => {
             "a quote is not closed on this line".to_owned()
@@ -88,9 +88,9 @@ fn syntax(text: &Arc<Text>, error: &toml::de::Error) -> ScenarioError {
     Problem::at(&Origin::new(text, span), String::new(), message).into()
 }
 
-/// Refuses a text that nests too deep before the parser builds (and recursively drops) its tree. The parser's own
-/// limit counts brackets and the keys between dots apart, so that 80 of one in each of 80 of the other pass it
-/// and overflow the stack.
+/// Refuses a text with too many levels before the parser builds (and recursively drops) its tree. The
+/// parser's own limit counts brackets and dotted keys separately, so that 80 of one in each of 80 of the
+/// other pass it and overflow the stack.
 fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioError> {
     struct Open {
         bracket: TokenKind,
@@ -141,7 +141,7 @@ fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// Walks the parser's tree and knows the key path.
+/// Walks the parser's tree and keeps track of the key path.
 struct Reader<'a> {
     text: &'a Arc<Text>,
     path: Vec<String>,
@@ -197,7 +197,8 @@ impl Reader<'_> {
         Value { origin, node }
     }
 
-    /// Notes that the value at the path is refused; the stand-in lets the walk go on to find more.
+    /// Records that the value at the path is refused; the returned placeholder lets the walk continue to find
+    /// more.
     fn refuse(&mut self, origin: &Origin, message: &str) -> Node {
         if self.problems.len() < FAULT_LIMIT {
             let problem = Problem::at(origin, path_text(&self.path), message);

@@ -1,19 +1,19 @@
-//! A typed scenario as TOML that a person would have written: scalars first, `[a.b]` for what is large,
-//! `{ ... }` on one line for what is small, `[[a]]` for lists of tables.
+//! Prints a typed scenario as TOML as a person would write it: scalars first, `[a.b]` for large tables, `{
+//! ... }` on one line for small ones, `[[a]]` for lists of tables.
 
 use crate::value::is_bare;
 use serde::Serialize;
 use std::fmt::Write;
 use toml::{Table, Value};
 
-/// The longest line where there is a choice.
+/// Maximum length of a line if there is a choice.
 const WIDTH: usize = 100;
 
-/// Writes `value` as TOML, with every key that its `Serialize` gives.
+/// Writes `value` as TOML, with every key that its `Serialize` yields.
 ///
 /// # Errors
-/// When TOML cannot hold the value: a whole number beyond 64 bits with sign, a key that is not text, or at the top
-/// something other than keys and values. A scenario that was loaded from TOML can be written again.
+/// If TOML cannot represent the value: a whole number beyond signed 64 bits, a key that is not text, or a top
+/// level other than keys and values. A scenario that was loaded from TOML can always be written.
 pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(value)?;
     let mut out = String::new();
@@ -21,7 +21,7 @@ pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
     Ok(out)
 }
 
-/// Writes the keys of the table at `path`: those that fit on lines, then those that need headers.
+/// Writes the keys of the table at `path`: first those that fit on a line, then those that need headers.
 fn body(out: &mut String, path: &mut Vec<String>, table: &Table) {
     let depth = path.len();
     for (name, value) in table.iter().filter(|(name, value)| !needs_header(depth, name, value)) {
@@ -31,7 +31,7 @@ fn body(out: &mut String, path: &mut Vec<String>, table: &Table) {
         path.push(key(name));
         match value {
             Value::Table(part) => {
-                // A table that holds nothing but tables is named by their headers.
+                // A table that contains only tables is implied by their headers.
                 let implied =
                     !part.is_empty() && part.iter().all(|(name, value)| needs_header(depth + 1, name, value));
                 if !implied {
@@ -78,8 +78,8 @@ fn line(out: &mut String, name: &str, value: &Value) {
     out.push('\n');
 }
 
-/// Whether a value stands below a header of its own. Sections of the scenario always do; deeper tables, such as a
-/// flow's application, when they do not fit on a line.
+/// Whether a value gets a header of its own. Top-level sections always do; deeper tables, such as a flow's
+/// application, if they do not fit on a line.
 fn needs_header(depth: usize, name: &str, value: &Value) -> bool {
     let fits = || depth > 0 && key(name).len() + 3 + inline(value).len() <= WIDTH;
     match value {
@@ -111,7 +111,7 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A basic string on one line: whatever the text, it can stand in an inline table and as a key.
+/// A basic string on one line, which is valid in an inline table and as a key whatever the text.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for character in text.chars() {

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The largest scenario, in bytes. Its tree takes about a hundred times as much memory when it is one long list.
+/// Maximum size of a scenario in bytes. Its tree takes about a hundred times as much memory if it is one long
+/// list.
 pub const SIZE_LIMIT: u64 = 4 << 20;
 
-/// Reads the file at `path`, after a look at what it is: opening a pipe would wait, a device may never end.
+/// Reads the file at `path`, after checking its type: opening a pipe would wait, and a device may never end.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ScenarioError> {
     let problem =
         |message: String| ScenarioError::from(Problem::of_file(&path.display().to_string(), message));
@@ -30,7 +31,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ScenarioError> {
         return Err(problem(too_large(&format!("{:.1} MB", metadata.len() as f64 / 1e6))));
     }
     let mut bytes = Vec::new();
-    // A file can grow after it was measured, and some special files say that they hold nothing.
+    // A file may grow after it was measured, and some special files report a size of zero.
     let file = File::open(path).map_err(unreadable)?;
     file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)

@@ -1,4 +1,4 @@
-//! Loading: read, layer, make typed, check.
+//! Loading: read, merge layers, deserialize, check.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
@@ -10,39 +10,39 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use std::path::Path;
 
-/// Where a scenario comes from.
+/// The source of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A file.
     File(&'a Path),
-    /// A text, and what to call it in messages.
+    /// A text, with a name for messages.
     Text {
         /// Its name in messages.
         name: &'a str,
-        /// All of it.
+        /// The whole text.
         text: &'a str,
     },
 }
 
-/// What a scenario checks of itself beyond the types of its keys.
+/// Checks of a scenario beyond the types of its keys.
 pub trait Check {
-    /// Adds what is wrong to `problems`, by key path; the elements of a list by name, or by position from 0 where
-    /// the name does not tell them apart.
+    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0 if the name
+    /// is not unique.
     fn check(&self, problems: &mut Problems);
 }
 
-/// A scenario that was found right.
+/// A scenario that has passed all checks.
 #[derive(Clone, Debug)]
 pub struct Loaded<T> {
     /// The scenario.
     pub value: T,
-    /// Remarks: keys of a lower layer that are not used because a layer above chose another `kind`.
+    /// Remarks about keys of a lower layer that are not used because a layer above chose another `kind`.
     pub notes: Vec<Problem>,
     tree: Value,
 }
 
-/// Loads a scenario: the file over the presets that its key `preset` names, and `overrides` (`KEY.PATH=VALUE`)
-/// over the file.
+/// Loads a scenario: the file over the presets that its key `preset` names, and `overrides`
+/// (`KEY.PATH=VALUE`) over the file.
 ///
 /// # Errors
 /// As many problems as can be found at once, each with its place.
@@ -68,13 +68,13 @@ pub fn load<T: DeserializeOwned + Check>(
         .into())
 }
 
-/// The tree with all its layers, before it is given a type.
+/// The tree with all its layers, before deserialization.
 fn layered(source: Source<'_>, presets: &Presets, overrides: &[String]) -> Result<Value, ScenarioError> {
     let mut tree = match source {
         Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
         Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,
     };
-    // Which presets lie below can be overridden too, so that comes before they are laid.
+    // The presets can be overridden too, so those overrides come first.
     let (below, above): (Vec<_>, Vec<_>) =
         overrides::parse(overrides)?.into_iter().partition(|over| over.is_preset());
     for over in below {
@@ -92,7 +92,7 @@ fn layered(source: Source<'_>, presets: &Presets, overrides: &[String]) -> Resul
 }
 
 impl<T> Loaded<T> {
-    /// Gives what a later check found, such as a route that does not exist, its place in the scenario.
+    /// Gives the problems that a later check has found, such as a missing route, their place in the scenario.
     ///
     /// # Errors
     /// The problems, if there are any.
@@ -111,7 +111,7 @@ impl<T> Loaded<T> {
 
     fn place(&self, problem: &bentpipe_core::Problem) -> Problem {
         let (depth, value) = self.tree.follow(&problem.path);
-        // What was not written is found at the table where it would stand.
+        // A value that was not written is reported at the table in which it would be.
         let found = (depth == problem.path.len()).then_some(value);
         Problem::at(&value.origin, path_text(&problem.path), problem.message.as_str())
             .with_value(found.and_then(Value::written))
@@ -120,7 +120,7 @@ impl<T> Loaded<T> {
 }
 
 impl<T: Serialize> Loaded<T> {
-    /// The resolved scenario: every default explicit, no presets, loading to the same value.
+    /// The resolved scenario as TOML: with every default, without presets; it loads to the same value.
     pub fn to_toml(&self) -> String {
         print::to_toml(&self.value).expect("what was loaded from TOML can be written as TOML")
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A text that values come from, and what to call it in messages.
+/// A text from which values come, with its name for messages.
 #[derive(PartialEq, Eq)]
 pub struct Text {
-    /// The file's name, or `preset NAME`, or `--set N`.
+    /// Name of the file, or `preset NAME`, or `--set N`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub content: String,
-    /// Whether line and column mean something to the reader: not for an override on the command line.
+    /// Whether line and column are meaningful to the reader: not for an override on the command line.
     pub has_lines: bool,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Debug for Text {
     }
 }
 
-/// Where a node was written: a stretch of a [`Text`]. Lines are counted only when somebody asks.
+/// The place where a node was written: a range of a [`Text`]. Lines are counted only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: Arc<Text>,
@@ -31,7 +31,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The bytes from `start` to `end` of `text`; cut to the text where they pass its end.
+    /// Creates an origin from the bytes from `start` to `end` of `text`, truncated at its end.
     pub(crate) fn new(text: &Arc<Text>, span: std::ops::Range<usize>) -> Origin {
         let length = text.content.len();
         let start = span.start.min(length);
@@ -57,14 +57,14 @@ impl Origin {
         Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
     }
 
-    /// What stands there, on one line and cut when long.
+    /// The text at this place, on one line and truncated if long.
     pub fn written(&self) -> String {
         const LONGEST: usize = 60;
         let content = self.text.content.as_bytes();
         let bytes = &content[self.start as usize..self.end as usize];
-        // Four bytes are the longest character of UTF-8.
+        // Characters of UTF-8 have at most four bytes.
         let cut = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]).into_owned();
-        // Spaces inside a single line are part of what was written.
+        // Spaces within a single line are part of what was written.
         let line =
             if cut.contains('\n') { cut.split_whitespace().collect::<Vec<_>>().join(" ") } else { cut };
         let mut written = String::new();
@@ -86,7 +86,7 @@ impl Origin {
         !self.text.has_lines
     }
 
-    /// Order of appearance within one text.
+    /// Position within the text, for sorting.
     pub(crate) fn start(&self) -> u32 {
         self.start
     }
@@ -95,16 +95,16 @@ impl Origin {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// Where it was written; for a table its header.
+    /// Where the node was written; for a table, its header.
     pub origin: Origin,
-    /// What it is.
+    /// Content of the node.
     pub node: Node,
 }
 
-/// What a node is: the types of TOML without dates.
+/// The content of a node: the types of TOML without dates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// Text.
+    /// A text.
     String(String),
     /// A whole number.
     Integer(i64),
@@ -118,17 +118,17 @@ pub enum Node {
     Table(Table),
 }
 
-/// Keys and their values.
+/// The keys of a table and their values.
 pub type Table = BTreeMap<String, Entry>;
 
-/// A key's place and value.
+/// A key's place and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Where the key was written.
     pub key: Origin,
-    /// Its value.
+    /// The value of the key.
     pub value: Value,
-    /// Written for another `kind` than the one that a layer above chose: not an error where it is unknown.
+    /// Written for a `kind` other than the one that a layer above chose: not an error if it is unknown.
     pub superseded: bool,
 }
 
@@ -149,12 +149,12 @@ impl Value {
         }
     }
 
-    /// The value of the key `name` of a table that has it as text: how the elements of a list are addressed.
+    /// The text under the key `name` of a table, by which elements of a list are addressed.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
     }
 
-    /// What it is, for messages.
+    /// The type of the node, for messages.
     pub(crate) fn what(&self) -> &'static str {
         match &self.node {
             Node::String(_) => "text",
@@ -166,7 +166,7 @@ impl Value {
         }
     }
 
-    /// The value as written, where that helps: not for a table, whose origin is its header.
+    /// The value as written, if that is helpful: not for a table, whose origin is its header.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.node {
             Node::Table(_) => None,
@@ -175,9 +175,9 @@ impl Value {
         }
     }
 
-    /// Follows a key path as far as it leads; says how many of its keys were found, with the deepest node. The
-    /// elements of a list are found by name, else by position from 0. A key with dots may have been written as tables
-    /// within tables.
+    /// Follows a key path as far as it leads. Returns the number of keys found, and the deepest node.
+    /// Elements of a list are found by name, otherwise by position from 0. A dotted key may have been written
+    /// as nested tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
         let mut value = self;
         for (depth, key) in path.iter().enumerate() {
@@ -199,20 +199,20 @@ impl Value {
     }
 }
 
-/// Where the element addressed by `key` stands in a list: by name, else by position from 0.
+/// The position of the element addressed by `key` in a list: by name, otherwise by position from 0.
 pub(crate) fn position(elements: &[Value], key: &str) -> Option<usize> {
     let named = elements.iter().position(|element| element.name() == Some(key));
     named.or_else(|| key.parse().ok().filter(|index| *index < elements.len()))
 }
 
-/// How an element of a list is addressed: by its name where no other element has it, else by its position.
+/// The address of an element of a list: its name if unique, otherwise its position.
 pub(crate) fn address(elements: &[Value], index: usize) -> String {
     let name = elements.get(index).and_then(Value::name);
     let unique = |name: &&str| elements.iter().filter(|element| element.name() == Some(name)).count() == 1;
     name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
 }
 
-/// A key path as it is written; keys that are not plain words are quoted.
+/// A key path in writing; keys that are not bare words are quoted.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
         let key = key.as_ref();
@@ -225,7 +225,7 @@ pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     quoted.collect::<Vec<_>>().join(".")
 }
 
-/// Whether TOML lets `key` stand without quotes.
+/// Whether TOML permits `key` without quotes.
 pub(crate) fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

@@ -1,5 +1,5 @@
-//! Variants: a table with the key `kind`, whose other keys are the variant's own; or the name alone, which is the
-//! variant with no keys given.
+//! Variants: a table with the key `kind`, whose other keys belong to the variant, or the name alone, which is
+//! the variant without keys.
 
 use crate::deserialize::{Cursor, Step, Trail};
 use crate::fault::Fault;
@@ -27,7 +27,7 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
             let kind = Cursor { value: &entry.value, trail: Some(&trail), context: cursor.context };
             let content = Content { of: cursor, table };
-            // Faults in the variant's keys have their place already; what is left is about its name.
+            // Faults in the variant's keys already have their place; the remaining ones concern its name.
             visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
         }
         _ => cursor.any(visitor),
@@ -71,7 +71,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        // Only to report keys, of which there should be none.
+        // Only to report unexpected keys.
         self.of.entries(self.table, Some(&[]), true);
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! What can change while a network runs: the keys that the configuration structs mark.
+//! The keys that can change while a network runs, as marked in the configuration structs.
 //!
-//! `#[schemars(extend("changeable" = true))]` beside a key makes it one, with all below it. The mark is in the scenario's
-//! schema, so the reference page shows it too. A model that marks a key acts on it in its
+//! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark is in the
+//! scenario's schema, so the reference page shows it too. A model that marks a key acts on it in its
 //! [`Stage::change`](bentpipe_models::Stage::change).
 
 use crate::scenario::{LinkPair, NetworkKind};
@@ -24,7 +24,7 @@ pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     keys
 }
 
-/// `within`: the definitions that lead here, since kinds may hold kinds of their own list.
+/// `within`: the definitions that lead here, since kinds may contain kinds of their own list.
 fn collect<'a>(
     root: &'a Value,
     schema: &'a Value,

@@ -1,11 +1,12 @@
-//! Parameters that change while a network runs: at times that the scenario gives, and when somebody asks.
+//! Parameters that change while a network runs, at times that the scenario gives or on request.
 //!
-//! Both set keys of the scenario, as an override does before a run, and both go one way: [`parts`] makes the configuration
-//! of the link or network anew by the loader's own rules and checks, refuses what is not [marked as changeable](keys), and
-//! says which stages are to be [told](bentpipe_models::Stage::change). A change that the scenario gives takes place at its
-//! time before anything else that is due then; of several at one time, in the order of the file.
+//! Both set keys of the scenario, like an override before a run, and both work the same way: [`parts`]
+//! rebuilds the configuration of the link or network by the loader's own rules and checks, refuses what is
+//! not [marked as changeable](keys), and returns the stages to be [told](bentpipe_core::Stage::change). A
+//! change in the scenario takes effect at its time before anything else that is due then; several at one time
+//! in the order of the file.
 //!
-//! Limit: routes stay those of the start, whatever delays become.
+//! Limit: routes remain those of the start, however delays change.
 
 mod keys;
 mod parts;
@@ -18,11 +19,11 @@ use bentpipe_core::{Problem, Time};
 use bentpipe_scenario::{assignment, refused, ScenarioError, Set};
 use std::collections::VecDeque;
 
-/// What changes in a network, and how it stands.
+/// The changes of a network and its present configuration.
 #[derive(Default)]
 pub(crate) struct Changes {
     parts: Parts,
-    /// In order of time.
+    /// Pending changes in order of time.
     due: VecDeque<(Time, Set)>,
 }
 
@@ -33,19 +34,19 @@ impl Changes {
         Changes { parts: Parts::of(scenario), due: due.collect() }
     }
 
-    /// When the scenario next changes something.
+    /// The time of the scenario's next change.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.due.front().map(|(at, _)| *at)
     }
 
-    /// Takes up the next change of the scenario.
+    /// Applies the scenario's next change.
     pub(crate) fn take_up(&mut self) -> Orders {
         let (_, set) = self.due.pop_front().expect("something is due");
         self.parts.change(&set).expect("the scenario has been checked, and so has what was set by hand since")
     }
 
-    /// Sets `key` to `value`, unless that is wrong in itself or for what the scenario changes later.
+    /// Sets `key` to `value`, unless that is invalid or would invalidate a later change of the scenario.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<Orders, ScenarioError> {
         let set = assignment("set", key, value)?;
         let mut parts = self.parts.clone();
@@ -55,7 +56,7 @@ impl Changes {
             if let Err(problems) = later.change(change) {
                 let Problem { path, message } = &problems[0];
                 let message = format!(
-                    "what the scenario changes at {} s would then be refused: {}: {message}",
+                    "the scenario's change at {} s would then be refused: {}: {message}",
                     at.as_secs_f64(),
                     path.join(".")
                 );

@@ -32,8 +32,7 @@ pub(super) fn typical() -> Size {
 /// Adds a problem if the thresholds are not in order.
 pub(super) fn check_thresholds(min: Packets, max: Packets, problems: &mut Problems) {
     if min >= max {
-        let (min, max) = (min.value(), max.value());
-        problems.add("max", format!("must be greater than min ({min})"));
+        problems.add("max", format!("must be greater than min ({})", min.value()));
     }
 }
 
