@@ -1,6 +1,6 @@
-//! A transmitter with a first-in, first-out queue in front of it, as links have one: says of each packet at its arrival
-//! when its last bit will have been sent. Where the discipline decides at departure, a packet stays in the queue until the one before
-//! it has been sent; it never shares a unit of a framing with that one then.
+//! A transmitter behind a first-in, first-out queue, as in links: computes for each packet at its arrival
+//! when its last bit will have been sent. If the discipline decides at departure, a packet stays in the queue
+//! until the previous one has been sent, and never shares a framing unit with it.
 
 use super::framing::{Added, Framer, Unit};
 use super::REPORT;
@@ -12,27 +12,28 @@ use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Fraction, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
 
-/// Queue and transmitter; what it counts is what [`REPORT`] reports.
+/// Queue and transmitter. Their counters are reported in [`REPORT`].
 pub struct Transmitter {
     rate: Rate,
     admission: Box<dyn Admission>,
-    /// What waits where the discipline decides at departure; nothing is in `waiting` then.
+    /// Waiting packets if the discipline decides at departure; `waiting` is then empty.
     buffer: Option<Box<dyn Buffer>>,
-    /// When the first packet of the buffer can leave, and since when what waits in it is counted.
+    /// When the first packet of the buffer can leave, and the time up to which waiting has been counted.
     ready: Option<Time>,
     counted: Time,
-    /// The framing, and what it made of the packet that was admitted last.
+    /// The framing, and its result for the last admitted packet.
     framer: Option<Box<dyn Framer>>,
     added: Added,
-    /// The random stream of the link that it belongs to.
+    /// Random stream of the link to which the transmitter belongs.
     pub stream: Stream,
     /// Probe on [`super::TRACE`].
     probe: Option<Probe>,
-    /// Bytes to send and sending time of the last packet: most have the size of the one before, and division is slow.
+    /// Bytes to send and transmission time of the last packet: most packets have the size of the previous
+    /// one, and division is slow.
     last: (u32, Span),
-    /// When everything that was admitted has been sent.
+    /// When everything admitted so far will have been sent.
     free_at: Time,
-    /// Start of transmission, size and bytes to send of what waits.
+    /// Start of transmission, size and bytes to send of each waiting packet.
     waiting: VecDeque<(Time, u32, u32)>,
     backlog: Backlog,
     sent: Held,
@@ -40,17 +41,17 @@ pub struct Transmitter {
     queue_drops: u64,
     queue_max: u64,
     wait: Span,
-    /// What it grants to Quick-Start requests, where it knows of them.
+    /// State of Quick-Start grants, if they are supported.
     grants: Option<Grants>,
 }
 
-/// Takes everything: in front of it stands a buffer.
+/// Admits everything, behind a buffer.
 fn unlimited() -> Box<dyn Admission> {
     drop_tail::Config::default().build(Rate::from_bits_per_second(1)).admission()
 }
 
 impl Transmitter {
-    /// An idle one.
+    /// Creates an idle transmitter.
     pub fn new(
         rate: Rate,
         queue: Queue,
@@ -83,12 +84,12 @@ impl Transmitter {
         transmitter
     }
 
-    /// Has it grant up to this part of its rate to Quick-Start requests.
+    /// Sets the fraction of the rate that may be granted to Quick-Start requests.
     pub fn grant(&mut self, share: Option<Fraction>) {
         self.grants = share.map(|share| Grants::new(share.value()));
     }
 
-    /// A packet arrives: when it will have been sent, or why the queue does not take it.
+    /// Offers an arriving packet. Returns when it will have been sent, or why the queue drops it.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
@@ -121,7 +122,8 @@ impl Transmitter {
         answer
     }
 
-    /// Sends a packet past the queue: when it will have been sent. What arrives later goes out by that much later.
+    /// Sends a packet past the queue and returns when it will have been sent. What arrives later leaves later
+    /// by that time.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {
         let bytes = self.frame(now, packet);
         let sending = self.count(packet, bytes);
@@ -129,7 +131,8 @@ impl Transmitter {
         now + sending
     }
 
-    /// Another discipline for what comes from now on. Returns what waited in a buffer, to be put into the new one.
+    /// Sets another discipline for future arrivals. Returns what waited in a buffer, to be put into the new
+    /// one.
     #[must_use]
     pub fn set_queue(&mut self, queue: Queue) -> Vec<Packet> {
         let waiting = self.drain();
@@ -140,13 +143,15 @@ impl Transmitter {
         waiting
     }
 
-    /// Whether the discipline decides at departure: then packets go by [`accept`](Self::accept) and [`begin`](Self::begin).
+    /// Whether the discipline decides at departure; packets then pass through [`accept`](Self::accept) and
+    /// [`begin`](Self::begin).
     #[inline]
     pub fn is_buffered(&self) -> bool {
         self.buffer.is_some()
     }
 
-    /// A packet arrives at a buffer. Returns the one that begins to be sent now, if one does, and when it will have been sent.
+    /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any, and when it
+    /// will have been sent.
     pub fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
         quick_start::pass(&mut self.grants, now, self.rate, &mut packet);
         self.count_waiting(now);
@@ -164,13 +169,14 @@ impl Transmitter {
         begun
     }
 
-    /// When the next packet of the buffer begins to be sent.
+    /// When transmission of the buffer's next packet starts.
     #[inline]
     pub fn next_begin(&self) -> Option<Time> {
         self.ready.map(|ready| ready.max(self.free_at))
     }
 
-    /// The packet of the buffer that begins to be sent now, if one does, and when it will have been sent.
+    /// Starts transmitting the buffer's next packet if it is due. Returns it, and when it will have been
+    /// sent.
     #[inline]
     pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         if self.next_begin()? > now {
@@ -197,23 +203,24 @@ impl Transmitter {
         self.buffer.as_ref().map_or(Held::default(), |buffer| buffer.held())
     }
 
-    /// Takes out what waits in the buffer.
+    /// Removes and returns what waits in the buffer.
     pub fn drain(&mut self) -> Vec<Packet> {
         self.ready = None;
         self.buffer.as_mut().map_or(Vec::new(), |buffer| buffer.drain())
     }
 
-    /// Counts the time that packets have waited in the buffer up to now.
+    /// Adds the time that packets have waited in the buffer up to now.
     fn count_waiting(&mut self, now: Time) {
         let waited = u128::from(now.since(self.counted).as_nanos()) * u128::from(self.buffered().packets);
         self.wait += Span::from_nanos(u64::try_from(waited).unwrap_or(u64::MAX));
         self.counted = now;
     }
 
-    /// Goes on at `rate` from `now`, as [`super`] derives it. Returns when each packet that is still to be sent will have
-    /// been, in order: the one in transmission, if there is one, and those that wait.
+    /// Continues at `rate` from `now`, as derived in [`super`]. Returns when each packet that is still to be
+    /// sent will have been, in order: the one in transmission, if any, and those that wait.
     ///
-    /// What went [past the queue](Self::send_at_once) while a packet was in transmission counts as a part of it.
+    /// What was sent [past the queue](Self::send_at_once) while a packet was in transmission counts as part
+    /// of it.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> Vec<Time> {
         self.forget_started(now);
         let before = std::mem::replace(&mut self.rate, rate);
@@ -227,7 +234,7 @@ impl Transmitter {
             let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
-        // Where the schedule so far and the new one stand.
+        // Positions of the old and the new schedule.
         let mut old = self.waiting.front().map_or(self.free_at, |(start, ..)| *start);
         let mut new = now + stretched(old.since(now));
         let mut ends = vec![new];
@@ -245,8 +252,8 @@ impl Transmitter {
         ends
     }
 
-    /// Takes back `packets`, all that begin to be sent, or end it, after `since`, when everything before will have been sent.
-    /// Sends nothing until `free`.
+    /// Takes back `packets`, all whose transmission starts, or ends, after `since`, when everything before
+    /// them will have been sent. Sends nothing until `free`.
     pub fn withdraw(&mut self, since: Time, packets: &[Packet], free: Time) {
         self.forget_started(since);
         for (start, ..) in self.waiting.drain(..) {
@@ -261,28 +268,28 @@ impl Transmitter {
         self.free_at = free;
     }
 
-    /// How many of the admitted packets are not yet sent.
+    /// The number of admitted packets that have not been sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
         waiting + usize::from(self.free_at > now)
     }
 
-    /// The framing's unit; nothing without one.
+    /// The framing's unit; that of no framing without one.
     pub fn unit(&self) -> Unit {
         self.framer.as_deref().map_or(Unit::default(), Unit::of)
     }
 
-    /// What the framing, when there is one, made of the packet that was admitted last.
+    /// The framing, if any, with its result for the last admitted packet.
     pub fn framed(&self) -> Option<(&dyn Framer, Added)> {
         self.framer.as_deref().map(|framer| (framer, self.added))
     }
 
-    /// Bytes to send for a packet.
+    /// The number of bytes to send for a packet.
     #[inline]
     fn frame(&mut self, now: Time, packet: &Packet) -> u32 {
         let Some(framer) = &mut self.framer else { return packet.size };
         let unit = framer.unit();
-        // The last unit begins as long before the end as it takes to be sent.
+        // The last unit starts its own transmission time before the end.
         let open = self.free_at > now && self.free_at.since(now) >= self.rate.span_of(u64::from(unit));
         self.added = framer.add(packet.size, open);
         self.added.units * unit
@@ -311,7 +318,7 @@ impl Transmitter {
         }
     }
 
-    /// Writes the row of link `name`, of whose packets `pending` are admitted but not yet transmitted: they count
+    /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
     /// neither as transmitted nor as transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
         let busy = self.busy.saturating_sub(self.free_at.since(now));

@@ -1,12 +1,12 @@
-//! Where the network ends and a real host begins. In port 0 is the network's side, in port 1 the host's; what comes from
-//! the host goes out of port 0.
+//! The boundary between the network and a real host. Input port 0 is the network's side, input port 1 the
+//! host's; packets from the host leave by output port 0.
 
 use crate::{Outbox, Packet, Port, Stage};
 use bentpipe_core::Time;
 
-/// In port for packets from the network.
+/// Input port for packets from the network.
 pub const NETWORK: Port = Port(0);
-/// In port for packets from the host.
+/// Input port for packets from the host.
 pub const HOST: Port = Port(1);
 
 /// The name of the gate's stage at a node.
@@ -14,13 +14,13 @@ pub fn name(node: &str) -> String {
     format!("{node}.host")
 }
 
-/// The stage.
+/// The gate to one real host.
 pub struct Gate {
     number: u32,
 }
 
 impl Gate {
-    /// Gate `number` of the network.
+    /// Creates gate `number` of the network.
     pub fn new(number: u32) -> Gate {
         Gate { number }
     }

@@ -1,16 +1,17 @@
-//! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their flows.
-//! It takes no time; queues and rates are the links'. It is no stage, since it never holds a packet: the event loop
-//! asks it for the way and moves nothing.
+//! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their
+//! flows. It takes no time; queues and rates are those of the links. It is not a stage, since it never holds
+//! a packet: the event loop asks it for the output port and moves nothing.
 //!
-//! An edge ([`super::edge`]) conditions what leaves for other nodes. A real host at the node takes what is for none of the
-//! endpoints. Out ports: links first, in the order in which they were attached, then the endpoints and the host, and the
-//! services ([`crate::service`]) that take what only passes, after the edge has seen it.
+//! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node receives
+//! what is for none of the endpoints. Output ports: links first, in the order in which they were attached,
+//! then the endpoints and the host, and the proxies ([`super::proxy`]), which receive packets that only pass,
+//! after the edge.
 
 use super::edge::Edge;
 use crate::{DropReason, Outbox, Packet, Port};
 use bentpipe_core::{FlowId, NodeId, Report, Time};
 
-/// There is no route to the packet's destination.
+/// The router has no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// No endpoint of the packet's flow is at this node.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
@@ -20,10 +21,10 @@ pub fn beyond_name(node: &str) -> String {
     format!("{node}.beyond")
 }
 
-/// The node's tables. What comes in is treated alike, whatever the port.
+/// The node's tables. Arriving packets are treated equally on all ports.
 pub struct Router {
     node: NodeId,
-    /// Out port by destination; nodes beyond the end take the default.
+    /// Output port by destination; nodes beyond the end use the default.
     routes: Vec<Option<Port>>,
     default: Option<Port>,
     /// Endpoints at this node, sorted by flow.
@@ -36,7 +37,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router for `node` whose packets are captured at `interface`, if given.
+    /// Creates the router of `node`, whose packets are captured at `interface`, if given.
     pub fn new(node: NodeId, interface: Option<u32>) -> Router {
         Router {
             node,
@@ -50,12 +51,12 @@ impl Router {
         }
     }
 
-    /// Sends everything without a route of its own out of `port`.
+    /// Sets the output port for all destinations without a route.
     pub fn set_default(&mut self, port: Port) {
         self.default = Some(port);
     }
 
-    /// Sends what is for `destination` out of `port`.
+    /// Sets the output port for `destination`.
     pub fn set_route(&mut self, destination: NodeId, port: Port) {
         let index = destination.0 as usize;
         if self.routes.len() <= index {
@@ -64,30 +65,30 @@ impl Router {
         self.routes[index] = Some(port);
     }
 
-    /// Hands the packets of `flow` that are for this node out of `port`.
+    /// Sets the output port for packets of `flow` that are for this node.
     pub fn set_endpoint(&mut self, flow: FlowId, port: Port) {
         let at = self.endpoints.partition_point(|(other, _)| *other < flow);
         self.endpoints.insert(at, (flow, port));
     }
 
-    /// Hands packets for this node that are for none of its endpoints out of `port`.
+    /// Sets the output port for packets for this node that are for none of its endpoints.
     pub fn set_host(&mut self, port: Port) {
         self.host = Some(port);
     }
 
-    /// Treats what leaves the node for others as an edge says.
+    /// Sets the edge that conditions packets leaving for other nodes.
     pub fn set_edge(&mut self, edge: Edge) {
         self.edge = Some(Box::new(edge));
     }
 
-    /// Writes what its edge, if it has one, did.
+    /// Writes the rows of the edge, if any.
     pub fn report(&self, report: &mut Report) {
         if let Some(edge) = &self.edge {
             edge.report(report);
         }
     }
 
-    /// The router for what these services send: the same, without them and without the edge.
+    /// The router for what the node's proxies send: the same, without proxies and without the edge.
     pub fn beyond(&self) -> Router {
         Router {
             node: self.node,
@@ -101,13 +102,13 @@ impl Router {
         }
     }
 
-    /// Hands the packets of `flow` that pass out of `port`.
+    /// Sets the output port for passing packets of `flow`.
     pub fn set_service(&mut self, flow: FlowId, port: Port) {
         let at = self.services.partition_point(|(other, _)| *other < flow);
         self.services.insert(at, (flow, port));
     }
 
-    /// Captures a packet that has come in, by whatever port, and says where it goes out.
+    /// Captures an arriving packet and returns the output port for it, or the reason to drop it.
     #[inline]
     pub fn forward(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Port, DropReason> {
         if let Some(interface) = self.interface {

@@ -1,4 +1,4 @@
-//! What a DVB-RCS network cannot be, with the arithmetic that says so.
+//! Checks of a DVB-RCS network, with the arithmetic behind them.
 
 use super::config::{
     Carrier, Config, Group, Propagation, Terminals, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS,
@@ -9,7 +9,7 @@ use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, Span};
 
 impl Config {
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("forward", |problems| {
             problems.within("queue", |problems| self.forward.queue.check(problems));
@@ -48,7 +48,7 @@ impl Config {
         }
         if let (Some(frame), Some(bytes)) = (link.frame, link.slot_bytes) {
             let message = format!(
-                "{} B a slot say how long a frame is, and frame = \"{frame}\" says it, too; allowed: one of the two",
+                "{} B per slot already determine the length of a frame, as does frame = \"{frame}\"; allowed: one of the two",
                 bytes.value()
             );
             problems.add("slot_bytes", message);
@@ -63,7 +63,7 @@ impl Config {
         }
         let length = self.frame_length();
         if length > MAX_FRAME || length == Span::ZERO {
-            problems.add("frame", format!("{length} is no frame; allowed: above 0 s to {MAX_FRAME}"));
+            problems.add("frame", format!("{length} is out of range; allowed: above 0 s to {MAX_FRAME}"));
             return;
         }
         let (rate, slots) = (link.rate.bits_per_second() as f64, link.slots_per_frame.value());
@@ -76,7 +76,7 @@ impl Config {
                 "; with frame = \"{}\" it would be {whole}",
                 Span::from_nanos((nanos / u128::from(link.rate.bits_per_second())) as u64)
             ),
-            false => format!("; slot_bytes = {whole} makes the frame as long as that takes"),
+            false => format!("; slot_bytes = {whole} makes the frame as long as that requires"),
         };
         problems.add(
             "frame",
@@ -103,7 +103,7 @@ impl Config {
 
     fn check_terminals(&self, problems: &mut Problems) {
         if self.terminals.is_empty() {
-            problems.add("terminals", "there are none; a network needs at least one");
+            problems.add("terminals", "names no terminal; allowed: at least one");
         }
         let (dama, link) = (&self.return_link.dama, self.link());
         let before = problems.count();
@@ -118,7 +118,7 @@ impl Config {
                         (Some(acm), Some(own)) => acm.check_signal(Some(own), "esn0_db", problems),
                         (None, Some(own)) => {
                             let message =
-                                format!("{} dB make no difference; allowed: with acm in return", own.value());
+                                format!("{} dB has no effect; allowed: with acm in return", own.value());
                             problems.add("esn0_db", message);
                         }
                         _ => {}
@@ -146,12 +146,12 @@ impl Config {
         names.push(self.gateway.clone());
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
-            let what = if pair[0] == self.gateway { "is the gateway's, too" } else { "occurs twice" };
+            let what = if pair[0] == self.gateway { "is also the gateway's" } else { "occurs twice" };
             problems.add("terminals", format!("the name \"{}\" {what}", pair[0]));
         }
     }
 
-    /// What is promised to the terminals must be there for all of them at once.
+    /// The guarantees to all terminals must be available at the same time.
     fn check_capacity(&self, carriers: &[u32], problems: &mut Problems) {
         let mut plan = Plan::new(carriers);
         let (mut constant, mut guaranteed, mut fits) = (0u64, 0u64, true);
@@ -179,7 +179,7 @@ impl Config {
             problems.add("terminals", message);
         } else if guaranteed > u64::from(plan.free()) {
             let message = format!(
-                "the least rates (min) of the {count} terminals take {guaranteed} slots besides {constant} constant ones \
+                "the minimum rates (min) of the {count} terminals take {guaranteed} slots besides {constant} constant ones \
                  (CRA), but {of}"
             );
             problems.add("terminals", message);
@@ -192,7 +192,7 @@ impl Config {
                 if entry.group().site.is_some() {
                     let key = |problems: &mut Problems| {
                         problems
-                            .add("site", "propagation is a fixed delay; give it by positions to use sites");
+                            .add("site", "has no effect, as propagation is a fixed delay; give propagation by positions to use sites");
                     };
                     problems.within("terminals", |problems| problems.within(index.to_string(), key));
                 }
@@ -222,9 +222,10 @@ impl Config {
                 problems.within(index.to_string(), |problems| {
                     match (entry.group().site, &positions.terminals) {
                         (Some(site), _) => problems.within("site", |problems| see(&site, problems)),
-                        (None, None) => {
-                            problems.add("", "where is it? give it a site, or all propagation.terminals")
-                        }
+                        (None, None) => problems.add(
+                            "",
+                            "has no position; give it a site, or give propagation.terminals for all",
+                        ),
                         _ => {}
                     }
                 });
@@ -232,8 +233,8 @@ impl Config {
         }
     }
 
-    /// Adds what this configuration must not be in a network that was made from `start`: the control centre plans as many
-    /// superframes ahead as it did then, and a plan has to come before its superframe begins.
+    /// Adds the problems of this configuration in a network that was built from `start`: the control centre
+    /// still plans as many superframes ahead, and a plan must arrive before its superframe starts.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
         let frame = self.frame().expect("it was checked");
         let members = self.members();
@@ -243,7 +244,7 @@ impl Config {
         let transmission = self.plan_transmission(&frame, members.len());
         if schedule.lead(&frame, transmission, timings()) > lead {
             let message = format!(
-                "a burst time plan would take {transmission} and come after the superframe that it is for has begun; \
+                "a burst time plan would take {transmission} and arrive after the start of its superframe; \
                  allowed: rates at which it takes less than {}",
                 schedule.longest_plan(&frame, lead, timings()),
             );
@@ -282,7 +283,8 @@ impl Group {
     fn check(&self, problems: &mut Problems) {
         match (&self.name, &self.prefix, &self.count) {
             (Some(_), None, None) | (None, Some(_), Some(_)) => {}
-            _ => problems.add("", "a terminal has a name; several have a prefix and a count"),
+            _ => problems
+                .add("", "needs either a name, for one terminal, or a prefix and a count, for several"),
         }
         let logon = self.logon.unwrap_or(Span::ZERO);
         match (self.logoff, self.period) {
@@ -303,7 +305,7 @@ impl Group {
             (None, Some(period)) => {
                 problems.add(
                     "period",
-                    format!("repeats after {period} a logoff that is not given; allowed: with logoff"),
+                    format!("has no effect without a logoff to repeat after {period}; set logoff as well"),
                 );
             }
             _ => {}

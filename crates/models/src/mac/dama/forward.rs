@@ -1,17 +1,17 @@
 //! The forward link (DVB-S): one transmitter at the gateway that all terminals hear.
 //!
-//! Data pass one queue and are delivered to the terminal that they are for. Signalling does not queue behind
-//! them: a plan is sent at once, as in real systems, which give it reserved capacity. It takes its
-//! transmission time from the data all the same: packets that arrive later go out by that much later. (The
+//! Data pass through one queue and are delivered to the terminal for which they are destined. Signalling does
+//! not queue behind them: a plan is sent at once, as in real systems, which reserve capacity for it. Its
+//! transmission time is still taken from the data: packets that arrive later leave later by that time. (The
 //! deviation: packets that wait at that moment are not delayed, and the packet in transmission is not waited
-//! for; both are below a millisecond at usual rates.) A plan reaches those terminals that it gives slots, so
-//! that the others sleep on.
+//! for; both effects are below a millisecond at usual rates.) A plan reaches only the terminals to which it
+//! assigns slots, so that the others can sleep.
 //!
-//! With a framing, plans are framed as data are. A unit that two packets share is drawn for each of them apart, as they may be for
-//! different terminals.
+//! With a framing, plans are framed like data. For a unit that two packets share, errors are drawn for each
+//! of them separately, as they may be for different terminals.
 //!
-//! Ports: in port i data for terminal i, with the number of terminals as i the signalling; out port i to
-//! terminal i.
+//! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
+//! terminals; output port i leads to terminal i.
 
 use super::config::Config;
 use super::message::{LogonResponse, Tbtp};
@@ -23,35 +23,35 @@ use crate::{Change, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a forward link is made of.
+/// The parts of a forward link.
 pub struct Parts {
-    /// Name in results.
+    /// Name of the link, in results.
     pub name: String,
-    /// Rate.
+    /// Rate of the link.
     pub rate: Rate,
     /// The queue's discipline.
     pub queue: Queue,
-    /// Part of the rate that is granted to Quick-Start requests.
+    /// Fraction of the rate that may be granted to Quick-Start requests.
     pub grants: Option<Fraction>,
-    /// How packets are put into what is sent.
+    /// How packets are placed into transmission units.
     pub framing: framing::Config,
     /// The terminals: address, propagation delay, errors.
     pub terminals: Vec<Listener>,
-    /// Its random stream.
+    /// The link's random stream.
     pub stream: Stream,
     /// Probe on [`crate::link::TRACE`].
     pub probe: Option<Probe>,
 }
 
-/// A terminal as the forward link sees it.
+/// A terminal as seen by the forward link.
 pub struct Listener {
-    /// Its address.
+    /// Address of the terminal.
     pub address: NodeId,
-    /// Propagation delay.
+    /// Propagation delay to the terminal.
     pub delay: Span,
-    /// Errors on its way.
+    /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
-    /// What else spoils the burst time plans that it should hear.
+    /// Additional errors of the burst time plans for the terminal.
     pub plan_errors: Option<Errors>,
 }
 
@@ -63,23 +63,23 @@ struct Flight {
     packet: Packet,
 }
 
-/// The stage.
+/// The forward link of a star network.
 pub struct Forward {
     name: String,
     transmitter: Transmitter,
-    /// Bytes of the longest packet that the framing can carry.
+    /// Size in bytes of the longest packet that the framing can carry.
     longest: u32,
     terminals: Vec<Listener>,
-    /// By arrival.
+    /// Packets in order of arrival.
     flying: VecDeque<Flight>,
     held_bytes: u64,
     error_drops: u64,
-    /// The terminals behind which destinations lie, where packets wait in a buffer.
+    /// The terminals behind which destinations lie, if packets wait in a buffer.
     ways: BTreeMap<NodeId, u16>,
 }
 
 impl Forward {
-    /// An idle link.
+    /// Creates an idle link.
     pub fn new(parts: Parts) -> Forward {
         let Parts { name, rate, queue, grants, framing, terminals, stream, probe } = parts;
         let longest = framing.longest();
@@ -97,7 +97,7 @@ impl Forward {
         }
     }
 
-    /// Lets a packet fly to a terminal. Delays differ little, so its place is near the end.
+    /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near the end.
     fn fly(&mut self, sent: Time, terminal: u16, packet: Packet) {
         let arrival = sent + self.terminals[usize::from(terminal)].delay;
         self.held_bytes += u64::from(packet.size);
@@ -105,7 +105,8 @@ impl Forward {
         while at > 0 && self.flying[at - 1].arrival > arrival {
             at -= 1;
         }
-        // A unit that a packet shares with the one before, which may be for another terminal, counts for both.
+        // A unit that a packet shares with the previous one, which may be for another terminal, counts for
+        // both.
         let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
             units: added.units + u32::from(added.shares),
             shares: false,
@@ -113,20 +114,20 @@ impl Forward {
         self.flying.insert(at, Flight { arrival, terminal, added, packet });
     }
 
-    /// Whether a packet is data and still to be sent. (A plan was counted once, however many terminals hear it.)
+    /// Whether a packet is data and not yet sent. (A plan is counted once, however many terminals hear it.)
     fn waits(&self, flight: &Flight, now: Time) -> bool {
         let delay = self.terminals[usize::from(flight.terminal)].delay;
         flight.arrival > now + delay && !flight.packet.body.is_signalling()
     }
 
-    /// Another rate for the data that are still to be sent. Signalling that is being sent keeps its time.
+    /// Applies another rate to the data that have not been sent. Signalling in transmission keeps its time.
     fn retime(&mut self, now: Time, rate: Rate) {
         let ends = self.transmitter.set_rate(now, rate);
         let waits = |index: &usize| self.waits(&self.flying[*index], now);
         let mut waiting: Vec<usize> = (0..self.flying.len()).filter(waits).collect();
         let delay = |flight: &Flight| self.terminals[usize::from(flight.terminal)].delay;
         waiting.sort_by_key(|index| self.flying[*index].arrival - delay(&self.flying[*index]));
-        // From the last: what the transmitter has in hand may be signalling.
+        // From the last: the transmitter may be busy with signalling.
         for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
             let flight = &mut self.flying[index];
             flight.arrival = end + self.terminals[usize::from(flight.terminal)].delay;
@@ -149,7 +150,7 @@ impl Forward {
         }
     }
 
-    /// Lets a packet that has waited in a buffer fly to its terminal.
+    /// Sends a packet that has waited in a buffer to its terminal.
     fn fly_on(&mut self, begun: Option<(Packet, Time)>) {
         if let Some((packet, sent)) = begun {
             self.fly(sent, self.ways[&packet.destination], packet);

@@ -1,12 +1,13 @@
-//! The return link's time structure (EN 301 790, section 6.7): slots make a frame, frames make a superframe.
+//! The return link's time structure (EN 301 790, section 6.7): slots make up a frame, frames make up a
+//! superframe.
 //!
-//! All in whole nanoseconds: the i-th of N slots in a frame of length T begins at floor(i T / N) after the
-//! frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375 ns, without rounding.
-//! Carriers share the frame's length and the bytes of a slot; a faster one has more slots, each of them shorter.
+//! All times are in whole nanoseconds: the i-th of N slots in a frame of length T starts floor(i T / N) after
+//! the frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375 ns, without
+//! rounding. All carriers have the same frame length and slot size; a faster one has more and shorter slots.
 //!
 //! *One slot* of an assignment is the same slot in each frame of the superframe, as in the study: 4 x 188 =
 //! 752 bytes per superframe, or 64 kbit/s. A terminal's own slots in a superframe are numbered from 0 in
-//! order of time; that makes the moment at which a byte is through a closed form, so that a packet costs the
+//! order of time. The time at which a byte has been sent is then a closed form, so that a packet costs the
 //! same however many slots it takes.
 
 use bentpipe_core::Span;
@@ -14,50 +15,50 @@ use bentpipe_core::Span;
 /// Lengths and capacities of the time structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Frames in a superframe.
+    /// Number of frames in a superframe.
     pub frames: u32,
-    /// Bytes that one slot (one burst) carries.
+    /// Number of bytes that one slot (one burst) carries.
     pub slot_bytes: u32,
     /// Length of a frame.
     pub length: Span,
 }
 
-/// Neighbouring slots of a frame on one carrier.
+/// Adjacent slots of a frame on one carrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Run {
-    /// The carrier.
+    /// Number of the carrier.
     pub carrier: u16,
-    /// How many slots the carrier's frame has.
+    /// Number of slots in the carrier's frame.
     pub of: u16,
-    /// The first slot.
+    /// Number of the first slot.
     pub first: u16,
-    /// How many; none is an empty run.
+    /// Number of slots; 0 for an empty run.
     pub count: u16,
 }
 
-/// What a terminal may send in during one superframe: in each frame its constant slots (CRA) and its assigned
-/// ones, which never overlap in time.
+/// The slots of a terminal in one superframe: in each frame its constant slots (CRA) and its assigned ones,
+/// which never overlap in time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignment {
-    /// In order of time, none of them empty.
+    /// The runs in order of time, none of them empty.
     runs: Vec<Run>,
     count: u32,
 }
 
 impl Frame {
-    /// Length of a superframe.
+    /// The length of a superframe.
     #[inline]
     pub fn superframe(&self) -> Span {
         self.length * u64::from(self.frames)
     }
 
-    /// Bytes per superframe of an assignment of one slot: the unit of requests and assignments.
+    /// Bytes per superframe of an assignment of one slot, the unit of requests and assignments.
     #[inline]
     pub fn unit(&self) -> u64 {
         u64::from(self.frames * self.slot_bytes)
     }
 
-    /// Bytes in units, rounded up: what it takes to carry them in one superframe.
+    /// Converts bytes to units, rounded up: what it takes to carry them in one superframe.
     #[inline]
     pub fn units(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.unit())
@@ -67,25 +68,25 @@ impl Frame {
         Span::from_nanos(u64::from(slot) * self.length.as_nanos() / u64::from(of))
     }
 
-    /// The first of a carrier's slots that begins `since` after the frame did, or later; `of` when there is none.
+    /// The first of a carrier's slots that starts at least `since` after the frame; `of` if there is none.
     fn slot_from(&self, since: Span, of: u16) -> u32 {
         (since.as_nanos() * u64::from(of)).div_ceil(self.length.as_nanos()) as u32
     }
 }
 
 impl Run {
-    /// The slot after the last one.
+    /// The slot after the last one of the run.
     #[inline]
     pub fn end(self) -> u32 {
         u32::from(self.first) + u32::from(self.count)
     }
 
-    /// How many slots of the run come before `slot`.
+    /// The number of slots of the run before `slot`.
     fn before(self, slot: u32) -> u32 {
         slot.clamp(u32::from(self.first), self.end()) - u32::from(self.first)
     }
 
-    /// Whether the two overlap in time.
+    /// Whether two runs overlap in time.
     pub fn overlaps(self, other: Run) -> bool {
         let at = |slot: u32, of: u16| u64::from(slot) * u64::from(of);
         self.count > 0
@@ -96,7 +97,7 @@ impl Run {
 }
 
 impl Assignment {
-    /// Takes up these runs, which do not overlap.
+    /// Replaces the assignment by these runs, which do not overlap.
     pub fn set(&mut self, runs: impl Iterator<Item = Run>) {
         self.runs.clear();
         self.count = 0;
@@ -114,13 +115,13 @@ impl Assignment {
         }
     }
 
-    /// Slots per frame.
+    /// The number of slots per frame.
     #[inline]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Bytes per superframe.
+    /// The number of bytes per superframe.
     #[inline]
     pub fn capacity(&self, frame: &Frame) -> u64 {
         u64::from(self.count()) * frame.unit()
@@ -140,20 +141,20 @@ impl Assignment {
         unreachable!("the runs have as many slots as they count")
     }
 
-    /// When own slot `index` begins, after the start of the superframe.
+    /// The start of own slot `index`, relative to that of the superframe.
     #[inline]
     pub fn start_of(&self, frame: &Frame, index: u32) -> Span {
         let (in_frame, run, slot) = self.position(index);
         frame.length * u64::from(in_frame) + frame.slot_start(slot, run.of)
     }
 
-    /// When own slot `index` ends, after the start of the superframe.
+    /// The end of own slot `index`, relative to the start of the superframe.
     #[inline]
     pub fn end_of(&self, frame: &Frame, index: u32) -> Span {
         self.span_of(frame, index).1
     }
 
-    /// When own slot `index` begins and ends, after the start of the superframe.
+    /// Start and end of own slot `index`, relative to the start of the superframe.
     #[inline]
     pub fn span_of(&self, frame: &Frame, index: u32) -> (Span, Span) {
         let (in_frame, run, slot) = self.position(index);
@@ -161,8 +162,8 @@ impl Assignment {
         (start + frame.slot_start(slot, run.of), start + frame.slot_start(slot + 1, run.of))
     }
 
-    /// The first own slot that begins `since` after the start of the superframe or later; the number of own
-    /// slots when there is none.
+    /// The first own slot that starts at least `since` after the superframe; the number of own slots if there
+    /// is none.
     #[inline]
     pub fn first_from(&self, frame: &Frame, since: Span) -> u32 {
         if since == Span::ZERO || self.count == 0 {

@@ -1,5 +1,5 @@
-//! What terminals and the network control centre (NCC) say to each other. The messages are packets that
-//! travel as others do; their sizes are those of the fields that the model needs.
+//! The messages between terminals and the network control centre (NCC). They are packets that travel like
+//! others; their sizes are those of the fields that the model needs.
 
 use super::category::Ask;
 use super::frame::{Frame, Run};
@@ -9,31 +9,31 @@ use bentpipe_core::{FlowId, NodeId, Time};
 use std::sync::Arc;
 
 /// A capacity request, in the satellite access control field of a synchronisation burst (EN 301 790, section
-/// 6.6.1). It is sent out of band: it takes no traffic slot.
+/// 6.6.1). It is sent out of band and takes no traffic slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// Logon identifier: the terminal's place in the list of terminals.
+    /// Logon identifier: the terminal's index in the list of terminals.
     pub terminal: u16,
     /// The superframe at whose start the request was made.
     pub superframe: u64,
-    /// What it asks for.
+    /// The requested capacity.
     pub ask: Ask,
-    /// The mini-slots in which it was sent, when others may have been sent there, too.
+    /// The mini-slots in which it was sent, if others may have sent there too.
     pub shared: Option<Contention>,
 }
 
-/// Data in shared mini-slots.
+/// Data sent in shared mini-slots.
 #[derive(Clone, Debug)]
 pub struct DataBurst {
-    /// The terminal.
+    /// Index of the terminal.
     pub terminal: u16,
-    /// The mini-slots in which it was sent.
+    /// The mini-slots in which the burst was sent.
     pub shared: Contention,
-    /// What it carries.
+    /// The packets that it carries.
     pub packets: Vec<Packet>,
 }
 
-/// A terminal burst time plan (EN 301 790, section 8.5.5.7): assigned slots for one superframe.
+/// A terminal burst time plan (EN 301 790, section 8.5.5.7), which assigns slots for one superframe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tbtp {
     /// The superframe for which it is valid.
@@ -42,28 +42,28 @@ pub struct Tbtp {
     pub entries: Vec<(u16, Run)>,
 }
 
-/// A terminal wants to log on (common signalling channel burst).
+/// A terminal's request to log on (common signalling channel burst).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogonRequest {
-    /// The terminal.
+    /// Index of the terminal.
     pub terminal: u16,
 }
 
-/// A terminal logs off and sends nothing from this superframe on.
+/// A terminal's message that it logs off and sends nothing from this superframe on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logoff {
-    /// The terminal.
+    /// Index of the terminal.
     pub terminal: u16,
     /// The first superframe in which it sends nothing.
     pub superframe: u64,
 }
 
-/// The NCC has logged a terminal on (terminal information message).
+/// The NCC's message that it has logged a terminal on (terminal information message).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogonResponse {
-    /// The terminal.
+    /// Index of the terminal.
     pub terminal: u16,
-    /// The first superframe in which it may send.
+    /// The first superframe in which the terminal may send.
     pub superframe: u64,
     /// Its constant slots.
     pub constant: Run,
@@ -81,13 +81,13 @@ macro_rules! messages {
 messages!(Request, DataBurst, Tbtp, LogonRequest, LogonResponse, Logoff);
 
 impl Tbtp {
-    /// What this terminal has been assigned.
+    /// The slots that the plan assigns to this terminal.
     pub fn runs_of(&self, terminal: u16) -> impl Iterator<Item = Run> + '_ {
         let from = self.entries.partition_point(|(other, _)| *other < terminal);
         self.entries[from..].iter().take_while(move |(other, _)| *other == terminal).map(|(_, run)| *run)
     }
 
-    /// Bytes of the section when it lists `entries` terminals: section header 8, group 1, superframe count 2,
+    /// Size in bytes of the section with `entries` terminals: section header 8, group 1, superframe count 2,
     /// frame loop count 1, CRC 4; in each frame its number 1 and the loop count 2; in each entry the logon
     /// identifier 2, flags and start slot 2, slot count 1.
     pub fn bytes(frame: &Frame, entries: usize) -> u32 {
@@ -95,20 +95,20 @@ impl Tbtp {
     }
 }
 
-/// Bytes of a request: a synchronisation burst's signalling field.
+/// Size in bytes of a request: the signalling field of a synchronisation burst.
 pub const REQUEST_BYTES: u32 = 16;
-/// Bytes of a logon request: a common signalling channel burst.
+/// Size in bytes of a logon request: a common signalling channel burst.
 pub const LOGON_REQUEST_BYTES: u32 = 16;
-/// Bytes of a logoff message: a synchronisation burst's signalling field.
+/// Size in bytes of a logoff message: the signalling field of a synchronisation burst.
 pub const LOGOFF_BYTES: u32 = 16;
-/// Bytes of a terminal information message with its logon initialize descriptor.
+/// Size in bytes of a terminal information message with its logon initialize descriptor.
 pub const LOGON_RESPONSE_BYTES: u32 = 48;
-/// The flow of messages that belong to none.
+/// The flow number of messages that belong to no flow.
 pub const NO_FLOW: FlowId = FlowId(u32::MAX);
-/// The destination of what all terminals hear.
+/// The destination of messages that all terminals hear.
 pub const ALL_TERMINALS: NodeId = NodeId(u16::MAX);
 
-/// The packet in which a message travels.
+/// Wraps a message in a packet.
 pub fn packet(
     now: Time,
     (source, destination): (NodeId, NodeId),

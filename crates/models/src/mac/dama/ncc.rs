@@ -1,14 +1,15 @@
-//! The network control centre (NCC, EN 301 790), at the gateway: collects requests, divides the slots, sends
-//! the burst time plan.
+//! The network control centre (NCC, EN 301 790) at the gateway: collects requests, divides the slots and
+//! sends the burst time plan.
 //!
 //! At each superframe boundary at which anything is pending it plans the superframe that is `lead` ahead (see
-//! [`super::timing`]) and sends the plan over the forward link. Of what a terminal demands, no more than its maximum, it first
-//! gets what is guaranteed to it; the allocator divides what is left; spare slots go in turn to the terminals that take
-//! them (FCA). A request is used at the first boundary after
-//! its arrival and processing, or, with an imposed response, at the boundary that plans the superframe in
-//! which it is to take effect. Without anything pending the NCC sleeps.
+//! [`super::timing`]) and sends the plan over the forward link. A terminal's demand is limited to its
+//! maximum. It is first served from what is guaranteed to the terminal; the allocator divides the remaining
+//! slots; spare slots go in turn to the terminals that take them (FCA). A request is used at the first
+//! boundary after its arrival and processing or, with an imposed response, at the boundary that plans the
+//! superframe in which it is to take effect. While nothing is pending the NCC sleeps.
 //!
-//! Ports: in 0 from the terminals; out 0 to the gateway's router, out 1 to the forward link's signalling.
+//! Ports: input 0 from the terminals; output 0 to the gateway's router, output 1 to the forward link's
+//! signalling.
 
 use super::allocator::{Allocator, Demand};
 use super::category::{Account, Ask};
@@ -38,7 +39,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// What the NCC did in a run.
+/// Counters of the NCC over a run.
 pub static REPORT: Table = Table {
     name: "ncc",
     entity: "network",
@@ -56,46 +57,47 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// What came with it in its mini-slots could not be told apart.
+/// The burst collided with others in its mini-slots and could not be resolved.
 pub const COLLISION: DropReason = DropReason::new("collision");
 
-/// What the NCC is made of.
+/// The parts of the NCC.
 pub struct Parts {
-    /// Name in results.
+    /// Name of the NCC, in results.
     pub name: String,
-    /// The gateway's address.
+    /// Address of the gateway.
     pub gateway: NodeId,
     /// Time structure of the return link.
     pub frame: Frame,
     /// When it acts on a request.
     pub controller: Controller,
-    /// Superframes from a request to its assignment; what emerges for the farthest terminal, unless it is imposed.
+    /// Superframes from a request to its assignment: as results for the farthest terminal, unless it is
+    /// imposed.
     pub response: u64,
     /// The terminals.
     pub terminals: Vec<Member>,
-    /// Constant slots that are taken from the start.
+    /// The constant slots that are assigned from the start.
     pub plan: Plan,
-    /// Divides the slots.
+    /// The allocator, which divides the slots.
     pub allocator: Box<dyn Allocator>,
     /// Probe on [`TRACE`].
     pub probe: Option<Probe>,
 }
 
-/// What the NCC knows of a terminal.
+/// The NCC's state of a terminal.
 pub struct Member {
-    /// Its address.
+    /// Address of the terminal.
     pub address: NodeId,
-    /// Constant slots that it gets at logon.
+    /// Number of constant slots that it gets at logon.
     pub constant: u32,
-    /// Slots that it gets before others when it demands them.
+    /// Number of slots that it gets ahead of others when it requests them.
     pub guaranteed: u32,
-    /// Most slots that it gets by request.
+    /// Maximum number of slots that it gets by request.
     pub most: u32,
-    /// Its weight for allocators that weigh.
+    /// Its weight, for allocators that use weights.
     pub weight: u32,
     /// The account of its capacity category.
     pub account: Box<dyn Account>,
-    /// Its logon, once that has happened.
+    /// Its constant slots and their first superframe, once it has logged on.
     pub logon: Option<(Run, u64)>,
 }
 
@@ -106,7 +108,7 @@ impl Member {
     }
 }
 
-/// A request on its way to its account.
+/// A request that has not been entered in its account yet.
 struct Due {
     /// The superframe from which it may be served.
     superframe: u64,
@@ -116,7 +118,7 @@ struct Due {
     ask: Ask,
 }
 
-/// The stage.
+/// The network control centre of a star network.
 pub struct Ncc {
     parts: Parts,
     /// Requests in the order in which they fall due.
@@ -126,7 +128,7 @@ pub struct Ncc {
     /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is next.
     sparing: Vec<u16>,
     turn: u16,
-    /// What has come in shared mini-slots, and when it is decoded.
+    /// Bursts received in shared mini-slots, and when they are decoded.
     shared: Vec<(Contention, Packet)>,
     decode: Option<Time>,
     /// The boundary after the last one at which a plan was made.
@@ -153,7 +155,7 @@ struct Counters {
 }
 
 impl Ncc {
-    /// An NCC to which no request has come yet.
+    /// Creates an NCC that has received no requests.
     pub fn new(parts: Parts) -> Ncc {
         let sparing = (0..).zip(&parts.terminals).filter(|(_, member)| member.takes_spare(0));
         Ncc {
@@ -178,7 +180,7 @@ impl Ncc {
         self.counters.requests += 1;
         self.counters.requested += request.ask.slots();
         let &Request { terminal, superframe: made, ask, .. } = request;
-        // What comes at a boundary has missed it, whichever of the two the event loop handles first.
+        // An arrival at a boundary has missed it, whichever of the two the event loop processes first.
         let superframe = self.parts.controller.earliest(&self.parts.frame, now, made);
         let due = Due { superframe, made, terminal, ask };
         if self.due.back().is_none_or(|last| last.superframe <= superframe) {
@@ -188,13 +190,13 @@ impl Ncc {
         self.due.insert(at, due);
     }
 
-    /// Keeps what came in shared mini-slots until everything has come that may have met it there.
+    /// Stores what arrived in shared mini-slots until everything has arrived that may have collided with it.
     fn hear_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
         self.shared.push((shared, packet));
         self.decode = Some(now + Span::from_nanos(1));
     }
 
-    /// Takes apart what came in shared mini-slots.
+    /// Resolves what arrived in shared mini-slots.
     fn decode_shared(&mut self, now: Time, out: &mut Outbox) {
         self.decode = None;
         let slots: Vec<Contention> = self.shared.iter().map(|(shared, _)| *shared).collect();
@@ -219,7 +221,7 @@ impl Ncc {
         let superframe = self.parts.controller.earliest(&self.parts.frame, now, 0);
         let member = &mut self.parts.terminals[usize::from(terminal)];
         if member.logon.is_none() {
-            // Without room there is no answer, and the terminal asks again.
+            // If there is no room the NCC does not answer, and the terminal tries again.
             let Some(constant) = self.parts.plan.add_constant(member.constant) else { return };
             member.logon = Some((constant, superframe));
             if let (true, Err(at)) = (member.account.takes_spare(), self.sparing.binary_search(&terminal)) {
@@ -250,7 +252,7 @@ impl Ncc {
         self.messages += 1;
     }
 
-    /// Hands the requests that fall due to their accounts.
+    /// Enters the requests that fall due in their accounts.
     fn take_up_requests(&mut self, superframe: u64) {
         while self.due.front().is_some_and(|due| due.superframe <= superframe) {
             let Due { made, terminal, ask, .. } = self.due.pop_front().expect("there is a front");
@@ -265,7 +267,7 @@ impl Ncc {
         }
     }
 
-    /// Finds what each terminal is to have by request: its guaranteed slots, then what the allocator gives.
+    /// Determines what each terminal gets by request: its guaranteed slots, then what the allocator gives.
     fn divide(&mut self, superframe: u64) -> u64 {
         let free = self.parts.plan.free();
         let longest = self.parts.plan.most();
@@ -304,7 +306,8 @@ impl Ncc {
         demanded
     }
 
-    /// Gives `left` spare slots in turn; the terminals' shares lie in `layout` in ascending order, before and after.
+    /// Assigns `left` spare slots in turn. The terminals' shares are in `layout` in ascending order, before
+    /// and after.
     fn give_spare(&mut self, superframe: u64, left: u32) {
         if left == 0 || self.sparing.is_empty() {
             return;
@@ -348,7 +351,7 @@ impl Ncc {
         let unplaced: u32 = self.layout.iter().map(|grant| grant.slots).sum();
         let mut by_request = 0;
         for &(terminal, slots) in &asked {
-            // What found no place is missing from the spare slots first.
+            // What found no place reduces the spare slots first.
             let mut slots = slots;
             if unplaced > 0 {
                 let runs = entries.iter().filter(|(other, _)| *other == terminal);
@@ -414,7 +417,7 @@ impl Stage for Ncc {
         }
         let first = Time::ZERO + self.parts.controller.phase;
         let boundary = now.since(first) / self.parts.frame.superframe();
-        // A wake to decode is none to plan.
+        // A wake to decode is not one to plan.
         if now >= first && now == self.boundary(boundary) && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
             self.make_plan(now, boundary + self.parts.controller.lead, out);
@@ -455,7 +458,7 @@ impl Stage for Ncc {
     }
 }
 
-/// Out port towards the gateway's router.
+/// Output port to the gateway's router.
 pub const TO_ROUTER: Port = Port(0);
-/// Out port towards the forward link's signalling.
+/// Output port to the forward link's signalling.
 pub const TO_FORWARD: Port = Port(1);

@@ -1,49 +1,50 @@
-//! The time plan: which slots of the frame belong to whom, on every carrier.
+//! The time plan: which slots of the frame are assigned to which terminal, on every carrier.
 //!
-//! The constant slots of a terminal (CRA) lie where it got them at logon and stay there, so that no terminal has to be told
-//! of a plan in which nothing changes for it. A logon takes the first gap that is wide enough, on the carrier with the smallest
-//! share of constant slots; a logoff leaves a gap.
+//! The constant slots of a terminal (CRA) stay where they were assigned at logon, so that no terminal has to
+//! be told of a plan in which nothing changes for it. A logon takes the first gap that is wide enough, on the
+//! carrier with the smallest share of constant slots; a logoff leaves a gap.
 //!
-//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order of the terminals, and go
-//! on with the next carrier where one ends. A terminal has one transmitter: what it gets on the next carrier must end before
-//! its slots on the one before begin, and it goes on to no third: the wrap-around rule of McNaughton (Management Science 6, 1959): a share that
-//! is no longer than a frame never overlaps itself. Where a terminal's constant slots on another carrier are in the way, others come
-//! first. On several carriers the order begins with another terminal in each superframe, so that the same terminal is
-//! not always the one that finds no room.
+//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order of the
+//! terminals, and continue on the next carrier where one ends. A terminal has a single transmitter: its slots
+//! on the next carrier must end before those on the previous one start, and it does not continue on a third.
+//! This is McNaughton's wrap-around rule (Management Science 6, 1959): a share no longer than a frame never
+//! overlaps itself. If a terminal's constant slots on another carrier are in the way, other terminals come
+//! first. With several carriers the order starts with another terminal in each superframe, so that it is not
+//! always the same terminal that finds no room.
 
 use super::frame::Run;
 
-/// Slots of the carriers as they are handed out.
+/// The slots of the carriers while they are assigned.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Slots of each carrier's frame.
+    /// Number of slots in each carrier's frame.
     carriers: Vec<u16>,
-    /// Constant slots, by carrier and place.
+    /// Constant slots, by carrier and position.
     constant: Vec<Run>,
-    /// What is left between them, in the same order.
+    /// The gaps between them, in the same order.
     gaps: Vec<Run>,
 }
 
-/// Slots for one terminal.
+/// A share of slots to be laid out for one terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// The terminal.
+    /// Number of the terminal.
     pub terminal: u16,
     /// Its constant slots.
     pub constant: Run,
-    /// How many slots it is to get.
+    /// Number of slots to lay out.
     pub slots: u32,
-    /// From the first to the last slot that it got on the last carrier, and on the one before.
+    /// The range from the first to the last slot laid out on the last carrier, and on the one before.
     laid_out: [Run; 2],
 }
 
 impl Grant {
-    /// So many slots for a terminal with these constant ones.
+    /// Creates a share of `slots` for a terminal with these constant slots.
     pub fn new(terminal: u16, constant: Run, slots: u32) -> Grant {
         Grant { terminal, constant, slots, laid_out: [Run::default(); 2] }
     }
 
-    /// How many slots of `at`, from its first on, the terminal can have besides those that it has.
+    /// How many slots of `at`, from its first on, the terminal can have in addition to its present ones.
     fn fit(&self, at: Run) -> u32 {
         let mut count = self.slots.min(u32::from(at.count));
         let [last, earlier] = self.laid_out;
@@ -53,7 +54,7 @@ impl Grant {
         for other in [last, earlier, self.constant] {
             let wanted = Run { count: count as u16, ..at };
             if other.carrier != at.carrier && wanted.overlaps(other) {
-                // Whole slots that end before the other run begins.
+                // Whole slots that end before the other run starts.
                 let before = u32::from(other.first) * u32::from(at.of) / u32::from(other.of);
                 count = before.saturating_sub(u32::from(at.first)).min(count);
             }
@@ -73,7 +74,7 @@ impl Grant {
 }
 
 impl Plan {
-    /// An empty plan for carriers with so many slots.
+    /// Creates an empty plan for carriers with these numbers of slots.
     pub fn new(carriers: &[u32]) -> Plan {
         let carriers: Vec<u16> = carriers.iter().map(|slots| *slots as u16).collect();
         let mut plan = Plan { carriers, constant: Vec::new(), gaps: Vec::new() };
@@ -100,12 +101,12 @@ impl Plan {
         }
     }
 
-    /// Gives a terminal its constant slots; `None` when no carrier has so many free ones in a row.
+    /// Assigns constant slots; `None` if no carrier has `count` free slots in a row.
     pub fn add_constant(&mut self, count: u32) -> Option<Run> {
         if count == 0 {
             return Some(Run::default());
         }
-        // Constant slots that begin frames on all carriers for the same time are least in the way of the others.
+        // Constant slots that start the frames of all carriers, for the same time, obstruct others least.
         let share = |gap: &Run| {
             let own = self.constant.iter().filter(|run| run.carrier == gap.carrier);
             (own.map(|run| u64::from(run.count)).sum::<u64>() << 32) / u64::from(gap.of)
@@ -120,29 +121,29 @@ impl Plan {
         Some(run)
     }
 
-    /// Takes back a terminal's constant slots.
+    /// Releases constant slots.
     pub fn remove_constant(&mut self, run: Run) {
         self.constant.retain(|other| *other != run);
         self.find_gaps();
     }
 
-    /// Slots that are not constant.
+    /// The number of slots that are not constant.
     pub fn free(&self) -> u32 {
         self.gaps.iter().map(|gap| u32::from(gap.count)).sum()
     }
 
-    /// The lengths of what is free in a row.
+    /// The lengths of the gaps.
     pub fn gaps(&self) -> impl Iterator<Item = u32> + '_ {
         self.gaps.iter().map(|gap| u32::from(gap.count))
     }
 
-    /// The most slots that one terminal can have: those of the fastest carrier.
+    /// The maximum number of slots of one terminal: those of the fastest carrier.
     pub fn longest(&self) -> u32 {
         self.carriers.iter().copied().max().map_or(0, u32::from)
     }
 
-    /// What a demand may be cut to without taking from anyone: on one carrier nothing, since what a demand cannot get still
-    /// counts in proportions.
+    /// The limit to which a demand may be cut without loss to anyone. On one carrier there is none, since a
+    /// demand that cannot be met still counts in proportions.
     pub fn most(&self) -> u32 {
         if self.carriers.len() > 1 {
             self.longest()
@@ -151,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// On one carrier nothing is in anyone's way.
+    /// On one carrier nothing is obstructed.
     fn fill_one(&self, of: u16, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         let mut gaps = self.gaps.iter();
         let mut gap = Run { of, ..Run::default() };
@@ -170,8 +171,8 @@ impl Plan {
         }
     }
 
-    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of the terminals and takes from
-    /// each grant what was laid out. On one carrier nothing is left of them.
+    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of the
+    /// terminals and deducts from each grant what was laid out. On one carrier nothing remains of the grants.
     pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         if let [carrier] = self.carriers[..] {
             return self.fill_one(carrier, grants, runs);
@@ -179,13 +180,13 @@ impl Plan {
         let begin = runs.len();
         let turn = if self.carriers.len() > 1 { superframe as usize % grants.len().max(1) } else { 0 };
         grants.rotate_left(turn);
-        // Grants before this one are done.
+        // Grants before this index are done.
         let mut first = 0;
         for gap in &self.gaps {
             let mut slot = gap.first;
             while u32::from(slot) < gap.end() && first < grants.len() {
                 let at = Run { first: slot, count: (gap.end() - u32::from(slot)) as u16, ..*gap };
-                // Rather one that nothing is in the way of than the next one in pieces.
+                // Prefer a grant that nothing obstructs to the next one in pieces.
                 let whole =
                     |grant: &Grant| grant.slots > 0 && grant.fit(at) == grant.slots.min(u32::from(at.count));
                 let fitting = grants[first..].iter().position(whole);

@@ -13,32 +13,32 @@ pub struct Slots {
     start: Time,
     end: Time,
     assignment: Assignment,
-    /// Bytes of the superframe's capacity that are filled or have gone by empty.
+    /// Bytes of the superframe's capacity that are filled or have passed empty.
     filled: u64,
 }
 
-/// Bytes that have found their slots.
+/// Bytes that have been placed into slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
-    /// When the slot with the first of them begins.
+    /// Start of the slot with the first of them.
     pub begin: Time,
-    /// When the slot with the last of them begins.
+    /// Start of the slot with the last of them.
     pub last_begin: Time,
-    /// When the slot with the last of them ends.
+    /// End of the slot with the last of them.
     pub end: Time,
 }
 
 impl Placed {
-    /// The place of what lies in the last unit of what was placed, and takes nothing more.
+    /// The place of data in the last unit of what was placed, which takes no further capacity.
     pub fn shared(self) -> Placed {
         Placed { bytes: 0, begin: self.last_begin, ..self }
     }
 }
 
 impl Slots {
-    /// Superframe 0, without slots.
+    /// Creates the state of superframe 0, without slots.
     pub fn new(frame: Frame, timing: Timing) -> Slots {
         Slots {
             frame,
@@ -51,7 +51,7 @@ impl Slots {
         }
     }
 
-    /// Goes to the superframe that `now` lies in, where the terminal has no slots yet.
+    /// Moves to the superframe of `now`, in which the terminal has no slots yet.
     pub fn go_to(&mut self, now: Time) {
         self.superframe = self.timing.superframe(&self.frame, now);
         self.start = self.timing.start(&self.frame, self.superframe);
@@ -59,13 +59,13 @@ impl Slots {
         self.assign(std::iter::empty());
     }
 
-    /// Takes up the slots of this superframe.
+    /// Assigns the slots of this superframe.
     pub fn assign(&mut self, runs: impl Iterator<Item = Run>) {
         self.assignment.set(runs);
         self.filled = 0;
     }
 
-    /// Puts the next `bytes` into slots that begin at `now` or later, as many as there is room for.
+    /// Places the next `bytes` into slots that start at `now` or later, as far as there is room.
     #[inline]
     pub fn place(&mut self, now: Time, bytes: u64) -> Option<Placed> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
@@ -87,7 +87,7 @@ impl Slots {
         })
     }
 
-    /// Begin and end of the slot that the next bytes would go to at `now`.
+    /// Start and end of the slot for the next bytes at `now`.
     pub fn next(&self, now: Time) -> Option<(Time, Time)> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
         let begun = self.assignment.first_from(&self.frame, now.since(self.start));
@@ -99,7 +99,7 @@ impl Slots {
         })
     }
 
-    /// As [`place`](Self::place), but no more than the slot that comes next has room for.
+    /// Like [`place`](Self::place), but limited to the next slot.
     pub fn place_in_one(&mut self, now: Time, bytes: u64) -> Option<Placed> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
         let begun = self.assignment.first_from(&self.frame, now.since(self.start));
@@ -119,25 +119,25 @@ impl Slots {
         self.superframe
     }
 
-    /// When the superframe began.
+    /// Start of the superframe.
     #[inline]
     pub fn start(&self) -> Time {
         self.start
     }
 
-    /// When the next one begins.
+    /// Start of the next superframe.
     #[inline]
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// Slots of the assignment.
+    /// The number of slots of the assignment.
     #[inline]
     pub fn count(&self) -> u32 {
         self.assignment.count()
     }
 
-    /// What the assignment can carry in the whole superframe, in bytes.
+    /// The capacity of the assignment in the whole superframe, in bytes.
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.assignment.capacity(&self.frame)

@@ -1,42 +1,43 @@
 //! When things take effect: propagation, the alignment of terminals, and the number L of superframes from a
 //! request to its assignment.
 //!
-//! Superframe n begins at n D for the network control centre (D is the length of a superframe). A terminal
-//! begins it at n D + offset, where nearer terminals wait for as long as the farthest one's burst takes
-//! longer to reach the satellite; so bursts of one superframe do not collide there, wherever they come from.
-//! With equal delays every offset is zero.
+//! Superframe n starts at n D for the network control centre (D is the length of a superframe). A terminal
+//! starts it at n D + offset: nearer terminals wait for as long as the farthest one's burst takes longer to
+//! reach the satellite, so that bursts of one superframe do not collide there, wherever they come from. With
+//! equal delays all offsets are zero.
 //!
-//! A request made at the start of superframe n is used at the first boundary of the control centre that comes
-//! after its arrival and processing. At boundary b the centre plans superframe b + lead, where lead is the
-//! smallest number for which the plan reaches every terminal before its superframe begins. With 250 ms one
-//! way and 94 ms superframes: a request arrives at 2.66 D and is used at 3 D; the plan arrives at 5.66 D and
-//! holds from 6 D: L = 6.
+//! A request made at the start of superframe n is used at the control centre's first boundary after its
+//! arrival and processing. At boundary b the centre plans superframe b + lead, where lead is the smallest
+//! number for which the plan reaches every terminal before its superframe starts. With 250 ms one way and
+//! superframes of 94 ms, a request arrives at 2.66 D and is used at 3 D; the plan arrives at 5.66 D and holds
+//! from 6 D: L = 6.
 //!
-//! With long superframes the waits for boundaries are most of L. A network may shift both ([`Schedule`]): terminals ask some
-//! time after their superframe began, the centre plans some time after its own began. *Just in time*, a plan leaves so that it
-//! arrives as its superframe begins, and a request is made so that it arrives as the plan is made.
+//! With long superframes the waits for boundaries make up most of L. A network may shift both ([`Schedule`]):
+//! terminals make requests some time after the start of their superframe, and the centre plans some time
+//! after the start of its own. *Just in time* means that a plan leaves so that it arrives when its superframe
+//! starts, and a request is made so that it arrives when the plan is made.
 
 use super::frame::Frame;
 use bentpipe_core::{Span, Time};
 
-/// When requests and plans are made in the course of a superframe.
+/// The times within a superframe at which requests and plans are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// When terminals make their requests, after the start of their superframe.
+    /// When terminals make requests, relative to the start of their superframe.
     pub ask: Span,
-    /// When the control centre plans, after the start of its superframe.
+    /// When the control centre plans, relative to the start of its superframe.
     pub plan: Span,
 }
 
 impl Schedule {
-    /// Plans that arrive as their superframe begins, requests that arrive as plans are made.
+    /// The schedule in which plans arrive when their superframe starts, and requests when plans are made.
     pub fn just_in_time<'a>(
         frame: &Frame,
         processing: Span,
         transmission: Span,
         timings: impl Iterator<Item = &'a Timing> + Clone,
     ) -> Schedule {
-        // The nanosecond makes it earlier than what it has to be earlier than.
+        // By a nanosecond, so that it is strictly earlier.
         let before = |span: Span| {
             let superframe = frame.superframe().as_nanos();
             let early = (span.as_nanos() + 1) % superframe;
@@ -52,8 +53,8 @@ impl Schedule {
         }
     }
 
-    /// Superframes from the one in which a plan is made to the one for which it is made, when
-    /// sending it takes `transmission`.
+    /// Superframes from the one in which a plan is made to the one for which it is made, if sending it takes
+    /// `transmission`.
     pub fn lead<'a>(
         &self,
         frame: &Frame,
@@ -65,8 +66,8 @@ impl Schedule {
         timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
     }
 
-    /// What sending a plan has to stay below, so that it reaches every terminal in time when it is made `lead`
-    /// superframes ahead.
+    /// The limit below which the transmission of a plan must stay so that it reaches every terminal in time
+    /// if it is made `lead` superframes ahead.
     pub fn longest_plan<'a>(
         &self,
         frame: &Frame,
@@ -98,19 +99,19 @@ impl Schedule {
     }
 }
 
-/// Delays of one terminal.
+/// The delays of one terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timing {
     /// Propagation to the satellite (with a fixed delay, to the gateway).
     pub up: Span,
     /// Propagation to the gateway, and back.
     pub one_way: Span,
-    /// By how much the terminal begins its superframes later than the control centre does.
+    /// How much later than the control centre the terminal starts its superframes.
     pub offset: Span,
 }
 
 impl Timing {
-    /// Sets the offsets of all terminals so that their bursts meet the satellite in step.
+    /// Sets the offsets of all terminals so that their bursts are aligned at the satellite.
     pub fn align<'a>(timings: impl Iterator<Item = &'a mut Timing>) {
         let timings: Vec<_> = timings.collect();
         let farthest = timings.iter().map(|timing| timing.up).max().unwrap_or(Span::ZERO);
@@ -119,13 +120,13 @@ impl Timing {
         }
     }
 
-    /// When the terminal begins a superframe.
+    /// The start of a superframe at the terminal.
     #[inline]
     pub fn start(&self, frame: &Frame, superframe: u64) -> Time {
         Time::ZERO + self.offset + frame.superframe() * superframe
     }
 
-    /// The superframe that a terminal is in. Until the first has begun, that is the first.
+    /// The present superframe of a terminal; the first one until it has started.
     #[inline]
     pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
         now.since(Time::ZERO + self.offset) / frame.superframe()

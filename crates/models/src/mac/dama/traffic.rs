@@ -1,10 +1,11 @@
-//! Traffic classes of a terminal: each has a queue of its own, and says by which capacity category its data are asked for.
+//! Traffic classes of a terminal: each has a queue of its own and a capacity category by which slots for its
+//! data are requested.
 //!
-//! The scenario lists the classes in order of priority; a packet belongs to the class that names its DSCP, or to the last one. A
-//! class whose packets have slots first takes them slot by slot: where classes are named, a slot is filled when it
-//! begins, from the first class that has something waiting, and what is left of it from the next. So an EF packet waits for no more
-//! than the slot that is being sent. Each class frames its packets for itself (its own virtual channel, PID or fragment
-//! identifier); units are not shared between classes.
+//! The scenario lists the classes in order of priority; a packet belongs to the class that names its DSCP, or
+//! to the last one. A class whose packets have slots first takes them slot by slot: if classes are named, a
+//! slot is filled when it starts, from the first class that has something waiting, and its rest from the
+//! next. An EF packet therefore waits at most for the slot in transmission. Each class frames its packets
+//! separately (its own virtual channel, PID or fragment identifier); units are not shared between classes.
 //!
 //! ```toml
 //! [[network.sat.return.classes]]
@@ -32,32 +33,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A traffic class.
+/// A traffic class of the terminals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// Differentiated services code points of its packets (RFC 2474); the last class has all others, too.
+    /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
+    /// lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// By which requests its data are asked for.
+    /// How slots for its data are requested: by volume (the default), by rate, or not at all.
     #[serde(default)]
     pub asks: Asks,
-    /// Its queue, when it is not that of the return link.
+    /// Queue discipline of the class. If unset, that of the return link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
 }
 
-/// By which requests a class' data are asked for.
+/// How slots for the data of a class are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Asks {
-    /// By none: it has the constant slots.
+    /// Not at all: the class uses the constant slots.
     Nothing,
-    /// By requests of rate (RBDC).
+    /// By rate requests (RBDC).
     Rate,
-    /// By requests of volume (VBDC, AVBDC).
+    /// By volume requests (VBDC, AVBDC).
     #[default]
     Volume,
 }
@@ -72,7 +74,7 @@ impl Named for Class {
     }
 }
 
-/// Adds what is wrong with a list of classes.
+/// Adds the problems of a list of classes.
 pub fn check(classes: &[Class], problems: &mut Problems) {
     classes::check(classes, problems);
     for (index, class) in classes.iter().enumerate() {
@@ -83,10 +85,10 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
     }
 }
 
-/// A packet that is not yet all in slots.
+/// A packet that has not been placed into slots completely.
 pub(super) struct Waiting {
     pub arrival: Time,
-    /// Bytes that have no slot yet.
+    /// Bytes without a slot.
     pub left: u64,
     /// The units that it takes.
     pub added: Added,
@@ -101,14 +103,14 @@ pub(super) struct Traffic {
     pub framer: Option<Box<dyn Framer>>,
     pub verdicts: Verdicts,
     pub waiting: VecDeque<Waiting>,
-    /// Bytes of `waiting` that have no slot yet.
+    /// Bytes of `waiting` without a slot.
     pub unsent: u64,
-    /// Bytes that have come from the host.
+    /// Bytes that have arrived from the host.
     pub arrived: u64,
-    /// Packets whose first slot has not begun; the times and sizes of those that have a slot.
+    /// Packets whose first slot has not started, with the times and sizes of those that have a slot.
     pub backlog: Backlog,
     pub beginning: VecDeque<(Time, u32)>,
-    /// Where the last bytes lie that have a slot.
+    /// Place of the last bytes that have a slot.
     pub last: Option<Placed>,
 }
 
@@ -128,17 +130,17 @@ impl Traffic {
         }
     }
 
-    /// What a packet takes: bytes of slots, and units when it is framed.
+    /// The cost of a packet: bytes of slots, and units if it is framed.
     #[inline]
     pub fn frame(&mut self, now: Time, size: u32) -> (u64, Added) {
         let Some(framer) = &mut self.framer else { return (u64::from(size), Added::default()) };
-        // The last unit can still be filled if it has no slot yet or one that has not begun.
+        // The last unit can still be filled if it has no slot yet, or one that has not started.
         let open = !self.waiting.is_empty() || self.last.is_some_and(|last| last.last_begin >= now);
         let added = framer.add(size, open);
         (u64::from(added.units) * u64::from(framer.unit()), added)
     }
 
-    /// Forgets what waited.
+    /// Removes all waiting packets.
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.unsent = 0;
@@ -158,7 +160,7 @@ impl Traffic {
         }
     }
 
-    /// Puts the next bytes of the first packet where `placed` says; gives the packet when it is through.
+    /// Moves the next bytes of the first packet to `placed`; returns the packet if it is complete.
     #[inline]
     pub fn put(&mut self, placed: Placed) -> Option<Waiting> {
         let first = &mut self.waiting[0];

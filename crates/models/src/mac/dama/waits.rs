@@ -1,19 +1,21 @@
-//! Why a packet waited: its way through the terminal, and what each part of its wait was for.
+//! Why a packet waited: its path through the terminal, and the cause of each part of its wait.
 //!
-//! The wait goes from the packet's arrival at the terminal to the end of the slot with its last byte, and is the sum of its parts to
-//! the nanosecond:
+//! The wait lasts from the packet's arrival at the terminal to the end of the slot with its last byte. It is
+//! exactly the sum of its parts:
 //!
-//! | part | what for | ends |
+//! | part | cause | ends |
 //! | --- | --- | --- |
-//! | `wait_request` | the request slot | when the first request after the arrival was made |
-//! | `wait_lost` | requests that were spoiled | when the first one was made that arrived |
-//! | `wait_propagation` | request and plan under way | after both ways |
-//! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | when the superframe begins that this request is served in at the earliest |
-//! | `wait_competition` | slots that other terminals or earlier packets have, lost plans | when the superframe with the packet's last byte begins |
-//! | `wait_slot` | the slot's place in that superframe, and sending | at the end |
+//! | `wait_request` | waiting for a request slot | when the first request after the arrival was made |
+//! | `wait_lost` | corrupted requests | when the first request was made that arrived |
+//! | `wait_propagation` | propagation of request and plan | after both |
+//! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start
+//! of the earliest superframe in which this request can be served |
+//! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the
+//! superframe with the packet's last byte |
+//! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
 //!
-//! A part that would end after the packet's superframe begins is cut there: the packet then left in constant or spare slots,
-//! or in slots that were asked for before it came.
+//! A part that would end after the start of the packet's superframe is cut there: the packet then left in
+//! constant or spare slots, or in slots that were requested before it arrived.
 
 use super::frame::Frame;
 use super::timing::Timing;
@@ -45,19 +47,19 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// A row of it.
+/// A row of the trace.
 pub type Row = [f64; 16];
 
 /// When the control centre acts on a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Controller {
-    /// When it plans, after the start of its superframe.
+    /// When it plans, relative to the start of its superframe.
     pub phase: Span,
     /// Superframes from the one in which a plan is made to the one for which it is made.
     pub lead: u64,
     /// Time from a request's arrival until it may be used.
     pub processing: Span,
-    /// Superframes from a request to its assignment, when they are imposed.
+    /// Superframes from a request to its assignment, if imposed.
     pub imposed: Option<u64>,
 }
 
@@ -71,17 +73,18 @@ impl Controller {
         now.since(first) / frame.superframe() + 1
     }
 
-    /// The superframe in which a request that arrives `now` may be served at the earliest, when it was made in superframe `made`.
+    /// The earliest superframe in which a request that arrives `now` and was made in superframe `made` may be
+    /// served.
     pub fn earliest(&self, frame: &Frame, now: Time, made: u64) -> u64 {
         let superframe = self.boundary_after(frame, now + self.processing) + self.lead;
         self.imposed.map_or(superframe, |response| superframe.max(made + response))
     }
 }
 
-/// The requests of a terminal, as far as packets still wait that may have caused them.
+/// The requests of a terminal that packets may have caused which still wait.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// When each was made, in which superframe, and when it arrives; whether it was lost is known then.
+    /// When each was made, in which superframe, when it arrives, and whether it is known to be lost.
     made: VecDeque<(Time, u64, Time, bool)>,
 }
 
@@ -102,19 +105,20 @@ impl Requests {
         self.made.push_back((now, superframe, arrival, false));
     }
 
-    /// The request that was to arrive now did not.
+    /// Marks the request that was to arrive at `arrival` as lost.
     pub fn lose(&mut self, arrival: Time) {
         self.made.iter_mut().filter(|(_, _, at, _)| *at == arrival).for_each(|request| request.3 = true);
     }
 
-    /// Forgets what no packet that arrived at `oldest` or later has caused.
+    /// Removes requests that no packet has caused that arrived at `oldest` or later.
     pub fn forget(&mut self, oldest: Time) {
         while self.made.front().is_some_and(|(made, ..)| *made < oldest) {
             self.made.pop_front();
         }
     }
 
-    /// Takes a wait from `arrival` to `end` apart; the superframe with the packet's last byte begins at `start`.
+    /// Splits a wait from `arrival` to `end` into its parts; the superframe with the packet's last byte
+    /// starts at `start`.
     pub fn explain(
         &self,
         (arrival, start, end): (Time, Time, Time),
@@ -122,7 +126,7 @@ impl Requests {
         timing: &Timing,
         controller: &Controller,
     ) -> Parts {
-        // Nothing before the superframe counts that is not over when it begins.
+        // Parts that are not over when the superframe starts are cut there.
         let start = start.max(arrival);
         let mut after = self.made.iter().skip_while(|(made, ..)| *made < arrival).peekable();
         let first = after.peek().map(|(made, ..)| *made).filter(|made| *made < start);

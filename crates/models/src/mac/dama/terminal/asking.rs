@@ -1,15 +1,15 @@
-//! What a terminal asks for, when it is its turn, and how the request leaves.
+//! When a terminal makes a request, what it requests, and how the request leaves.
 
 use super::*;
 
 impl Terminal {
-    /// Whether there is, or may be, something to ask for.
+    /// Whether there is, or may be, something to request.
     #[inline]
     pub(super) fn wants_to_ask(&self) -> bool {
         (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
     }
 
-    /// Makes a request, if this is the terminal's turn.
+    /// Makes a request if it is the terminal's turn.
     pub(super) fn make_request(&mut self, now: Time, out: &mut Outbox) {
         self.ask = None;
         self.active = true;
@@ -23,7 +23,7 @@ impl Terminal {
                 && self.plans.is_empty()
                 && self.send_data(shared, out)
             {
-                // Nobody answers to data.
+                // Data is not answered.
                 self.parts.turns.heard();
                 return;
             }
@@ -40,8 +40,8 @@ impl Terminal {
         self.request(leaves, ask, shared, now, out);
     }
 
-    /// When what is sent in mini-slots is known to the receiver, before propagation: with the last replica's when there is one,
-    /// else with the superframe, over which the mini-slots are spread.
+    /// When the receiver knows what was sent in mini-slots, before propagation: with the last replica if
+    /// there is one, otherwise at the end of the superframe, over which the mini-slots are spread.
     fn shared_end(&self, shared: &Contention) -> Time {
         match shared.slots() {
             [slot] => {
@@ -52,7 +52,7 @@ impl Terminal {
         }
     }
 
-    /// What waits, as requests see it.
+    /// The waiting data, in the form that requests need.
     fn need(&self) -> Need {
         let load = |asks: &dyn Fn(Asks) -> bool| {
             let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
@@ -70,7 +70,7 @@ impl Terminal {
         Need { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
     }
 
-    /// Sends all that waits in shared mini-slots, unless some of it already has slots.
+    /// Sends all waiting data in shared mini-slots, unless some of it already has slots.
     fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
         let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
         if self.unsent == 0 || self.parts.traffic.iter().any(begun) {

@@ -53,7 +53,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// What a terminal did in a run.
+/// Counters of a terminal over a run.
 pub static REPORT: Table = Table {
     name: "terminal",
     entity: "terminal",
@@ -87,49 +87,50 @@ pub static REPORT: Table = Table {
 /// The terminal logged off while the packet waited, or had logged off for good.
 pub const LOGGED_OFF: DropReason = DropReason::new("terminal logged off");
 
-/// What a terminal is made of.
+/// The parts of a terminal.
 pub struct Parts {
-    /// Name in results.
+    /// Name of the terminal, in results.
     pub name: String,
-    /// Place in the list of terminals.
+    /// Index in the list of terminals.
     pub terminal: u16,
     /// Addresses of the terminal and of the gateway.
     pub addresses: (NodeId, NodeId),
     /// Time structure of the return link.
     pub frame: Frame,
-    /// Delays.
+    /// The terminal's delays.
     pub timing: Timing,
-    /// When requests are made, after the start of a superframe.
+    /// When requests are made, relative to the start of a superframe.
     pub ask: Span,
-    /// Constant slots of a terminal that is logged on from the start, else when it begins to log on.
+    /// Constant slots of a terminal that is logged on from the start, otherwise when it starts to log on.
     pub logon: Logon,
-    /// When it logs off, and again after how long it repeats its logons and logoffs.
+    /// When it logs off, and the period after which it repeats its logons and logoffs.
     pub logoff: Option<(Time, Option<Span>)>,
-    /// After how long without an answer it asks again to be logged on.
+    /// Time without an answer after which it requests again to be logged on.
     pub retry: Span,
-    /// Its traffic classes in order of priority, at least one, and the class of each code point.
+    /// Its traffic classes in order of priority, at least one.
     pub(super) traffic: Vec<Traffic>,
-    /// Class by DSCP.
+    /// The class of each code point (DSCP).
     pub(super) by_dscp: [u8; 64],
-    /// Whether classes share the terminal's slots: then slots are filled one by one.
+    /// Whether classes share the terminal's slots, which are then filled one by one.
     pub classes: bool,
-    /// Bytes of the longest packet that its framing can carry.
+    /// Size in bytes of the longest packet that its framing can carry.
     pub longest: u32,
-    /// Errors of the return link.
+    /// Errors on the return link.
     pub errors: Option<Errors>,
-    /// What else spoils requests.
+    /// Additional errors of requests.
     pub request_errors: Option<Errors>,
     /// What it grants to Quick-Start requests, and of which capacity.
     pub grants: (Option<Grants>, Rate),
-    /// How it asks for slots.
+    /// The terminal's half of the capacity category.
     pub requester: Box<dyn Requester>,
-    /// When and where it may ask.
+    /// When and in which slots it may send requests.
     pub turns: Box<dyn Turns>,
-    /// Mini-slots in a superframe that it shares with the others, and most bytes of data that it sends there.
+    /// Number of mini-slots in a superframe that it shares with the others, and maximum number of data bytes
+    /// that it sends there.
     pub shared: (u32, u32),
     /// When the control centre acts on a request.
     pub controller: Controller,
-    /// Its random stream.
+    /// The terminal's random stream.
     pub stream: Stream,
     /// Probe on [`TRACE`].
     pub probe: Option<Probe>,
@@ -137,50 +138,51 @@ pub struct Parts {
     pub waits: Option<Probe>,
 }
 
-/// How a terminal comes to be logged on.
+/// How a terminal becomes logged on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Logon {
-    /// It is, from the start, with these constant slots.
+    /// It is logged on from the start, with these constant slots.
     Done(Run),
-    /// It begins to ask at this time.
+    /// It starts to log on at this time.
     Begins(Time),
 }
 
-/// What is in slots or in flight. The packet comes first, so that it lies as when it is alone and is moved in the same pieces.
+/// A packet in slots or in flight. The packet comes first, so that it has the same layout as when it is alone
+/// and is moved in the same pieces.
 #[repr(C)]
 struct Flight {
     packet: Whole<Packet>,
     /// When it arrives at the gateway.
     arrival: Time,
-    /// The row that says why it waited, when that is wanted.
+    /// The row that explains its wait, if that is traced.
     waited: Option<Box<waits::Row>>,
     added: Added,
     class: u8,
 }
 
-/// The stage.
+/// A terminal of a star network.
 pub struct Terminal {
     parts: Parts,
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
     ask_logon: Option<Time>,
     logoff: Option<Time>,
-    /// How often it has logged off.
+    /// Number of logoffs so far.
     sessions: u64,
-    /// When the request of this superframe is made, if that is still to come.
+    /// When the request of this superframe is made, if it has not been.
     ask: Option<Time>,
-    /// Plans for superframes to come.
+    /// Plans for future superframes.
     plans: VecDeque<(u64, Run)>,
 
     slots: Slots,
     /// Whether something happened in this superframe, so that its end matters.
     active: bool,
 
-    /// Bytes of all classes that have no slot yet.
+    /// Bytes of all classes without a slot.
     unsent: u64,
-    /// When the next slot is filled, where slots are filled one by one.
+    /// When the next slot is filled, if slots are filled one by one.
     fill: Option<Time>,
-    /// By the moment of arrival at the gateway.
+    /// Packets by their time of arrival at the gateway.
     flying: VecDeque<Flight>,
     requests: Requests,
     held: Held,
@@ -202,13 +204,13 @@ struct Counters {
     /// Constant slots of earlier logons.
     constant: u64,
     late: u64,
-    /// Bursts of data in shared mini-slots.
+    /// Number of data bursts in shared mini-slots.
     shared_bursts: u64,
     delay: SpanStatistics,
 }
 
 impl Terminal {
-    /// A terminal at the start of superframe 0.
+    /// Creates a terminal at the start of superframe 0.
     pub fn new(parts: Parts) -> Terminal {
         let (constant, ask_logon) = match parts.logon {
             Logon::Done(run) => (Some((run, 0)), None),
@@ -249,7 +251,7 @@ impl Terminal {
         self.constant.is_some_and(|(_, from)| from <= self.slots.superframe())
     }
 
-    /// Takes up the slots of the present superframe.
+    /// Assigns the slots of the present superframe.
     fn assign(&mut self) {
         let superframe = self.slots.superframe();
         while self.plans.front().is_some_and(|(planned, _)| *planned < superframe) {
@@ -263,14 +265,14 @@ impl Terminal {
         self.active = assigned > 0;
     }
 
-    /// Catches up with the superframes that have begun by `now`.
+    /// Processes the superframes that have started by `now`.
     #[inline]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         if now >= self.slots.end() {
             self.begin_superframe(now, out);
         }
         if self.ask.is_some_and(|at| at < now) {
-            // Nothing was to be asked for then.
+            // There was nothing to request then.
             self.ask = None;
         }
     }
@@ -289,12 +291,12 @@ impl Terminal {
             self.make_request(now, out);
         }
         self.fill = None;
-        // As long as the logon is not answered, it is the answer that ends the wait.
+        // Until the logon has been answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
         self.send(now);
     }
 
-    /// Logs off with the beginning of a superframe. What waits is dropped.
+    /// Logs off at the start of a superframe and drops what waits.
     fn log_off(&mut self, now: Time, out: &mut Outbox) {
         let Some((first, period)) = self.parts.logoff else { return };
         self.sessions += 1;
@@ -342,7 +344,7 @@ impl Terminal {
         }
     }
 
-    /// Lets something fly; messages may have a place before data, and data before messages.
+    /// Adds something to what is in flight; messages may be placed before data and vice versa.
     #[inline]
     fn fly(&mut self, flight: Flight) {
         if self.flying.back().is_none_or(|last| last.arrival <= flight.arrival) {
@@ -412,12 +414,12 @@ impl Terminal {
         }
     }
 
-    /// Constant slots of all superframes of this logon that have begun, in closed form.
+    /// Constant slots of all superframes of this logon that have started, in closed form.
     fn constant_slots(&self, superframes: u64) -> u64 {
         self.constant.map_or(0, |(run, from)| u64::from(run.count) * superframes.saturating_sub(from))
     }
 
-    /// Capacity of all superframes that have begun.
+    /// Capacity of all superframes that have started.
     fn total_capacity(&self, now: Time) -> u64 {
         let begun = self.parts.timing.superframe(&self.parts.frame, now) + 1;
         let constant = self.counters.constant + self.constant_slots(begun);
@@ -426,7 +428,7 @@ impl Terminal {
 }
 
 impl Terminal {
-    /// What becomes of something on its way.
+    /// Applies the channel's errors to something on its way.
     #[inline]
     fn meet(
         &mut self,
@@ -536,7 +538,7 @@ impl Stage for Terminal {
             next = next.min(at);
         }
         if let Some(at) = self.logoff.filter(|_| !self.active) {
-            // With the first superframe that begins then or later.
+            // From the first superframe that starts then or later.
             let superframe = self.parts.timing.superframe(&self.parts.frame, at);
             let start = self.parts.timing.start(&self.parts.frame, superframe);
             let superframe = superframe + u64::from(start < at);
@@ -590,11 +592,11 @@ impl Stage for Terminal {
     }
 }
 
-/// In port of packets from the host's side.
+/// Input port for packets from the host's side.
 pub const FROM_HOST: Port = Port(0);
-/// In port of what comes from the satellite.
+/// Input port for packets from the satellite.
 pub const FROM_SATELLITE: Port = Port(1);
-/// Out port towards the host's side.
+/// Output port to the host's side.
 pub const TO_HOST: Port = Port(0);
-/// Out port towards the gateway.
+/// Output port to the gateway.
 pub const TO_GATEWAY: Port = Port(1);

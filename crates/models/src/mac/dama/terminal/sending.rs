@@ -3,7 +3,7 @@
 use super::*;
 
 impl Terminal {
-    /// Puts into slots what can be put there now.
+    /// Places as much as possible into slots now.
     pub(super) fn send(&mut self, now: Time) {
         if self.parts.classes {
             return self.fill_slots(now);
@@ -11,7 +11,8 @@ impl Terminal {
         while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
     }
 
-    /// Puts as much of the first packet into slots as this superframe has room for; whether it is through.
+    /// Places as much of the first packet into slots as this superframe has room for. Returns whether it is
+    /// complete.
     #[inline]
     pub(super) fn send_first(&mut self, now: Time) -> bool {
         let first = &self.parts.traffic[0].waiting[0];
@@ -25,7 +26,7 @@ impl Terminal {
         self.put(0, placed)
     }
 
-    /// Fills the slots that begin now, class by class, and says when the next one does.
+    /// Fills the slots that start now, class by class, and sets the time of the next one.
     pub(super) fn fill_slots(&mut self, now: Time) {
         self.fill = None;
         loop {
@@ -49,7 +50,8 @@ impl Terminal {
         }
     }
 
-    /// Puts bytes of a class' first packet where they have been placed; whether it is through.
+    /// Moves bytes of a class's first packet to where they have been placed. Returns whether the packet is
+    /// complete.
     #[inline]
     pub(super) fn put(&mut self, class: usize, placed: Placed) -> bool {
         self.unsent -= placed.bytes;
@@ -66,7 +68,7 @@ impl Terminal {
         true
     }
 
-    /// The row that says why a packet waited.
+    /// Returns the row that explains why a packet waited.
     #[cold]
     pub(super) fn explain(
         &mut self,
