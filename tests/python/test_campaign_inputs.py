@@ -97,7 +97,7 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
             r'loss.toml:\d+:\d+: .*"5 apples": .*unit "apples"',
         ),
         ('vary.flow.down.start = "1 s"', "expected a list of values, or a table of further keys"),
-        ("vary.seed = []", "there is nothing to vary; allowed: a list with at least one value"),
+        ("vary.seed = []", "has no values; allowed: a list with at least one value"),
         (
             'zip = [{ seed = [1, 2], flow.down.start = ["1 s"] }]',
             "has 1 values and seed has 2; allowed: lists of the same",
@@ -106,7 +106,7 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
         ("vary.seed = [1, 1]", "two variants are the same scenario, 1; allowed: every value once"),
         ("replication = 3", 'unknown key, did you mean "replications"?'),
         ("replications = 0", "allowed: a whole number from 1 to"),
-        ("confidence = 1", "allowed: more than 0 and less than 1"),
+        ("confidence = 1", "must be greater than 0 and less than 1"),
         ("sample = { count = 2, between.seed = [1] }", "the least and the greatest value"),
         ("sample = { count = 2, between.seed = [5, 1] }", "the least value before the greatest"),
         ('sample = { count = 2, between.link.sat.delay = ["1 ms", "2 s"] }', "both in the same unit"),
@@ -115,7 +115,7 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
             'sample = { count = 2, between.seed = [1, 9], logarithmic = ["sead"] }',
             "no key of between; allowed: seed",
         ),
-        ('precision = { metric = "goodput", relative_half_width = 0 }', "allowed: more than 0"),
+        ('precision = { metric = "goodput", relative_half_width = 0 }', "must be greater than 0"),
         (
             'replications = 9\nprecision = { metric = "goodput", relative_half_width = 0.1, at_most = 5 }',
             "at least 9",

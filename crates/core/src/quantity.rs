@@ -553,10 +553,10 @@ mod tests {
             ("0 bit/s", "out of range"),
             ("-3 Mbit/s", "out of range"),
             ("1e400 Mbit/s", "not a finite number"),
-            ("nan kbit/s", "does not begin with a number"),
+            ("nan kbit/s", "does not start with a number"),
             ("250 ms", "which is not one of bit/s"),
             ("2048", "has no unit"),
-            ("", "does not begin with a number"),
+            ("", "does not start with a number"),
         ] {
             let message = Rate::parse(text).unwrap_err().to_string();
             assert!(message.contains(fault) && message.contains("2048 kbit/s"), "{text}: {message}");

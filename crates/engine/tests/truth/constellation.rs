@@ -158,11 +158,11 @@ fn what_cannot_be_is_refused_and_what_is_probably_not_meant_is_said() {
          "none.tle: there is no such file"),
         ("[[network.sky.shell]]\nkind = \"elements\"\nelements = \"1 25544U 98067A   20194.88612269 -.00002218  00000-0 -31515-4 0  9993\"",
          "line 1 of the element sets: the checksum is 3, but the line's digits add up to 2"),
-        ("[network.sky.gsl]\nmask = \"95 deg\"", "is not a mask"),
-        ("[network.sky]\nepoch = \"tomorrow\"", "is not a moment"),
+        ("[network.sky.gsl]\nmask = \"95 deg\"", "95 deg is out of range"),
+        ("[network.sky]\nepoch = \"tomorrow\"", "is not a time"),
         ("[network.sky.gsl]\nchoice = { kind = \"schedule\", slot = \"7 s\" }", "does not divide a minute"),
-        ("[network.sky.routing]\nforwarding = \"at 0 s\\nlondon P9S9 down\"", "\"P9S9\" is no satellite"),
-        ("[network.sky.sites.nowhere]\nlatitude = \"91 deg\"\nlongitude = \"0 deg\"", "is not a latitude"),
+        ("[network.sky.routing]\nforwarding = \"at 0 s\\nlondon P9S9 down\"", "\"P9S9\" is not a satellite"),
+        ("[network.sky.sites.nowhere]\nlatitude = \"91 deg\"\nlongitude = \"0 deg\"", "91 deg is out of range"),
     ] {
         let error = loaded("big-leo", more).expect_err(more).to_string();
         assert!(error.contains(message), "{error}\nshould say\n{message}");

@@ -186,7 +186,7 @@ mod tests {
         for text in
             ["2022-02-29T00:00:00Z", "2022-09-14", "2022-09-14T24:00:00Z", "soon", "1900-01-01T00:00:00Z"]
         {
-            assert!(text.parse::<Epoch>().unwrap_err().contains("allowed: a moment in UTC"), "{text}");
+            assert!(text.parse::<Epoch>().unwrap_err().contains("allowed: a time in UTC"), "{text}");
         }
     }
 

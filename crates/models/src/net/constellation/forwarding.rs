@@ -61,7 +61,7 @@ impl Forwarding {
                 ["at", seconds, "s"] => {
                     let seconds: f64 = match seconds.parse() {
                         Ok(seconds) if (0.0..1e9).contains(&seconds) => seconds,
-                        _ => return wrong(&format!("\"{seconds}\" is no time; allowed: 0 to 1e9 seconds")),
+                        _ => return wrong(&format!("\"{seconds}\" is not a time; allowed: 0 to 1e9 seconds")),
                     };
                     let at = Time::ZERO + bentpipe_core::Span::from_secs_f64(seconds);
                     if states.last().is_some_and(|(before, _)| *before >= at) {
@@ -94,13 +94,13 @@ impl Forwarding {
         let (sites, satellites) = (words(sites), words(satellites));
         for ((site, satellite), next) in self.states.iter().flat_map(|(_, state)| state) {
             let unknown = if !sites.contains(site) {
-                format!("\"{site}\" is no site")
+                format!("\"{site}\" is not a site")
             } else if let Some(name) = [Some(satellite), next.as_ref()]
                 .into_iter()
                 .flatten()
                 .find(|name| !satellites.contains(*name))
             {
-                format!("\"{name}\" is no satellite")
+                format!("\"{name}\" is not a satellite")
             } else {
                 continue;
             };

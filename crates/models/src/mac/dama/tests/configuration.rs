@@ -50,7 +50,7 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     );
     parse(
         wrong(|c| c.return_link.classes = serde_json::from_str(r#"[{"name": "a"}, {"name": "b"}]"#).unwrap()),
-        &["return.classes.0.dscp", "no packets belong to it"],
+        &["return.classes.0.dscp", "selects no packets"],
     );
     parse(
         wrong(|c| {
