@@ -1,8 +1,9 @@
-//! One direction of a link of a constellation: queue, transmitter, errors, and a way whose length changes.
+//! One direction of a link of a constellation: queue, transmitter, errors, and a path of varying length.
 //!
-//! A packet takes the distance of the moment at which its last bit leaves, over the speed of light. Satellites move by less than
-//! 8 km/s, so the other end is not where it was when the packet arrives, by at most 3e-5 of the distance, and that is left
-//! out. What leaves later never arrives earlier: distances change far slower than light, and rounding is held back.
+//! The delay of a packet is the distance at the moment when its last bit leaves, divided by the speed of
+//! light. Satellites move by less than 8 km/s, so the other end has moved by at most 3e-5 of the distance
+//! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
+//! more slowly than light travels, and rounding is held back.
 
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
@@ -11,45 +12,45 @@ use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Rate, Report, Span, Stream, Time, Whole};
 use std::collections::VecDeque;
 
-/// Rate, queue and errors of a link's direction.
+/// Rate, queue and errors of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Kind {
     /// Rate at the network layer.
     pub rate: Rate,
-    /// The queue in front of it.
+    /// Queue discipline in front of it.
     pub queue: queue::Config,
-    /// What the channel spoils.
+    /// Errors on the link.
     pub error: channel::Config,
 }
 
-/// A packet that has been admitted, with the moments at which its last bit leaves and arrives.
+/// An admitted packet, with the times at which its last bit leaves and arrives.
 struct Flying {
     packet: Whole<Packet>,
     sent: Time,
     arrival: Time,
 }
 
-/// A direction of a link.
+/// One direction of a link.
 pub struct Carrier {
     name: String,
     transmitter: Transmitter,
     errors: Option<Errors>,
     flying: VecDeque<Flying>,
-    /// Nothing arrives earlier.
+    /// Nothing arrives earlier than this.
     last: Time,
     error_drops: u64,
 }
 
-/// What was on a link that is no more.
+/// The packets on a link that has gone down.
 pub struct Cut {
-    /// What has been sent, with its arrival.
+    /// Packets that have been sent, with their arrival times.
     pub sent: Vec<(Time, Packet)>,
-    /// What waits, the packet in transmission included.
+    /// Waiting packets, the one in transmission included.
     pub waiting: Vec<Packet>,
 }
 
 impl Carrier {
-    /// An idle one, with its own random stream.
+    /// Creates an idle carrier with its own random stream.
     pub fn new(name: String, kind: &Kind, stream: Stream) -> Carrier {
         Carrier {
             name,
@@ -61,10 +62,11 @@ impl Carrier {
         }
     }
 
-    /// A packet comes to the queue; `delay` says how long the way is at the moment when its last bit leaves.
+    /// Offers a packet to the queue; `delay` returns the delay of the path at the time when the packet's last
+    /// bit leaves.
     ///
     /// # Errors
-    /// Why the queue does not take it, with the packet.
+    /// The reason for which the queue drops it, with the packet.
     #[inline]
     pub fn offer(
         &mut self,
@@ -88,7 +90,8 @@ impl Carrier {
         }
     }
 
-    /// Has the packet begin that waits in a buffer and can now, with `delay` as in [`offer`](Self::offer); whether one did.
+    /// Starts transmitting the next buffered packet if it is ready, with `delay` as in
+    /// [`offer`](Self::offer). Returns whether one was.
     #[inline]
     pub fn begin(&mut self, now: Time, out: &mut Outbox, delay: impl FnOnce(Time) -> Span) -> bool {
         let Some((packet, sent)) = self.transmitter.begin(now, out) else { return false };
@@ -103,13 +106,13 @@ impl Carrier {
         self.flying.push_back(Flying { packet: Whole::new(packet), sent, arrival });
     }
 
-    /// Whether a packet can leave a buffer by now.
+    /// Whether a buffered packet is ready to leave by now.
     #[inline]
     pub fn begins(&self, now: Time) -> bool {
         self.transmitter.next_begin().is_some_and(|begin| begin <= now)
     }
 
-    /// When the next packet arrives, or leaves a buffer.
+    /// When the next packet arrives, or leaves the buffer.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         let arrival = self.flying.front().map(|first| first.arrival);
@@ -119,12 +122,12 @@ impl Carrier {
         }
     }
 
-    /// For how long a packet that comes now would wait for its transmission.
+    /// The time for which a packet that arrives now would wait for its transmission.
     pub fn wait(&self, now: Time) -> Span {
         self.flying.back().map_or(Span::ZERO, |last| last.sent.max(now).since(now))
     }
 
-    /// The packet that arrives at `now`, with what the channel made of it.
+    /// Returns the packet that arrives at `now`, with its fate on the channel.
     #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<(Packet, Fate)> {
         if self.flying.front()?.arrival > now {
@@ -135,7 +138,7 @@ impl Carrier {
         Some((packet, fate))
     }
 
-    /// What the channel makes of a packet, also of one that was on it when it was cut.
+    /// Applies the channel's errors to a packet, also to one that was on the link when it was cut.
     #[inline]
     pub fn meet(&mut self, now: Time, packet: &mut Packet) -> Fate {
         let fate = match &mut self.errors {
@@ -146,7 +149,8 @@ impl Carrier {
         fate
     }
 
-    /// Ends at `end`, not before `now`: nothing is sent later, and nothing is sent by it until `free`. Returns what was on it.
+    /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing until
+    /// `free`. Returns what was on it.
     pub fn cut(&mut self, now: Time, end: Time, free: Time) -> Cut {
         let whole = self.flying.partition_point(|flying| flying.sent <= end);
         let mut waiting: Vec<Packet> =
@@ -159,14 +163,14 @@ impl Carrier {
         Cut { sent, waiting }
     }
 
-    /// The packets on it.
+    /// The packets on the link.
     pub fn held(&self) -> Held {
         let mut held = self.transmitter.buffered();
         self.flying.iter().for_each(|one| one.packet.read(|packet| held.add(packet)));
         held
     }
 
-    /// Writes its row.
+    /// Writes the row of the link.
     pub fn report(&self, now: Time, report: &mut Report) {
         let mut pending = Held::default();
         let unsent = self.flying.iter().filter(|flying| flying.sent > now);

@@ -1,5 +1,5 @@
-//! Forwarding state as text: which way packets take from every satellite, line by line, so that two states can be compared with
-//! `diff`, and a state from elsewhere can be run.
+//! Forwarding state as text: the next hop from every satellite, line by line, so that two states can be
+//! compared with `diff`, and a state from elsewhere can be run.
 //!
 //! ```text
 //! at 12.5 s
@@ -7,30 +7,30 @@
 //! boston P1S2 down
 //! ```
 //!
-//! From 12.5 s on, packets for what lies behind site `boston` go from satellite P1S1 to P1S2, and from there down. A satellite without a
-//! line has no way. Lines that are empty or begin with `#` say nothing. In a run a hop holds while its link is up, and `down` while
-//! the satellite serves the site.
+//! From 12.5 s on, packets for what lies behind site `boston` go from satellite P1S1 to P1S2, and from there
+//! down. A satellite without a line has no path. Lines that are empty or start with `#` are ignored. In a run
+//! a hop is valid while its link is up, and `down` while the satellite serves the site.
 
 use bentpipe_core::Time;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Forwarding states, each from its moment on.
+/// Forwarding states, each valid from its own time on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forwarding {
     text: String,
-    /// In order of time.
+    /// The states in order of time.
     pub states: Arc<Vec<(Time, State)>>,
 }
 
-/// Next satellite, or none for down, by site and satellite.
+/// The next satellite, or `None` for down, by site and satellite.
 pub type State = BTreeMap<(String, String), Option<String>>;
 
-/// The word for the way to the site.
+/// The word for the hop down to the site.
 const DOWN: &str = "down";
 
-/// One state as text.
+/// Writes one state as text.
 pub fn text_of(at: Time, state: &State) -> String {
     let mut text = format!("at {} s\n", at.as_secs_f64());
     for ((site, satellite), next) in state {
@@ -40,13 +40,13 @@ pub fn text_of(at: Time, state: &State) -> String {
     text
 }
 
-/// A name as one word, as it stands in the text.
+/// A name as a single word, as written in the text.
 pub fn word(name: &str) -> String {
     name.replace(' ', "_")
 }
 
 impl Forwarding {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     /// What is wrong, with its line.
@@ -61,28 +61,30 @@ impl Forwarding {
                 ["at", seconds, "s"] => {
                     let seconds: f64 = match seconds.parse() {
                         Ok(seconds) if (0.0..1e9).contains(&seconds) => seconds,
-                        _ => return wrong(&format!("\"{seconds}\" is not a time; allowed: 0 to 1e9 seconds")),
+                        _ => {
+                            return wrong(&format!("\"{seconds}\" is not a time; allowed: 0 to 1e9 seconds"))
+                        }
                     };
                     let at = Time::ZERO + bentpipe_core::Span::from_secs_f64(seconds);
                     if states.last().is_some_and(|(before, _)| *before >= at) {
-                        return wrong("not after the moment before it");
+                        return wrong("not later than the time before it");
                     }
                     states.push((at, State::new()));
                 }
                 [site, satellite, next] => {
                     let Some((_, state)) = states.last_mut() else {
-                        return wrong("a way before the first moment, \"at SECONDS s\"");
+                        return wrong("a hop before the first time, \"at SECONDS s\"");
                     };
                     let next = (next != DOWN).then(|| next.to_owned());
                     if state.insert((site.to_owned(), satellite.to_owned()), next).is_some() {
-                        return wrong(&format!("a second way from {satellite} to {site}"));
+                        return wrong(&format!("a second hop from {satellite} to {site}"));
                     }
                 }
                 _ => return wrong("allowed: \"at SECONDS s\" or \"SITE SATELLITE NEXT\""),
             }
         }
         if states.is_empty() {
-            return Err("no forwarding state; allowed: at least one moment, \"at SECONDS s\"".to_owned());
+            return Err("no forwarding state; allowed: at least one time, \"at SECONDS s\"".to_owned());
         }
         Ok(Forwarding { text: text.to_owned(), states: Arc::new(states) })
     }
@@ -108,7 +110,7 @@ impl Forwarding {
         }
     }
 
-    /// The state that holds at `now`, by its place in the list; none before the first.
+    /// Index of the state that is valid at `now`; `None` before the first.
     pub fn at(&self, now: Time) -> Option<usize> {
         self.states.partition_point(|(at, _)| *at <= now).checked_sub(1)
     }

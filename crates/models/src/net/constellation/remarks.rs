@@ -1,4 +1,5 @@
-//! What a scenario may say of a constellation, and probably does not mean: said before the run.
+//! Warnings about a constellation, given before the run, about settings that are allowed but probably not
+//! intended.
 
 use super::config::{Config, GroundSite};
 use super::topology::Topology;
@@ -9,7 +10,7 @@ use crate::orbit::visibility::{above, change};
 use bentpipe_core::{Problems, Span};
 
 impl Config {
-    /// Adds what a run of `duration` will meet. Nothing is wrong with the configuration.
+    /// Adds warnings about what a run of `duration` will meet. The configuration is valid.
     pub fn remark(&self, duration: Span, remarks: &mut Problems) {
         remarks.within("shell", |remarks| {
             for (index, shell) in self.shell.iter().enumerate() {
@@ -33,7 +34,7 @@ impl Config {
             let shown: Vec<_> = groups.iter().take(8).map(usize::to_string).collect();
             let more = if groups.len() > 8 { ", ..." } else { "" };
             let message = format!(
-                "at the start the links that are up leave {} groups of satellites without a way from one to another, of {}{more} satellites",
+                "at the start the links that are up leave {} groups of satellites without a path from one to another, of {}{more} satellites",
                 groups.len(),
                 shown.join(", "),
             );
@@ -53,7 +54,7 @@ impl Config {
     }
 }
 
-/// Sizes of the sets of satellites between which the links that are up make ways, the largest first.
+/// Sizes of the connected groups of satellites, the largest first.
 fn groups(topology: &Topology) -> Vec<usize> {
     let mut leader: Vec<usize> = (0..topology.satellites.len()).collect();
     fn root(leader: &[usize], mut at: usize) -> usize {

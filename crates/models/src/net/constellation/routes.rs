@@ -1,11 +1,12 @@
-//! Routing: for each destination the way of least delay, or of fewest hops, from every satellite.
+//! Routing: for each destination, the path of minimum delay, or of fewest hops, from every satellite.
 //!
-//! The way to a destination is a tree, by Dijkstra's algorithm from the satellites that serve the sites behind which it lies. It is computed
-//! when a packet first needs it, with the topology and the distances of one moment: that of the last change of the links that it
-//! depends on, or of the last refresh, whichever is later. So what is computed does not depend on when it is computed,
-//! nor on which other packets there are.
+//! The paths to a destination form a tree, computed by Dijkstra's algorithm from the satellites that serve
+//! the sites behind which the destination lies. It is computed when a packet first needs it, with the
+//! topology and the distances of one moment: that of the last change of the links on which it depends, or of
+//! the last refresh, whichever is later. The result therefore depends neither on when it is computed nor on
+//! other packets.
 //!
-//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it holds.
+//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it is valid.
 
 use super::balance::Way;
 use super::forwarding::{word, Forwarding};
@@ -18,43 +19,43 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// What makes a way short.
+/// The cost that paths minimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Propagation delay, then hops.
+    /// Propagation delay; among equal paths, the number of hops.
     #[default]
     Delay,
-    /// Hops, then propagation delay.
+    /// The number of hops; among equal paths, propagation delay.
     Hops,
 }
 
-/// A site by which a destination is reached, and how far behind it that is.
+/// A site through which a destination is reached, and the delay beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// The site's number.
+    /// Number of the site.
     pub site: u32,
     /// Delay from the site to the destination.
     pub beyond: Span,
 }
 
-/// Where a packet goes from a satellite.
+/// The next hop of a packet at a satellite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// There is no way.
+    /// There is no path.
     None,
     /// Over the inter-satellite link of this number.
     Isl(u32),
     /// Down to an antenna of a site.
     Down {
-        /// The site's number.
+        /// Number of the site.
         site: u32,
-        /// Its antenna.
+        /// Number of its antenna.
         antenna: u32,
     },
 }
 
-/// For which state of the network a tree was computed.
+/// The state of the network for which a tree was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     isls: u64,
@@ -62,17 +63,17 @@ pub struct Stamp {
     refresh: u64,
 }
 
-/// The ways to one destination.
+/// The paths to one destination.
 pub struct Tree {
-    /// For which state.
+    /// The state for which it was computed.
     pub stamp: Stamp,
-    /// By satellite.
+    /// The next hop by satellite.
     pub hops: Vec<Hop>,
-    /// Delay to the destination in ns, and hops, by satellite.
+    /// Delay to the destination in ns and number of hops, by satellite.
     pub costs: Vec<Cost>,
 }
 
-/// Of a way: delay in ns and hops, in the order of the metric.
+/// Cost of a path: delay in ns and number of hops, in the order of the metric.
 pub type Cost = (u64, u64);
 
 const UNREACHED: Cost = (u64::MAX, u64::MAX);
@@ -83,9 +84,9 @@ pub struct Routes {
     refresh: Option<Span>,
     exits: Vec<Vec<Exit>>,
     trees: Vec<Option<Tree>>,
-    /// Neighbour and link, satellite by satellite.
+    /// Neighbour and link of each edge, satellite by satellite.
     edges: Vec<(u32, u32)>,
-    /// Where the edges of each satellite begin; one more entry than satellites.
+    /// Index of each satellite's first edge; one more entry than satellites.
     offsets: Vec<u32>,
     weights: Weights,
     imported: Option<Imported>,
@@ -94,9 +95,9 @@ pub struct Routes {
 /// Forwarding state from elsewhere.
 struct Imported {
     forwarding: Forwarding,
-    /// Names of the sites, as words.
+    /// Names of the sites, as single words.
     sites: Vec<String>,
-    /// Satellites by their names as words, and back.
+    /// Satellites by their names as single words, and vice versa.
     numbers: BTreeMap<String, u32>,
     names: Vec<String>,
 }
@@ -106,18 +107,18 @@ struct Imported {
 struct Weights {
     at: Option<(Time, u64)>,
     positions: Vec<Vector>,
-    /// In ns; those that are down have none.
+    /// Delays in ns; those of links that are down are not used.
     delays: Vec<u64>,
 }
 
-/// Light's time over a distance in metres.
+/// The time that light takes for a distance in metres.
 #[inline]
 pub fn light_time(metres: f64) -> Span {
     Span::from_secs_f64(metres / SPEED_OF_LIGHT)
 }
 
 impl Routes {
-    /// For destinations with these exits.
+    /// Creates the routes for destinations with these exits.
     pub fn new(topology: &Topology, metric: Metric, refresh: Option<Span>, exits: Vec<Vec<Exit>>) -> Routes {
         let mut of_satellite = vec![Vec::new(); topology.satellites.len()];
         for (index, isl) in topology.isls.iter().enumerate() {
@@ -135,7 +136,7 @@ impl Routes {
         Routes { metric, refresh, exits, trees, edges, offsets, weights: Weights::default(), imported: None }
     }
 
-    /// Takes the ways from `forwarding` instead of computing them, for sites of these names.
+    /// Uses the paths of `forwarding` instead of computing them, for sites of these names.
     pub fn import(&mut self, forwarding: Forwarding, sites: Vec<&str>, topology: &Topology) {
         let names: Vec<String> = topology.satellites.iter().map(|satellite| word(&satellite.name)).collect();
         let numbers = names.iter().zip(0..).map(|(name, number)| (name.clone(), number)).collect();
@@ -143,7 +144,7 @@ impl Routes {
         self.imported = Some(Imported { forwarding, sites, numbers, names });
     }
 
-    /// The tree of a destination that holds at `now`.
+    /// Returns the tree of a destination that is valid at `now`.
     #[inline]
     pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {
         let refresh = match &self.imported {
@@ -165,7 +166,7 @@ impl Routes {
         self.trees[destination].as_ref().expect("it has just been computed")
     }
 
-    /// The hops that the imported state names and that there are. Satellites whose ways lead in circles have none.
+    /// Looks up the hops of the imported state whose links exist. Satellites on circular paths get none.
     #[cold]
     fn look_up(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
         let imported = self.imported.as_ref().expect("there is a state");
@@ -210,7 +211,7 @@ impl Routes {
             }
             match tree.hops[at] {
                 Hop::Down { .. } => tree.costs[satellite] = (hops, hops),
-                // A dead end, or a circle.
+                // A dead end or a circle.
                 _ => tree.hops[satellite] = Hop::None,
             }
         }
@@ -232,7 +233,7 @@ impl Routes {
         self.trees[destination] = Some(tree);
     }
 
-    /// The moment whose distances hold in a state.
+    /// The time whose distances are valid in a state.
     fn moment(&self, destination: usize, stamp: Stamp, topology: &Topology) -> Time {
         let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
         let changed = self.exits[destination].iter().map(|exit| topology.sites[exit.site as usize].changed);
@@ -246,7 +247,7 @@ impl Routes {
         }
     }
 
-    /// Dijkstra's algorithm from the exits of a destination over the satellites that are `free`.
+    /// Runs Dijkstra's algorithm from the exits of a destination over the satellites that are `free`.
     fn grow(
         &self,
         tree: &mut Tree,
@@ -295,8 +296,8 @@ impl Routes {
         &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
     }
 
-    /// Ways from a site to a destination that share no satellite, in the state of its tree at `now`: the shortest, then the
-    /// shortest of what is left, at most so many.
+    /// Paths from a site to a destination that share no satellite, in the state of its tree at `now`: the
+    /// shortest, then the shortest over the remaining satellites, up to a maximum.
     pub fn disjoint(
         &mut self,
         destination: usize,

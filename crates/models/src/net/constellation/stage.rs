@@ -1,4 +1,5 @@
-//! The stage: in port i and out port i are site i's, in the order of the configuration.
+//! The stage of a constellation: input port i and output port i are those of site i, in the order of the
+//! configuration.
 
 mod changes;
 
@@ -40,7 +41,7 @@ pub static HANDOVER: Table = Table {
     ],
 };
 
-/// What a site's links did in a run.
+/// Counters of a site's links over a run.
 pub static SITE: Table = Table {
     name: "site",
     entity: "site",
@@ -51,9 +52,9 @@ pub static SITE: Table = Table {
     ],
 };
 
-/// What the stage is made of besides its configuration.
+/// The parts of the stage besides its configuration.
 pub struct Parts {
-    /// The network's name.
+    /// Name of the network.
     pub name: String,
     /// Exits for each destination beyond or at a site.
     pub destinations: BTreeMap<NodeId, Vec<Exit>>,
@@ -61,22 +62,22 @@ pub struct Parts {
     pub streams: Streams,
     /// Probes on [`HANDOVER`] by site.
     pub handovers: Vec<Option<Probe>>,
-    /// Two for each flow: from its source, and back.
+    /// Two per flow: from its source, and back.
     pub flows: Vec<[FlowPath; 2]>,
 }
 
-/// A carrier's number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both
-/// directions.
+/// Number of a carrier: up, then down (site by site and antenna by antenna), then the inter-satellite links,
+/// each in both directions.
 type CarrierId = u32;
 
-/// Who takes what arrives.
+/// The receiver at the far end of a carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Taker {
     Site(u32),
     Satellite(u32),
 }
 
-/// A packet that was on a link when that ended.
+/// A packet that was on a link when it ended.
 struct Stray {
     packet: Whole<Packet>,
     carrier: CarrierId,
@@ -87,11 +88,11 @@ struct Stray {
 struct Tally {
     handovers: u64,
     outage: Span,
-    /// Since when no satellite serves it.
+    /// Time since which no satellite serves the site.
     dark: Option<Time>,
 }
 
-/// The stage.
+/// A constellation of satellites as one stage.
 pub struct Constellation {
     name: String,
     topology: Topology,
@@ -99,18 +100,18 @@ pub struct Constellation {
     handover: super::config::Handover,
     vanished: Fate,
     balance: Option<Balance>,
-    /// Number of the tree for each node; none for those that are not reached from here.
+    /// Number of the tree for each node; `None` for nodes that are not reached through the constellation.
     destinations: Vec<Option<u32>>,
-    /// The most that any site has.
+    /// Maximum number of antennas of any site.
     antennas: u32,
     carriers: Vec<Option<Box<Carrier>>>,
     isl: Option<Kind>,
     streams: Streams,
-    /// Arrivals of the first packets of carriers; some are outdated.
+    /// Arrival times of the carriers' first packets; some entries are outdated.
     due: BinaryHeap<Reverse<(Time, CarrierId)>>,
     strays: BTreeMap<(Time, u64), Stray>,
     stray_count: u64,
-    /// When the topology may change next.
+    /// When the topology may next change.
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
     flows: Vec<[FlowWay; 2]>,
@@ -119,10 +120,10 @@ pub struct Constellation {
 }
 
 impl Constellation {
-    /// The stage at the start of the run.
+    /// Creates the stage at the start of the run.
     ///
     /// # Panics
-    /// When [`Config::check`] has something to say.
+    /// If the configuration has not passed [`Config::check`].
     pub fn new(config: &Config, parts: Parts) -> Constellation {
         let antennas = config.sites.values().map(|site| config.antennas(site)).max().unwrap_or(1);
         let mut topology = config.topology();
@@ -143,7 +144,7 @@ impl Constellation {
                     let stream = parts.streams.stream(&name);
                     carriers.push(Some(Box::new(Carrier::new(name, &config.ground_link(rate), stream))));
                 }
-                // Numbers go by the most antennas that any site has.
+                // Numbers are assigned for the maximum number of antennas.
                 carriers.resize_with(carriers.len() + antennas - own, || None);
             }
         }
@@ -182,13 +183,13 @@ impl Constellation {
         (self.topology.sites.len() as u32 + site) * self.antennas + antenna
     }
 
-    /// The direction of a link between satellites that begins at `from`.
+    /// The carrier of an inter-satellite link that starts at `from`.
     fn across(&self, isl: u32, from: u32) -> CarrierId {
         let first = 2 * self.topology.sites.len() as u32 * self.antennas;
         first + 2 * isl + u32::from(self.topology.isls[isl as usize].ends.0 != from)
     }
 
-    /// Who takes what arrives from a carrier as it stands now.
+    /// The present receiver at the far end of a carrier.
     fn taker(&self, carrier: CarrierId) -> Taker {
         let each = self.topology.sites.len() as u32 * self.antennas;
         if carrier < each {
@@ -203,7 +204,7 @@ impl Constellation {
         }
     }
 
-    /// A packet has come to a satellite.
+    /// Forwards a packet that has arrived at a satellite.
     fn forward(&mut self, now: Time, satellite: u32, packet: Packet, out: &mut Outbox) {
         let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
             return out.drop(packet, NO_PATH);
@@ -221,7 +222,7 @@ impl Constellation {
         }
     }
 
-    /// Where a packet goes from a satellite: on the way of its connection, or by the tree.
+    /// The next hop of a packet at a satellite: on the path of its connection, or by the tree.
     fn hop(&mut self, now: Time, tree: u32, satellite: u32, packet: &Packet) -> Hop {
         if let Some(site) = self.balance.as_ref().and_then(|balance| balance.origin(packet, tree)) {
             self.find_ways(now, site, tree);
@@ -233,7 +234,7 @@ impl Constellation {
         self.routes.tree(tree as usize, now, &self.topology).hops[satellite as usize]
     }
 
-    /// Sees to it that the ways from a site to a destination are those of this moment.
+    /// Updates the paths from a site to a destination to the present state.
     fn find_ways(&mut self, now: Time, site: u32, tree: u32) {
         let Some(balance) = &mut self.balance else { return };
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
@@ -244,7 +245,7 @@ impl Constellation {
         }
     }
 
-    /// The antenna and the satellite by which a packet's connection goes up from a site, or why it does not.
+    /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not admitted.
     fn admitted(
         &mut self,
         now: Time,
@@ -306,7 +307,7 @@ impl Constellation {
         }
     }
 
-    /// Has a packet leave the buffer of a carrier, where one waits that can now; whether anything was due there.
+    /// Starts transmitting the next buffered packet on `carrier` if it is ready. Returns whether one was.
     #[inline]
     fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) -> bool {
         let waits = self.carriers[carrier as usize].as_ref().is_some_and(|link| link.begins(now));
@@ -333,7 +334,7 @@ impl Constellation {
         true
     }
 
-    /// A packet of a site goes up by the antenna from which its way is shortest.
+    /// Sends a packet of a site up by the antenna from which its path is shortest.
     fn ascend(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
         let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
             return out.drop(packet, NO_PATH);
@@ -400,7 +401,7 @@ impl Constellation {
         self.flows[flow][index].count(site);
     }
 
-    /// The way from a site over a satellite.
+    /// The path from a site over a satellite.
     fn way(
         &mut self,
         now: Time,
@@ -448,7 +449,7 @@ impl Constellation {
     }
 }
 
-/// Notes when a carrier is next due, if that is earlier than it was.
+/// Records when a carrier is next due, if that is earlier than before.
 #[inline]
 fn expect(
     due: &mut BinaryHeap<Reverse<(Time, CarrierId)>>,

@@ -1,9 +1,11 @@
-//! Which links there are at a moment: the inter-satellite links that are up, and the satellites that serve each site.
+//! The links that exist at a moment: the inter-satellite links that are up, and the satellites that serve
+//! each site.
 //!
-//! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each inter-satellite link, there is a
-//! moment before which surely nothing happens (see [`crate::orbit::crossing`]); it is looked at again then. What happens, happens at a
-//! root, and such moments are events: a satellite rises or sets, a choice is due, a link comes up or goes down. To know the next
-//! event, only what has to be looked at before it is looked at.
+//! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each
+//! inter-satellite link, there is a time before which certainly nothing happens (see
+//! [`crate::orbit::crossing`]), when it is examined again. Events happen at roots: a satellite rises or sets,
+//! a choice is due, a link comes up or goes down. To find the next event, only what is due for examination
+//! before it is examined.
 
 use super::choice::{self, Sky, Visible};
 use super::isl;
@@ -19,56 +21,56 @@ use std::collections::BinaryHeap;
 
 /// A link between two satellites.
 pub struct Isl {
-    /// Their numbers.
+    /// Numbers of the two satellites.
     pub ends: (u32, u32),
-    /// How they stand to each other.
+    /// Their relative position.
     pub neighbours: Neighbours,
-    /// Whether it is up.
+    /// Whether the link is up.
     pub up: bool,
 }
 
 /// A ground site.
 pub struct Ground {
-    /// Who looks.
+    /// The observer at the site.
     pub observer: Observer,
-    /// Elevation from which on satellites are seen, in radians.
+    /// Elevation from which satellites are visible, in radians.
     pub mask: f64,
     /// Satellites above the mask, in order of rising.
     pub visible: Vec<Visible>,
-    /// Those that serve it, by antenna.
+    /// The satellites that serve the site, by antenna.
     pub serving: Vec<Option<u32>>,
-    /// Counts the changes of `serving`.
+    /// Number of changes of `serving`.
     pub version: u64,
-    /// When `serving` last changed.
+    /// Time of the last change of `serving`.
     pub changed: Time,
-    /// Counts the choices, so that the review of an earlier one is known as such.
+    /// Number of choices, by which the review of an earlier choice is recognised.
     choices: u32,
 }
 
-/// What has happened.
+/// A change of the topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// An antenna of a site is served by another satellite, or by none.
+    /// Another satellite, or none, serves an antenna of a site.
     Handover {
-        /// The site's number.
+        /// Number of the site.
         site: usize,
-        /// Its antenna.
+        /// Number of its antenna.
         antenna: usize,
-        /// The satellite that served.
+        /// The satellite that served before.
         from: Option<u32>,
-        /// The satellite that serves.
+        /// The satellite that serves now.
         to: Option<u32>,
     },
     /// An inter-satellite link has come up or gone down.
     Isl {
-        /// Its number.
+        /// Number of the link.
         index: usize,
         /// Whether it has come up.
         up: bool,
     },
 }
 
-/// What may happen, in the order in which it happens at one moment.
+/// Possible events, in the order in which simultaneous ones happen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Isl { index: u32 },
@@ -77,14 +79,14 @@ enum Event {
     Review { site: u32, choice: u32 },
 }
 
-/// What has to be looked at again.
+/// What has to be examined again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Look {
     Isl { index: u32 },
     Pair { site: u32, satellite: u32 },
 }
 
-/// The state at the last event, and what comes.
+/// The state at the last event, and what is to come.
 pub struct Topology {
     /// All satellites by number.
     pub satellites: Vec<Satellite>,
@@ -92,9 +94,9 @@ pub struct Topology {
     pub isls: Vec<Isl>,
     /// All sites.
     pub sites: Vec<Ground>,
-    /// Counts the changes of the inter-satellite links.
+    /// Number of changes of the inter-satellite links.
     pub isl_version: u64,
-    /// When they last changed.
+    /// Time of their last change.
     pub isl_changed: Time,
     start: Epoch,
     rules: isl::Config,
@@ -103,16 +105,16 @@ pub struct Topology {
     looks: BinaryHeap<Reverse<(Time, Look)>>,
 }
 
-/// How far a look goes beyond the present, in seconds: a root within is found at once.
+/// How far ahead an examination searches, in seconds: a root within this time is found at once.
 const AHEAD: f64 = 2.0;
-/// How far ahead the end of a window is sought, in seconds: a day.
+/// How far ahead the end of a window is searched, in seconds: a day.
 const HORIZON: f64 = 86_400.0;
-/// How far ahead of the present events are sought.
+/// How far ahead of the present events are searched.
 const PLAN: u64 = 3_600_000_000_000;
 
-/// The first nanosecond that is not before `seconds`, but for the rounding of `seconds` itself.
+/// The first nanosecond that is not before `seconds`, apart from the rounding of `seconds` itself.
 fn at_or_after(seconds: f64) -> Time {
-    // As a cast does it: what is too late becomes the latest.
+    // As in a cast, values that are too large become the maximum.
     Time::from_nanos((seconds * 1e9 - 0.1).ceil() as u64)
 }
 
@@ -122,9 +124,9 @@ pub fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 * 1e-9
 }
 
-/// What a topology is made of.
+/// The parts of a topology.
 pub struct Parts {
-    /// The moment of the start.
+    /// Start of the run.
     pub start: Epoch,
     /// All satellites by number.
     pub satellites: Vec<Satellite>,
@@ -134,12 +136,12 @@ pub struct Parts {
     pub sites: Vec<(Observer, f64, usize)>,
     /// The rules of inter-satellite links.
     pub rules: isl::Config,
-    /// Which satellites serve.
+    /// The policy that chooses the serving satellites.
     pub choice: choice::Config,
 }
 
 impl Topology {
-    /// The state at the start.
+    /// Creates the state at the start.
     pub fn new(parts: Parts) -> Topology {
         let ground = |(observer, mask, antennas): (Observer, f64, usize)| Ground {
             observer,
@@ -188,7 +190,7 @@ impl Topology {
         self.rules.margin(neighbours, (&self.satellites[*a as usize], &self.satellites[*b as usize]), t)
     }
 
-    /// Looks from `from` on at what may happen: notes the event, or when to look again.
+    /// Searches from `from` on for what may happen, and records the event or when to search again.
     fn look(&mut self, from: f64, look: Look) {
         let to = from + AHEAD;
         let (found, event) = match look {
@@ -208,7 +210,7 @@ impl Topology {
         }
     }
 
-    /// A satellite is in view from `from` on.
+    /// Handles a satellite that is in view from `from` on.
     fn see(&mut self, from: f64, site: u32, satellite: u32) {
         let ground = &mut self.sites[site as usize];
         let target = &self.satellites[satellite as usize];
@@ -218,7 +220,7 @@ impl Topology {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
-            // Beyond the horizon it is sought again when that is reached.
+            // Beyond the horizon the search continues when the horizon is reached.
             Found::NotBefore(moment) if moment.is_finite() => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
@@ -228,7 +230,7 @@ impl Topology {
         ground.visible.push(Visible { satellite, set });
     }
 
-    /// When something happens next, or may: not before the moment that is returned.
+    /// The time of the next event, or of the next search: nothing happens before it.
     pub fn next(&mut self, now: Time) -> Option<Time> {
         let end = now + bentpipe_core::Span::from_nanos(PLAN);
         loop {
@@ -247,7 +249,7 @@ impl Topology {
         }
     }
 
-    /// Lets the next thing happen, if it does so up to `now`: its moment, and what changes by it.
+    /// Processes the next event if it happens by `now`. Returns its time and the changes.
     pub fn advance(&mut self, now: Time) -> Option<(Time, Vec<Change>)> {
         while self.next(now).is_some_and(|at| at <= now) {
             let Reverse((at, event)) = self.events.pop()?;
@@ -297,7 +299,8 @@ impl Topology {
         }
     }
 
-    /// The satellites in view of a site are others: chooses anew, or only loses those that have set.
+    /// Handles a change of the satellites in view of a site: chooses again, or only removes those that have
+    /// set.
     fn review(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
         if !self.choice.only_when_due() {
             return self.choose(at, site, tell);
@@ -333,7 +336,7 @@ impl Topology {
             let event = Event::Review { site, choice: ground.choices };
             self.events.push(Reverse((due, event)));
         }
-        // Antennas keep their satellites where those still serve; the others take what is new, in order.
+        // Antennas keep their satellites while those still serve; the others take the new ones, in order.
         let mut new = chosen.iter().copied().filter(|satellite| !current.contains(satellite));
         let mut changed = false;
         for antenna in 0..ground.serving.len() {

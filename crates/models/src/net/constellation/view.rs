@@ -1,5 +1,5 @@
-//! A constellation at chosen moments, for pictures and tests: where its satellites are, which links there are, and the ways between
-//! sites. It is the topology and the routes of a run, without packets.
+//! A constellation at chosen times, for pictures and tests: positions of its satellites, its links, and the
+//! paths between sites. It has the topology and the routes of a run, without packets.
 
 use super::config::Config;
 use super::forwarding::{text_of, State};
@@ -10,7 +10,7 @@ use crate::orbit::vector::{length, minus, Vector};
 use bentpipe_core::{Span, Time};
 use serde::Serialize;
 
-/// A constellation that goes on in time.
+/// A constellation that advances in time.
 pub struct View {
     topology: Topology,
     routes: Routes,
@@ -18,7 +18,7 @@ pub struct View {
     sites: Vec<String>,
 }
 
-/// What there is at one moment.
+/// The state at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Frame {
     /// Seconds since the start.
@@ -29,16 +29,16 @@ pub struct Frame {
     pub up: Vec<u32>,
     /// Satellites that serve each site, by antenna.
     pub serving: Vec<Vec<Option<u32>>>,
-    /// The way of each pair of sites that was asked for; none where there is none.
+    /// The path of each requested pair of sites; `None` if there is none.
     pub ways: Vec<Option<Way>>,
 }
 
-/// A way between two sites.
+/// A path between two sites.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
-    /// The satellites on it, in order.
+    /// The satellites on the path, in order.
     pub satellites: Vec<u32>,
-    /// Propagation delay in seconds, by the distances of this moment.
+    /// Propagation delay in seconds at the present distances.
     pub delay: f64,
 }
 
@@ -46,7 +46,7 @@ impl Config {
     /// The topology at the start of the run.
     ///
     /// # Panics
-    /// When [`Config::check`] has something to say.
+    /// If the configuration has not passed [`Config::check`].
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
         let turning = self.turning();
@@ -63,7 +63,7 @@ impl Config {
         })
     }
 
-    /// The ways to destinations with these exits.
+    /// The paths to destinations with these exits.
     pub fn routes(&self, topology: &Topology, exits: Vec<Vec<Exit>>) -> Routes {
         let refresh = Some(self.routing.refresh).filter(|every| *every > Span::ZERO);
         let mut routes = Routes::new(topology, self.routing.metric, refresh, exits);
@@ -76,7 +76,7 @@ impl Config {
 }
 
 impl View {
-    /// At the start of the run. Nothing is wrong with the configuration.
+    /// Creates the view at the start of the run. The configuration is valid.
     pub fn new(config: &Config) -> View {
         let topology = config.topology();
         let exits = (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]);
@@ -95,7 +95,7 @@ impl View {
         self.topology.isls.iter().map(|isl| isl.ends).collect()
     }
 
-    /// Goes on to `now`, which is not before the moment of the last frame, and looks.
+    /// Advances to `now`, which is not before the time of the last frame, and returns the state.
     pub fn frame(&mut self, now: Time, pairs: &[(usize, usize)]) -> Frame {
         while self.topology.advance(now).is_some() {}
         let t = seconds(now);
@@ -111,7 +111,7 @@ impl View {
         }
     }
 
-    /// Goes on to `now` and writes the forwarding state to all sites, as [`super::forwarding`] describes it.
+    /// Advances to `now` and writes the forwarding state to all sites, as described in [`super::forwarding`].
     pub fn forwarding(&mut self, now: Time) -> String {
         while self.topology.advance(now).is_some() {}
         let mut state = State::new();
@@ -133,7 +133,7 @@ impl View {
         text_of(now, &state)
     }
 
-    /// The shortest way over any satellite that serves `from`.
+    /// The shortest path over any satellite that serves `from`.
     fn way(&mut self, now: Time, from: usize, to: usize) -> Option<Way> {
         let t = seconds(now);
         let topology = &self.topology;

@@ -1,28 +1,28 @@
-//! The ways that packets of flows take: traced as they change, and summed up at the end.
+//! The paths of flows' packets: traced as they change, and summed up at the end.
 
 use super::routes::Stamp;
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table};
 
-/// Trace of the way that a flow's packets take.
+/// Trace of the path of a flow's packets.
 pub static PATH: Table = Table {
     name: "path",
     entity: "flow",
-    about: "when a packet enters the constellation and the way was computed anew since the last",
+    about: "when a packet enters the constellation and the path has been recomputed since the previous one",
     columns: &[
         Column::whole(
             "hops",
             "1",
-            "links on the way, those to and from the ground included; null without a way",
+            "number of links on the path, those to and from the ground included; null without a path",
         ),
         Column::real("delay", "s", "propagation delay of the whole path at the present distances"),
     ],
 };
 
-/// The ways that a flow's packets took.
+/// Summary of the paths of a flow's packets.
 pub static FLOW: Table = Table {
     name: "flow_path",
     entity: "flow",
-    about: "at the end of the run, of the packets from the flow's source that entered a constellation and had a way",
+    about: "at the end of the run, of the packets from the flow's source that entered a constellation and had a path",
     columns: &[
         Column::real("path_hops", "1", "mean number of links on the path, those to and from the ground included"),
         Column::real("path_delay", "s", "mean propagation delay of the path, as in the trace `path`"),
@@ -30,38 +30,38 @@ pub static FLOW: Table = Table {
     ],
 };
 
-/// Where the way of a flow in one direction is traced and summed up.
+/// Where the path of a flow in one direction is traced and summed up.
 #[derive(Clone, Debug)]
 pub struct FlowPath {
-    /// Where the direction leads.
+    /// Destination of this direction.
     pub destination: NodeId,
     /// The probe on [`PATH`].
     pub probe: Option<Probe>,
-    /// The flow in [`FLOW`], where this direction counts there.
+    /// Name of the flow in [`FLOW`], if this direction is summed up there.
     pub flow: Option<String>,
 }
 
-/// The way of a flow in one direction.
+/// The path of a flow in one direction.
 pub(super) struct FlowWay {
     pub path: FlowPath,
-    /// The state of tree and site when the way was last looked at.
+    /// State of tree and site when the path was last determined.
     pub state: Option<(Stamp, u64)>,
     pub now: Option<Way>,
     packets: u64,
     hops: u64,
     delay: u128,
-    /// Where packets last came in and went out.
+    /// The sites at which packets last entered and left.
     sites: Option<[u32; 2]>,
 }
 
-/// A way through the constellation.
+/// A path through the constellation.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
-    /// Links.
+    /// Number of links.
     pub hops: u32,
-    /// Propagation delay of them all.
+    /// Propagation delay of the whole path.
     pub delay: Span,
-    /// Site at which it leaves.
+    /// Site at which it leaves the constellation.
     pub exit: u32,
 }
 
@@ -70,12 +70,12 @@ impl FlowWay {
         FlowWay { path, state: None, now: None, packets: 0, hops: 0, delay: 0, sites: None }
     }
 
-    /// Whether anybody wants to know.
+    /// Whether the path is traced or summed up.
     pub fn is_followed(&self) -> bool {
         self.path.probe.is_some() || self.path.flow.is_some()
     }
 
-    /// A packet comes in.
+    /// Counts a packet that enters at `site`.
     pub fn count(&mut self, site: u32) {
         let Some(way) = self.now else { return };
         self.packets += 1;
@@ -84,7 +84,7 @@ impl FlowWay {
         self.sites = Some([site, way.exit]);
     }
 
-    /// The row of [`FLOW`], with the handovers of each site.
+    /// Writes the row of [`FLOW`], with the handovers of each site.
     pub fn report(&self, handovers: impl Fn(u32) -> u64, report: &mut Report) {
         let (Some(flow), Some(sites)) = (&self.path.flow, self.sites) else { return };
         let packets = self.packets as f64;

@@ -1,31 +1,35 @@
-//! How long an acknowledgment of data in order may wait (RFC 1122, section 4.2.3.2).
+//! How long an acknowledgment of in-order data may be delayed (RFC 1122, section 4.2.3.2).
 //!
-//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the time
-//! between segments as Linux' does, from `delayed_ack_min` (40 ms) up:
+//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the
+//! time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
 //!
-//! - A segment that comes within half the least delay moves the delay halfway towards the least; one that comes later
-//!   but within the delay makes it half of itself and the time that has passed. A timer that expires doubles it.
-//! - It never exceeds the round-trip time, when that is known and above the least, nor `delayed_ack_timeout`.
-//! - The first `quick_acks` acknowledgments go at once, so that slow start is not held up; again after a pause longer
-//!   than the retransmission time-out, and when the sender repeats what has already arrived.
-//! - So do those of segments that let the receiver's window grow ([`super::receiver`]), and those are not counted.
-//! - Who answers data with data soon is interactive: his acknowledgments ride on the answers, so none is quick.
+//! - A segment that arrives within half the minimum delay moves the delay halfway towards the minimum; one
+//!   that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
+//!   that expires doubles it.
+//! - It never exceeds the round-trip time, if that is known and above the minimum, nor `delayed_ack_timeout`.
+//! - The first `quick_acks` acknowledgments are sent at once, so that slow start is not held up; likewise
+//!   after a pause longer than the retransmission time-out, and when the sender retransmits what has already
+//!   arrived.
+//! - Segments that let the receiver's window grow ([`super::receiver`]) are also acknowledged at once, and
+//!   those acknowledgments are not counted.
+//! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
+//!   answers, so none is quick.
 
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::Config;
 use bentpipe_core::{Span, Time};
 
-/// See the module.
+/// The delay of acknowledgments of one connection.
 #[derive(Debug)]
 pub(super) struct DelayedAck {
     enabled: bool,
     least: Span,
     most: Span,
     quick_start: u32,
-    /// The delay as it has adapted; zero before the first data.
+    /// The adapted delay; zero before the first data.
     delay: Span,
-    /// Acknowledgments that go at once.
+    /// Number of acknowledgments to be sent at once.
     quick: u32,
     /// When data last arrived.
     last: Time,
@@ -48,7 +52,7 @@ impl DelayedAck {
         }
     }
 
-    /// Data has arrived, and the window grows by it or not. `room`: full segments that the window holds.
+    /// Handles arriving data, by which the window grows or not. `room`: full segments that the window holds.
     #[inline]
     pub fn arrived(&mut self, now: Time, path: &Estimator, grows: bool, room: u64) {
         if self.adapts() {
@@ -80,18 +84,18 @@ impl DelayedAck {
         }
     }
 
-    /// The next acknowledgments go at once.
+    /// Makes the next acknowledgments quick.
     pub fn hurry(&mut self, room: u64) {
         self.quick = self.quick.max(self.quick_start.min((room / 2).max(2) as u32)).min(self.quick_start);
     }
 
-    /// Whether an acknowledgment may not wait at all.
+    /// Whether an acknowledgment must be sent without delay.
     #[inline]
     pub fn is_quick(&self) -> bool {
         !self.enabled || (self.quick > 0 && !self.interactive)
     }
 
-    /// An acknowledgment begins to wait.
+    /// Starts the delay of an acknowledgment.
     #[inline]
     pub fn start(&mut self, now: Time, path: &Estimator) {
         let mut delay = self.most;
@@ -102,18 +106,18 @@ impl DelayedAck {
         self.timer.start(now + delay);
     }
 
-    /// What holes are told about waits this long.
+    /// Starts the fixed delay of acknowledgments of holes.
     pub fn start_exactly(&mut self, at: Time) {
         self.timer.start(at);
     }
 
-    /// Whether the wait is over.
+    /// Whether the delay is over.
     #[inline]
     pub fn expired(&mut self, now: Time) -> bool {
         self.timer.expired(now)
     }
 
-    /// No second segment came in time.
+    /// Doubles the delay, as no second segment arrived in time.
     pub fn lengthen(&mut self, path: &Estimator) {
         if self.interactive {
             self.interactive = false;
@@ -123,7 +127,7 @@ impl DelayedAck {
         }
     }
 
-    /// An acknowledgment leaves, `with_data` or alone.
+    /// Handles an acknowledgment that is sent, `with_data` or alone.
     #[inline]
     pub fn sent(&mut self, now: Time, with_data: bool) {
         self.timer.stop();

@@ -1,10 +1,12 @@
-//! One end of a TCP flow as a stage: an application over a connection, or several. In port 0, out port 0.
+//! One end of a TCP flow as a stage: an application over one or more connections. Input port 0, output port
+//! 0.
 //!
-//! Segments for the connections come in and are consumed; what the connections send is created here. Dropped is only what
-//! is not a TCP segment, or of a connection that there is not.
+//! Segments for the connections come in and are consumed; what the connections send is created here. Packets
+//! are dropped only if they are not TCP segments, or belong to an unknown connection.
 //!
-//! The source's application opens connections by number; at the destination a SYN with a new number makes one. Those that
-//! have ended are forgotten, after TIME-WAIT where that is their state, but for the last.
+//! The source's application opens connections by number; at the destination a SYN with a new number creates
+//! one. Connections that have ended are removed, after TIME-WAIT if they are in that state, except for the
+//! last one.
 
 use super::congestion::{Congestion, INFINITE_SSTHRESH};
 use super::connection::{is_syn, Connection, Event, Failure, Phase, TIME_WAIT};
@@ -53,7 +55,7 @@ pub static DELIVERY: Table = Table {
     ],
 };
 
-/// What each end knows of its newest connection at the end of a run.
+/// The state of each end's newest connection at the end of a run.
 pub static CONNECTION: Table = Table {
     name: "tcp_connection",
     entity: "flow end",
@@ -76,9 +78,9 @@ pub static CONNECTION: Table = Table {
     ],
 };
 
-/// A packet that is not a TCP segment came to a TCP endpoint.
+/// A packet that is not a TCP segment arrived at a TCP endpoint.
 pub const NOT_TCP: DropReason = DropReason::new("not a TCP segment");
-/// A segment came that is of no connection and opens none.
+/// A segment arrived that belongs to no connection and opens none.
 pub const NO_CONNECTION: DropReason = DropReason::new("no connection");
 
 /// Traces to write of one connection.

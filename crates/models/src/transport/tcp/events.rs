@@ -1,6 +1,6 @@
-//! What a connection has to tell its application, kept until it is asked for.
+//! The events that a connection has for its application, kept until requested.
 
-/// Why a connection ended before its time.
+/// The reason for which a connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The other end does not know the connection.
@@ -11,12 +11,12 @@ pub enum Failure {
     TooManyRetries,
 }
 
-/// What the application should hear.
+/// An event for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The connection is established.
     Connected,
-    /// So many bytes have arrived in order.
+    /// This many bytes have arrived in order.
     Received(u64),
     /// Everything handed over is acknowledged.
     AllAcknowledged,
@@ -28,11 +28,11 @@ pub enum Event {
     Failed(Failure),
 }
 
-/// Events that wait. The application hears them in the order of [`Event`], whatever the order in which one
-/// segment caused them; so data comes before the end of data.
+/// Pending events. The application receives them in the order of [`Event`], whatever the order in which one
+/// segment caused them; data thus comes before the end of data.
 #[derive(Default, Debug)]
 pub(super) struct Events {
-    /// A bit for each kind that waits, the first to be heard lowest.
+    /// A bit for each pending kind of event, the first to be delivered lowest.
     waiting: u8,
     received: u64,
     failed: Option<Failure>,
@@ -64,7 +64,7 @@ impl Events {
         };
     }
 
-    /// The application has handed over more before it heard that all was acknowledged.
+    /// Withdraws the event as the application has handed over more before receiving it.
     #[inline]
     pub fn withdraw_all_acknowledged(&mut self) {
         self.waiting &= !ALL_ACKNOWLEDGED;

@@ -1,14 +1,14 @@
-//! Setting up a connection: when the SYN or SYN-ACK is sent again, and the options that both ends agree on.
+//! Connection set-up: retransmission of the SYN or SYN-ACK, and the options on which both ends agree.
 //!
-//! - The time-out begins with `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails. A SYN's
-//!   first `syn_linear_timeouts` are not doubled and not counted (Linux' sysctl of that name).
-//! - An option is in use when both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018).
-//!   The smaller maximum segment size counts, 536 bytes when the other end does not say (RFC 9293, section
-//!   3.7.1). The option counts payload and options of data segments (RFC 6691), so it is 12 bytes more than
-//!   the payload with timestamps.
-//! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK ask the path for a rate, one that is sent again does not;
-//!   what the path granted goes back with the SYN-ACK, or with the acknowledgment of that.
-//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or else by its
+//! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails. A
+//!   SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux' sysctl of that name).
+//! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018). The
+//!   smaller maximum segment size applies, 536 bytes if the other end does not state one (RFC 9293, section
+//!   3.7.1). The option counts payload and options of data segments (RFC 6691), so with timestamps it is 12
+//!   bytes more than the payload.
+//! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
+//!   retransmissions do not. What the path granted is returned with the SYN-ACK, or with its acknowledgment.
+//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise by its
 //!   timestamp.
 
 use super::rtt::Estimator;
@@ -18,51 +18,51 @@ use crate::net::quick_start::QuickStart;
 use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions};
 use bentpipe_core::{Rate, Span, Time};
 
-/// Maximum segment size of an end that does not say (RFC 9293, section 3.7.1).
+/// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// What both ends agreed on; before the other end's SYN, what we offer.
+/// What both ends agreed on; before the other end's SYN, what this end offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
-    /// Timestamps.
+    /// Whether timestamps are in use.
     pub timestamps: bool,
-    /// Selective acknowledgments.
+    /// Whether selective acknowledgments are in use.
     pub sack: bool,
-    /// Selective negative ones in their place.
+    /// Whether selective negative acknowledgments are in use instead.
     pub snack: bool,
-    /// Explicit congestion notification.
+    /// Whether explicit congestion notification is in use.
     pub ecn: bool,
-    /// Our window scale.
+    /// Window scale of this end.
     pub window_scale: Option<u8>,
-    /// Payload of a full segment.
+    /// Payload bytes of a full segment.
     pub segment_size: u32,
 }
 
-/// No answer to the SYN or SYN-ACK.
+/// The SYN or SYN-ACK was not answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoAnswer;
 
-/// The set-up of one connection, from one end.
+/// The set-up of one connection, at one end.
 #[derive(Debug)]
 pub struct Handshake {
     agreement: Agreement,
     timer: Timer,
     estimator: Estimator,
     sent: Time,
-    /// Sent more than once, for whatever reason.
+    /// Whether it was sent more than once, for whatever reason.
     resent: bool,
     timeouts: u32,
     retries: u32,
-    /// Time-outs of a SYN that do not double it.
+    /// Number of remaining time-outs of a SYN that do not double.
     linear: u32,
-    /// What to ask the path for.
+    /// The rate to request from the path.
     quick_start: Option<Rate>,
-    /// What it granted to the other end's SYN, if that asked, and has not been told.
+    /// What the path granted to the other end's SYN, if requested and not reported yet.
     granted: Option<u8>,
 }
 
 impl Handshake {
-    /// Before anything is sent.
+    /// Creates the state before anything is sent.
     pub fn new(config: &Config) -> Handshake {
         Handshake {
             agreement: Agreement {
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// Flags of our SYN or SYN-ACK that ask for, or agree to, explicit congestion notification.
+    /// Flags of this end's SYN or SYN-ACK that request, or agree to, explicit congestion notification.
     pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
         match (self.agreement.ecn, answers) {
             (false, _) => SegmentFlags::default(),
@@ -94,13 +94,13 @@ impl Handshake {
         }
     }
 
-    /// What is agreed.
+    /// The present agreement.
     #[inline]
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
     }
 
-    /// Time-outs so far.
+    /// Number of time-outs so far.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
@@ -111,10 +111,10 @@ impl Handshake {
         self.timer.wake()
     }
 
-    /// The timer may have expired. Returns whether the SYN or SYN-ACK must be sent again.
+    /// Checks the timer. Returns whether the SYN or SYN-ACK must be retransmitted.
     ///
     /// # Errors
-    /// When it has been sent too often.
+    /// If it has been sent too often.
     pub fn wake(&mut self, now: Time) -> Result<bool, NoAnswer> {
         if !self.timer.expired(now) {
             return Ok(false);
@@ -129,7 +129,7 @@ impl Handshake {
         Ok(true)
     }
 
-    /// The SYN or SYN-ACK leaves; these are its options.
+    /// Handles the transmission of the SYN or SYN-ACK and returns its options.
     pub fn send(&mut self, now: Time) -> SegmentOptions {
         self.resent = self.sent != Time::MAX;
         self.sent = now;
@@ -150,7 +150,7 @@ impl Handshake {
         }
     }
 
-    /// The other end's SYN has come.
+    /// Handles the other end's SYN.
     pub fn agree(&mut self, syn: &Segment) {
         if self.sent == Time::MAX {
             // Ours will be a SYN-ACK.
@@ -161,7 +161,7 @@ impl Handshake {
         agreement.timestamps &= syn.timestamps.is_some();
         agreement.sack &= options.sack_permitted;
         agreement.snack &= options.snack_permitted;
-        // RFC 3168, section 6.1.1: both flags ask, ECE alone answers.
+        // RFC 3168, section 6.1.1: both flags request it, ECE alone agrees.
         let answers = syn.flags.contains(SegmentFlags::ACK);
         agreement.ecn &=
             syn.flags.contains(SegmentFlags::ECE) && syn.flags.contains(SegmentFlags::CWR) != answers;

@@ -1,12 +1,12 @@
-//! Ranges of positions that do not touch, in order: what a receiver holds out of order, and what a sender
-//! knows to be held there. Work per insertion grows with the logarithm of their number and with what is newly
-//! covered.
+//! Disjoint, non-adjacent ranges of positions, in order: what a receiver holds out of order, and what a
+//! sender knows to be held there. The cost of an insertion grows with the logarithm of their number and with
+//! what is newly covered.
 
 use std::collections::BTreeMap;
 
 #[derive(Default, Debug)]
 pub(super) struct Ranges {
-    /// End by start.
+    /// End of each range by its start.
     ends: BTreeMap<u64, u64>,
 }
 
@@ -16,17 +16,17 @@ impl Ranges {
         self.ends.is_empty()
     }
 
-    /// Start and end of each, lowest first.
+    /// Start and end of each range, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ends.iter().map(|(&start, &end)| (start, end))
     }
 
-    /// Start and end of each that begins at or above `position`, lowest first.
+    /// Start and end of each range that starts at or above `position`, lowest first.
     pub fn above(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ends.range(position..).map(|(&start, &end)| (start, end))
     }
 
-    /// The first gap between two of them that begins at or above `from`.
+    /// The first gap between two ranges that starts at or above `from`.
     pub fn gap(&self, from: u64) -> Option<(u64, u64)> {
         let before = self.ends.range(..=from).next_back().map(|(_, &end)| end).filter(|end| *end >= from);
         let begin = before.or_else(|| self.above(from).next().map(|(_, end)| end))?;
@@ -38,8 +38,8 @@ impl Ranges {
         self.ends.clear();
     }
 
-    /// Covers `[start, end)` and returns the whole range that it is now part of. `fresh` gets each part that
-    /// was not covered before, and that whole range.
+    /// Covers `[start, end)` and returns the whole range of which it is now part. `fresh` is called with each
+    /// part that was not covered before, and that whole range.
     pub fn insert(
         &mut self,
         start: u64,
@@ -74,13 +74,13 @@ impl Ranges {
         (left, right)
     }
 
-    /// Removes the first range if it begins at or before `position`, and returns its end.
+    /// Removes the first range if it starts at or before `position`, and returns its end.
     pub fn take_first(&mut self, position: u64) -> Option<u64> {
         let first = self.ends.first_entry()?;
         (*first.key() <= position).then(|| first.remove())
     }
 
-    /// Forgets everything below `position`.
+    /// Removes everything below `position`.
     pub fn remove_below(&mut self, position: u64) {
         while let Some(end) = self.take_first(position) {
             if end > position {

@@ -1,4 +1,4 @@
-//! Delivery rate: how fast the network hands over, sampled with each acknowledgment
+//! Delivery rate: how fast the network delivers, sampled with each acknowledgment
 //! (draft-cheng-iccrg-delivery-rate-estimation-02, names as there).
 //!
 //! Each segment remembers, from when it was last sent, C.delivered, C.delivered_time and C.first_sent_time (section
@@ -6,24 +6,24 @@
 //! UpdateRateSample and GenerateRateSample):
 //!
 //! - send_elapsed = P.sent_time - P.first_sent_time, ack_elapsed = now - P.delivered_time;
-//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst sent nor acknowledgments that were compressed
-//!   on the way back give a rate that the path does not have;
+//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst nor acknowledgments that were
+//!   compressed on the return path yield a rate that the path does not have;
 //! - delivered = C.delivered - P.delivered, in segments; the rate is delivered / interval;
 //! - an interval shorter than the smallest round-trip time is not possible and makes the sample invalid (-1).
 //!
 //! A sample is application-limited when its segment was sent while the application had left the pipe unfilled
 //! (section 3.4, [`check_application_limited`]).
 //!
-//! Deviations: as in Linux, segments are counted and not bytes. C.first_sent_time and C.delivered_time are also reset
-//! when nothing is outstanding rather than when nothing is in flight. Nothing is remembered for congestion controls
-//! that take no samples.
+//! Deviations: as in Linux, segments are counted instead of bytes. C.first_sent_time and C.delivered_time are
+//! also reset when nothing is outstanding rather than when nothing is in flight. No state is kept for
+//! congestion controls that take no samples.
 
 use super::congestion::{RateSample, State};
 use super::scoreboard::{in_flight, Newest};
 use bentpipe_core::Time;
 use std::collections::VecDeque;
 
-/// What a segment remembers.
+/// The state stored with a segment.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     delivered_time: Time,
@@ -32,19 +32,19 @@ struct Stamp {
     is_app_limited: bool,
 }
 
-/// Of one connection.
+/// Delivery rate of one connection.
 #[derive(Debug, Default)]
 pub struct Estimator {
-    /// Of the segments out, in order.
+    /// Stamps of the outstanding segments, in order.
     stamps: VecDeque<Stamp>,
-    /// Number of the first.
+    /// Number of the first outstanding segment.
     first: u64,
     delivered_time: Time,
     first_sent_time: Time,
 }
 
 impl Estimator {
-    /// A segment is sent for the first time. `nothing_out`: nothing else waits for acknowledgment.
+    /// Records the first transmission of a segment. `nothing_out`: nothing else is outstanding.
     #[inline]
     pub fn sent(&mut self, now: Time, nothing_out: bool, state: &State) {
         if nothing_out {
@@ -55,15 +55,16 @@ impl Estimator {
         self.stamps.push_back(stamp);
     }
 
-    /// Segment `number` is sent again.
+    /// Records the retransmission of segment `number`.
     #[inline]
     pub fn resent(&mut self, number: u64, state: &State) {
         let stamp = self.stamp(state);
         self.stamps[(number - self.first) as usize] = stamp;
     }
 
-    /// After an acknowledgment, when `state.delivered` and `state.rtt_min_us` count it: `newest` is the segment that
-    /// it newly delivered and that was sent last; segments before `first` are done with.
+    /// Takes a sample after an acknowledgment that `state.delivered` and `state.rtt_min_us` already count.
+    /// `newest` is the newly delivered segment that was sent last; segments before `first` are no longer
+    /// outstanding.
     #[inline]
     pub fn sample(
         &mut self,
@@ -118,8 +119,8 @@ impl Estimator {
     }
 }
 
-/// Marks the connection application-limited (section 3.4) when less than a segment waits to be sent, although the
-/// window would let it go and nothing lost waits: until what is in flight now is delivered.
+/// Marks the connection application-limited (section 3.4) if less than a segment waits to be sent, although
+/// the window would permit it and no lost segment waits: until what is in flight now has been delivered.
 #[inline]
 pub fn check_application_limited(unsent: u64, state: &mut State) {
     let flight = in_flight(state);

@@ -5,14 +5,15 @@ use crate::transport::tcp::segment::{Segment, SegmentFlags};
 /// A reset to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reset {
-    /// Its sequence number.
+    /// Sequence number of the reset.
     pub sequence: u32,
-    /// What it acknowledges, if it does.
+    /// Acknowledgment number, if it acknowledges something.
     pub acknowledgment: Option<u32>,
 }
 
 impl Reset {
-    /// The answer to a segment for a connection that does not exist (RFC 9293, section 3.10.7.1); resets have none.
+    /// The answer to a segment for a connection that does not exist (RFC 9293, section 3.10.7.1); resets are
+    /// not answered.
     pub fn answering(segment: &Segment) -> Option<Reset> {
         let flags = segment.flags;
         if flags.contains(SegmentFlags::RST) {
@@ -27,7 +28,7 @@ impl Reset {
         Some(Reset { sequence: 0, acknowledgment: Some(segment.sequence.wrapping_add(length)) })
     }
 
-    /// The segment.
+    /// The reset as a segment.
     pub fn segment(self) -> Segment {
         Segment {
             sequence: self.sequence,

@@ -1,19 +1,19 @@
-//! A receive window that grows by what arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001, which Linux'
-//! auto-tuning follows): after each round trip it is at least twice the bytes that arrived in it, so that a sender that
-//! doubles its window is not held up, up to the buffer's size.
+//! A receive window that grows with what arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001, on
+//! which Linux' auto-tuning is based): after each round trip it is at least twice the bytes that arrived in
+//! it, so that a sender that doubles its window is not held up, limited to the size of the buffer.
 //!
-//! The receiver's round-trip time is that of the timestamps echoed to it, smoothed by eighths; without timestamps that of
-//! the handshake.
+//! The receiver's round-trip time is that of the timestamps echoed to it, smoothed by eighths; without
+//! timestamps, that of the handshake.
 
 use bentpipe_core::{Span, Time};
 
-/// Growth of one window.
+/// The growth of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
-    /// Largest window.
+    /// Maximum window.
     most: u64,
     rtt: Span,
-    /// Where and when the present round trip began.
+    /// Position and time of the start of the present round trip.
     from: u64,
     since: Time,
 }
@@ -23,7 +23,7 @@ impl RightSizing {
         RightSizing { most, rtt: Span::ZERO, from: 1, since: Time::ZERO }
     }
 
-    /// Everything up to `next` has arrived. Returns the window, which was `window`.
+    /// Handles the arrival of everything up to `next`. Returns the new window; it was `window`.
     pub fn arrived(&mut self, now: Time, next: u64, rtt: Option<Span>, window: u64) -> u64 {
         if let Some(rtt) = rtt {
             self.rtt = if self.rtt == Span::ZERO { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };

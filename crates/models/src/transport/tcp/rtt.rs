@@ -1,17 +1,17 @@
 //! Round-trip time and retransmission time-out (RFC 6298).
 //!
-//! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3):
-//! RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not
-//! less than `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which
-//! segments give samples (Karn's algorithm, section 3) is the sender's business; a back-off lasts until the
-//! next sample, as in Linux (`tcp_ack_update_rtt`).
+//! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3): RTTVAR = 3/4 RTTVAR +
+//! 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less than `rto_min` (2.4)
+//! nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which segments give samples (Karn's
+//! algorithm, section 3) is decided by the sender; a back-off lasts until the next sample, as in Linux
+//! (`tcp_ack_update_rtt`).
 //!
-//! With `rto_estimator = "linux"` the term 4 RTTVAR is another one (Sarolahti and Kuznetsov, "Congestion Control in
-//! Linux TCP", USENIX 2002, section 3): the greatest mean deviation of the latest round trip, at least
-//! `rto_variance_min`. It rises at once and falls by a quarter per round trip; and a sample below SRTT - RTTVAR, which
-//! says that the path has become faster, raises the deviation by an eighth of the usual step only.
+//! With `rto_estimator = "linux"` the term 4 RTTVAR is replaced (Sarolahti and Kuznetsov, "Congestion Control
+//! in Linux TCP", USENIX 2002, section 3) by the greatest mean deviation of the latest round trip, at least
+//! `rto_variance_min`. It rises at once and falls by a quarter per round trip. A sample below SRTT - RTTVAR,
+//! which indicates a faster path, raises the deviation by only an eighth of the usual step.
 //!
-//! With a coarse clock (`timer_tick`) a round trip is counted in ticks, and the time-out falls on one.
+//! With a coarse clock (`timer_tick`) a round trip is counted in ticks, and the time-out occurs on a tick.
 //!
 //! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the
 //! stored value itself. Deviation from Linux: the smallest time is that of the whole connection, not of the last
@@ -25,15 +25,15 @@ use bentpipe_core::{Span, Time};
 /// Time-out for data after a handshake without a sample (5.7).
 const FALLBACK: Span = Span::from_secs(3);
 
-/// Estimates of one connection.
+/// The estimates of one connection.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// Eighths of a microsecond; 0 before the first sample. Wider than in [`State`]: round trips to other
-    /// planets do not fit there.
+    /// SRTT in eighths of a microsecond; 0 before the first sample. Wider than in [`State`], which cannot
+    /// hold round trips to other planets.
     srtt: u64,
-    /// Quarters of a microsecond.
+    /// RTTVAR in quarters of a microsecond.
     rttvar: u64,
-    /// Of Linux' estimator.
+    /// State of Linux' estimator.
     greatest: Option<Greatest>,
     tick: Span,
     rto: Span,
@@ -43,19 +43,19 @@ pub struct Estimator {
     variance_min: Span,
 }
 
-/// Mean deviations, quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
+/// Mean deviations in quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Greatest {
-    /// What the time-out is made of.
+    /// The deviation used for the time-out.
     used: u64,
-    /// Of this round trip.
+    /// The greatest of the present round trip.
     now: u64,
-    /// Sequence number at which it ends.
+    /// Sequence number at which the round trip ends.
     end: u32,
 }
 
 impl Estimator {
-    /// No sample yet.
+    /// Creates the estimates before the first sample.
     pub fn new(config: &Config) -> Estimator {
         Estimator {
             srtt: 0,
@@ -70,7 +70,7 @@ impl Estimator {
         }
     }
 
-    /// Takes one sample, ends any back-off, and writes the estimates to `state`.
+    /// Adds a sample, ends any back-off, and writes the estimates to `state`.
     #[inline]
     pub fn sample(&mut self, rtt: Span, state: &mut State) {
         let mut sample = rtt.as_micros().max(1);
@@ -86,7 +86,7 @@ impl Estimator {
             let smoothed = self.srtt / 8;
             let deviation = sample.abs_diff(smoothed);
             let mean = self.rttvar / 4;
-            // Only Linux' estimator takes a falling time more lightly.
+            // Only Linux' estimator gives a falling time less weight.
             let falls = sample < smoothed && deviation > mean && self.greatest.is_some();
             self.rttvar =
                 if falls { self.rttvar + (deviation - mean) / 8 } else { self.rttvar - mean + deviation };
@@ -101,7 +101,7 @@ impl Estimator {
         state.rtt_min_us = state.rtt_min_us.min(fit(sample));
     }
 
-    /// The term 4 RTTVAR of the time-out.
+    /// Returns the term 4 RTTVAR of the time-out.
     #[inline]
     fn follow_greatest(&mut self, first: bool, state: &State) -> Span {
         let least = self.variance_min.as_micros();
@@ -121,7 +121,7 @@ impl Estimator {
         Span::from_micros(greatest.used)
     }
 
-    /// When a time-out that begins now falls.
+    /// The end of a time-out that starts now.
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         let exact = now + self.rto();
@@ -132,14 +132,16 @@ impl Estimator {
         Time::from_nanos(exact.as_nanos().div_ceil(tick) * tick)
     }
 
-    /// The path is another, of which only the round-trip time is known: as with the first sample.
+    /// Restarts the estimates for another path of which only the round-trip time is known: as with the first
+    /// sample.
     pub fn begin_anew(&mut self, rtt: Span, state: &mut State) {
         self.srtt = 0;
         state.rtt_min_us = u32::MAX;
         self.sample(rtt, state);
     }
 
-    /// The handshake gave no sample, as its SYN was sent more than once: data begins with 3 s (5.7).
+    /// Sets the initial time-out for data to 3 s, as the handshake gave no sample because its SYN was sent
+    /// more than once (5.7).
     pub fn fall_back(&mut self) {
         self.rto = self.rto.max(FALLBACK).min(self.max);
     }
@@ -149,7 +151,7 @@ impl Estimator {
         self.backoff += 1;
     }
 
-    /// Takes back all doubling.
+    /// Undoes all doubling.
     pub fn reset_back_off(&mut self) {
         self.backoff = 0;
     }

@@ -1,24 +1,26 @@
-//! Selective negative acknowledgments of SCPS-TP (CCSDS 714.0-B-2, "Space Communications Protocol Specification - Transport
-//! Protocol", 2006; as its profile for DVB-RCS uses them, ETSI TS 102 463, I-PEP): the receiver names what is missing, and the
-//! sender sends it again at once, without three segments above it to prove the loss.
+//! Selective negative acknowledgments of SCPS-TP (CCSDS 714.0-B-2, "Space Communications Protocol
+//! Specification - Transport Protocol", 2006; as used by its profile for DVB-RCS, ETSI TS 102 463, I-PEP):
+//! the receiver names missing data, and the sender retransmits it at once, without three later segments to
+//! prove the loss.
 //!
-//! The option has a hole by its offset from what is acknowledged and its size, and then a bit for each full segment's length of
-//! what follows, up to 128 of them here (the header has room for 176 beside timestamps). A hole's offset is rounded down to the
-//! unit and its end up.
+//! The option describes a hole by its offset from what is acknowledged and its size, followed by a bit for
+//! each full segment's length of what follows, up to 128 of them here (the header has room for 176 beside
+//! timestamps). A hole's offset is rounded down to the unit and its end up.
 //!
-//! One option tells of a part of what a long path holds. So the receiver goes on in turn: the next acknowledgment begins with the
-//! first hole that the one before did not tell of, and after the last with the first again. The sender takes for missing what
-//! is named and for there what has a bit, and nothing else: of what lies between, an acknowledgment that was lost
-//! may have told.
+//! One option covers only a part of what a long path holds, so the receiver takes turns: the next
+//! acknowledgment starts with the first hole that the previous one did not cover, and after the last hole
+//! with the first again. The sender takes as missing only what is named, and as received only what has a bit:
+//! an acknowledgment that was lost may have covered what lies between.
 
 use super::ranges::Ranges;
 use crate::transport::tcp::segment::Snack;
 
-/// Most bits of a vector.
+/// Maximum number of bits of a vector.
 const MOST_BITS: u64 = 128;
 
-/// What a receiver that expects `next` and holds `held` says in units of `unit` bytes, beginning with the first hole at or above `from`
-/// or else with the first of all; and where the next one is to begin. Nothing without a hole.
+/// The option of a receiver that expects `next` and holds `held`, in units of `unit` bytes, starting with the
+/// first hole at or above `from`, otherwise with the first of all; and where the next one is to start. `None`
+/// without a hole.
 pub(super) fn say(next: u64, held: &Ranges, unit: u64, from: u64) -> Option<(Snack, u64)> {
     let unit = unit.max(1);
     let (lowest, _) = held.iter().next()?;
@@ -41,7 +43,8 @@ pub(super) fn say(next: u64, held: &Ranges, unit: u64, from: u64) -> Option<(Sna
     Some((Snack { offset: offset as u16, size: size as u16, vector, bits }, on))
 }
 
-/// What a sender hears whose data is acknowledged up to `position`: stretches, lowest first, and whether each is there.
+/// What the option tells a sender whose data is acknowledged up to `position`: stretches, lowest first, and
+/// whether each has been received.
 pub(super) fn heard(
     snack: &Snack,
     position: u64,

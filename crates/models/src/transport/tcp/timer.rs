@@ -1,14 +1,14 @@
 //! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move
-//! an entry of the event queue each time; instead the wake at the old deadline stays, and when it comes the
-//! timer asks for one at the deadline of then.
+//! an entry of the event queue each time. Instead the wake at the old deadline stays, and when it comes the
+//! timer requests one at the new deadline.
 
 use bentpipe_core::Time;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
-    /// `Time::MAX` when stopped.
+    /// The deadline; `Time::MAX` if stopped.
     deadline: Time,
-    /// The wake that is asked for; never later than the deadline.
+    /// The requested wake; never later than the deadline.
     wake: Time,
 }
 
@@ -39,7 +39,7 @@ impl Timer {
         self.wake
     }
 
-    /// At a wake: whether the deadline has come. If so, the timer is stopped.
+    /// At a wake, returns whether the deadline has come. If so, the timer is stopped.
     #[inline]
     pub fn expired(&mut self, now: Time) -> bool {
         if now < self.wake {

@@ -1,13 +1,14 @@
-//! Whether the congestion window is what limits a sender, and what becomes of it when it is not: by idle time and by
-//! applications that send less than it allows.
+//! Whether the congestion window limits a sender, and what happens to it if it does not: idle time, and
+//! applications that send less than it permits.
 //!
-//! - `is_cwnd_limited` and `max_packets_out` of [`State`], over a window each, as Linux' `tcp_cwnd_validate` keeps
-//!   them: the congestion control lets the window grow only while it is the limit.
-//! - Restart after idle time (RFC 5681, section 4.1): when nothing is out and nothing was sent for longer than the
-//!   time-out, the window is halved for each time-out that has passed, down to the initial window (RFC 2861, section
-//!   3.1, as Linux has it).
-//! - A window that the application has not filled for a time-out goes half the way to what was used (RFC 2861, section
-//!   3.2; RFC 7661 is its successor), and at most to the initial window. The threshold keeps what the window was.
+//! - `is_cwnd_limited` and `max_packets_out` of [`State`], each over a window, as in Linux'
+//!   `tcp_cwnd_validate`: the congestion control lets the window grow only while it is the limit.
+//! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was sent for
+//!   longer than the time-out, the window is halved for each time-out that has passed, down to the initial
+//!   window (RFC 2861, section 3.1, as in Linux).
+//! - A window that the application has not filled for a time-out moves halfway to what was used (RFC 2861,
+//!   section 3.2; RFC 7661 is its successor), but not below the initial window. The threshold keeps the old
+//!   value.
 
 use super::congestion::{Congestion, Event, State, CA_OPEN};
 use super::recovery::current_ssthresh;
@@ -15,30 +16,30 @@ use super::scoreboard::in_flight;
 use super::Config;
 use bentpipe_core::{Span, Time};
 
-/// Use of the window by one sender.
+/// A sender's use of its window.
 #[derive(Clone, Debug)]
 pub struct Usage {
-    /// Something was sent since the last look.
+    /// Whether something was sent since the last validation.
     sent: bool,
-    /// What the window allows waits to leave with more.
+    /// Whether something that the window permits waits to be sent with more.
     deferred: bool,
-    /// New data has left.
+    /// Whether new data has been sent.
     fresh: bool,
-    /// Linux' `cwnd_usage_seq`: where the window ends over which `is_cwnd_limited` holds.
+    /// Linux' `cwnd_usage_seq`: the end of the window over which `is_cwnd_limited` holds.
     end: u64,
     initial: u32,
     restarts: bool,
     decays: bool,
     /// When something was last sent.
     last: Time,
-    /// Since when the window has not been the limit, and the most segments out since (Linux' `snd_cwnd_stamp`,
-    /// `snd_cwnd_used`).
+    /// Time since which the window has not been the limit, and the maximum number of outstanding segments
+    /// since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
     unused_since: Time,
     used: u32,
 }
 
 impl Usage {
-    /// Nothing sent yet.
+    /// Creates the state before anything is sent.
     pub fn new(config: &Config) -> Usage {
         Usage {
             sent: false,
@@ -54,12 +55,12 @@ impl Usage {
         }
     }
 
-    /// The window at the start, segments.
+    /// The initial window in segments.
     pub fn initial(&self) -> u32 {
         self.initial
     }
 
-    /// Something is sent, or only the window prevents it.
+    /// Records that something is sent, or that only the window prevents it.
     #[inline]
     pub fn sent(&mut self) {
         self.sent = true;
@@ -71,19 +72,19 @@ impl Usage {
         !self.sent && !self.fresh
     }
 
-    /// Whether new data has left since this was last asked.
+    /// Returns and resets whether new data has been sent.
     #[inline]
     pub fn take_fresh(&mut self) -> bool {
         std::mem::take(&mut self.fresh)
     }
 
-    /// The window was reduced or raised for another reason.
+    /// Records that the window was changed for another reason.
     #[inline]
     pub fn touch(&mut self, now: Time) {
         self.unused_since = now;
     }
 
-    /// Before new data is sent when nothing is out: whether the window must be restarted.
+    /// Before new data is sent while nothing is outstanding: restarts the window if idle time requires it.
     pub fn restart(&mut self, now: Time, rto: Span, state: &mut State, congestion: &mut dyn Congestion) {
         let idle = now.since(self.last.min(now));
         if !self.restarts || self.last == Time::MAX || idle <= rto || congestion.has_cong_control() {
@@ -102,14 +103,15 @@ impl Usage {
         self.used = 0;
     }
 
-    /// What the window leaves room for waits, to leave with more: the window is the limit all the same.
+    /// Records that something the window permits waits to be sent with more: the window still counts as the
+    /// limit.
     #[inline]
     pub fn deferred(&mut self) {
         self.sent = true;
         self.deferred = true;
     }
 
-    /// New data left at `now`.
+    /// Records that new data was sent at `now`.
     #[inline]
     pub fn left(&mut self, now: Time) {
         self.last = now;

@@ -1,4 +1,5 @@
-//! What becomes of packets when the topology changes: handovers at sites, and inter-satellite links that go down.
+//! What happens to packets when the topology changes: handovers at sites, and inter-satellite links that go
+//! down.
 
 use super::{CarrierId, Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, VANISHED};
 use crate::net::constellation::carrier::Cut;
@@ -8,7 +9,7 @@ use crate::{DropReason, Outbox, Packet};
 use bentpipe_core::{Span, Time, Whole};
 
 impl Constellation {
-    /// Lets the topology change up to `now`, and packets bear it.
+    /// Applies all changes of the topology up to `now`, and their effect on packets.
     pub(super) fn catch_up(&mut self, now: Time, out: &mut Outbox) {
         if self.change.is_none_or(|at| at > now) {
             return;
@@ -42,7 +43,7 @@ impl Constellation {
         self.note_handover(now, site, antenna, (from, to), falling.waiting.len(), out);
         if let Some(from) = from {
             self.stray(rising.sent, up, Taker::Satellite(from), self.handover.packets, HANDED_OVER, out);
-            // What the old satellite still sends is heard: that is what the overlap is.
+            // What the old satellite still sends is received: that is the purpose of the overlap.
             let heard =
                 if self.handover.overlap > Span::ZERO { Fate::Forward } else { self.handover.packets };
             self.stray(falling.sent, down, Taker::Site(site), heard, HANDED_OVER, out);
@@ -117,7 +118,7 @@ impl Constellation {
         }
     }
 
-    /// What was under way on a carrier that was cut arrives all the same, or not.
+    /// Handles a packet in flight on a carrier that was cut: it arrives nevertheless, or is lost.
     fn stray(
         &mut self,
         sent: Vec<(Time, Packet)>,

@@ -1,4 +1,4 @@
-//! What an arriving segment does.
+//! Handles arriving segments.
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
 use crate::net::quick_start::QuickStart;
@@ -11,7 +11,7 @@ use crate::transport::tcp::snack;
 use bentpipe_core::Time;
 
 impl Connection {
-    /// A segment arrives in a packet whose congestion was `experienced` (RFC 3168, section 5).
+    /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168, section 5).
     #[inline]
     pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
         if self.ecn.in_use {
@@ -24,7 +24,7 @@ impl Connection {
         self.receive(now, segment);
     }
 
-    /// A segment arrives.
+    /// Handles an arriving segment.
     #[inline]
     pub fn receive(&mut self, now: Time, segment: &Segment) {
         if self.phase > Phase::SynReceived || (self.phase == Phase::SynReceived && !is_syn(segment)) {
@@ -34,7 +34,7 @@ impl Connection {
         }
     }
 
-    /// Segments in the synchronised states, in the order of RFC 9293, section 3.10.7.4.
+    /// Handles segments in the synchronised states, in the order of RFC 9293, section 3.10.7.4.
     #[inline(always)]
     fn receive_synchronised(&mut self, now: Time, segment: &Segment) {
         let flags = segment.flags;
@@ -65,8 +65,8 @@ impl Connection {
         if flags.contains(SegmentFlags::RST) {
             match self.phase {
                 Phase::TimeWait => {}
-                // Both ends have said all that they had, so nobody is told (RFC 9293, section 3.10.7.4): it is the other end's answer
-                // to a FIN that comes again when it has forgotten the connection.
+                // Both ends have said everything, so nobody is told (RFC 9293, section 3.10.7.4): it is the
+                // other end's answer to a repeated FIN after it has forgotten the connection.
                 Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),
                 _ => self.receiver.acknowledge_now(),
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment with SACK blocks.
+    /// Handles an acknowledgment with SACK blocks.
     fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
         if let Some(snack) = &options.snack {
             let unit = self.sender.segment_size().into();
@@ -175,7 +175,7 @@ impl Connection {
                 self.phase = Phase::SynReceived;
                 self.pending = Pending::Syn;
             }
-            // The SYN-ACK was lost, or is late.
+            // The SYN-ACK was lost or is late.
             Phase::SynReceived if segment.sequence == self.theirs.number(0) => self.pending = Pending::Syn,
             Phase::SynSent => {
                 let acknowledged = flags.contains(SegmentFlags::ACK);
@@ -220,7 +220,7 @@ impl Connection {
         self.events.add(Event::Connected);
     }
 
-    /// A segment for a connection that does not exist.
+    /// Answers a segment for a connection that does not exist with a reset.
     fn reset_in_answer(&mut self, segment: &Segment) {
         if let Some(reset) = Reset::answering(segment) {
             self.pending = Pending::Reset(reset);

@@ -1,18 +1,19 @@
 //! The state machine of a connection (RFC 9293, section 3.3.2), sans-I/O: segments, timers and the
-//! application's wishes go in; [`Connection::next_segment`] gives the segments to send, one at a time until
-//! there are none; and [`Connection::next_event`] what the application should hear.
+//! application's requests go in; [`Connection::next_segment`] returns the segments to send, one at a time,
+//! and [`Connection::next_event`] the events for the application.
 //!
 //! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first flight
-//!   towards the end that opened is at most 65535 bytes, as in reality. Lost SYN, SYN-ACK and last ACK are
+//!   towards the end that opened is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or last ACK is
 //!   repaired by the retransmission of the SYN or SYN-ACK or by the first data.
 //! - Either end or both may close; TIME-WAIT lasts 60 s after the last segment, as in Linux
 //!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
-//! - A reset counts when its sequence number is exactly the next expected; one elsewhere in the window, or a
+//! - A reset is valid if its sequence number is exactly the next expected; one elsewhere in the window, or a
 //!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
 //!   1337); in CLOSING and LAST-ACK the connection is over and has not failed.
 //! - Explicit congestion notification (RFC 3168): agreed on by the flags of the SYNs; new data may be marked;
-//!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and says so.
-//! - A connection that fails says why: [`Failure`].
+//!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and reports
+//!   it.
+//! - A connection that fails reports the reason: [`Failure`].
 //!
 //! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no
 //! keep-alive.
@@ -38,21 +39,21 @@ pub use super::events::{Event, Failure};
 /// States of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
-    /// No connection yet, or no more.
+    /// No connection.
     Closed,
-    /// Waits for a SYN.
+    /// Waiting for a SYN.
     Listen,
     /// Has sent a SYN.
     SynSent,
     /// Has received a SYN and sent a SYN-ACK.
     SynReceived,
-    /// Open.
+    /// The connection is open.
     Established,
     /// Has sent a FIN.
     FinWait1,
     /// Its FIN is acknowledged.
     FinWait2,
-    /// Has sent a FIN and received one before the acknowledgment of its own.
+    /// Has sent a FIN and received one before its own was acknowledged.
     Closing,
     /// Both FINs are acknowledged; answers late segments.
     TimeWait,
@@ -62,7 +63,7 @@ pub enum Phase {
     LastAck,
 }
 
-/// How long TIME-WAIT lasts (Linux' TCP_TIMEWAIT_LEN).
+/// Duration of TIME-WAIT (Linux' TCP_TIMEWAIT_LEN).
 pub const TIME_WAIT: Span = Span::from_secs(60);
 
 /// The next segment of the handshake.
@@ -78,13 +79,13 @@ enum Pending {
 #[derive(Clone, Copy, Debug, Default)]
 struct Ecn {
     in_use: bool,
-    /// Acknowledgments echo congestion, until the other end says that it has reduced its window.
+    /// Whether acknowledgments echo congestion, until the other end reports that it has reduced its window.
     echoes: bool,
-    /// The segment that was last given out may be marked.
+    /// Whether the segment that was last returned may be marked.
     capable: bool,
 }
 
-/// See the module.
+/// One end of a TCP connection.
 pub struct Connection {
     phase: Phase,
     ours: Numbering,
@@ -93,15 +94,15 @@ pub struct Connection {
     receiver: Receiver,
     pending: Pending,
     handshake: Handshake,
-    /// Timestamps are in use.
+    /// Whether timestamps are in use.
     timestamps: bool,
-    /// Acknowledgments say what is missing.
+    /// Whether acknowledgments name what is missing.
     snack: bool,
-    /// Explicit congestion notification is in use, and what it has to say.
+    /// Explicit congestion notification, if in use.
     ecn: Ecn,
-    /// Window that a SYN can say.
+    /// Window that a SYN can express.
     syn_window: u32,
-    /// Everything handed over was acknowledged, and the application knows it.
+    /// Whether the application knows that everything handed over was acknowledged.
     told_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
@@ -109,7 +110,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A closed connection. `initial` is our initial sequence number.
+    /// Creates a closed connection. `initial` is its initial sequence number.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Connection {
         Connection {
             phase: Phase::Closed,
@@ -135,7 +136,7 @@ impl Connection {
         self.phase = Phase::Listen;
     }
 
-    /// Opens.
+    /// Opens the connection.
     pub fn open(&mut self) {
         self.phase = Phase::SynSent;
         self.pending = Pending::Syn;
@@ -151,7 +152,7 @@ impl Connection {
         self.events.withdraw_all_acknowledged();
     }
 
-    /// What is known of the path below changes.
+    /// Handles a signal about the path below.
     pub fn signal(&mut self, now: Time, signal: &Signal) {
         if self.phase < Phase::Established {
             return;
@@ -163,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// Closes our direction once everything handed over has been sent.
+    /// Closes this direction once everything handed over has been sent.
     pub fn close(&mut self) {
         if !self.close_wanted {
             self.close_wanted = true;
@@ -171,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// Closes our direction now: what was handed over and not sent is forgotten.
+    /// Closes this direction now and discards what has not been sent.
     pub fn stop(&mut self) {
         if !self.close_wanted {
             self.sender.forget_unsent();
@@ -179,7 +180,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once; the other end is told by a reset (RFC 9293, section 3.10.5), if it knows of us.
+    /// Ends the connection at once; the other end is informed by a reset (RFC 9293, section 3.10.5), if it
+    /// knows of the connection.
     pub fn abort(&mut self) {
         let phase = self.phase;
         self.end();
@@ -191,13 +193,13 @@ impl Connection {
         }
     }
 
-    /// Whoever reads what arrives has room for so many bytes of the stream in all, which never become fewer. Without
-    /// this, what arrives is taken at once.
+    /// Sets the total number of bytes of the stream for which the reader has room; it never decreases.
+    /// Without this call, data is taken as it arrives.
     pub fn allow(&mut self, bytes: u64) {
         self.receiver.allow(bytes);
     }
 
-    /// Where the connection stands.
+    /// The present state.
     #[inline]
     pub fn phase(&self) -> Phase {
         self.phase
@@ -209,7 +211,7 @@ impl Connection {
         &self.sender
     }
 
-    /// What the flow's source reports.
+    /// Counters for the report of the flow's source.
     pub fn counters_mut(&mut self) -> &mut SourceCounters {
         &mut self.sender.counters
     }
@@ -226,7 +228,7 @@ impl Connection {
         self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.next_wake())
     }
 
-    /// A timer may have expired. Returns whether it was a time-out for data.
+    /// Checks the timers. Returns whether a retransmission time-out for data occurred.
     pub fn wake(&mut self, now: Time) -> bool {
         self.receiver.wake(now, self.sender.estimator());
         match self.handshake.wake(now) {
@@ -246,7 +248,7 @@ impl Connection {
         }
     }
 
-    /// The next thing that the application should hear.
+    /// The next event for the application.
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.next()
@@ -302,7 +304,7 @@ impl Connection {
     }
 }
 
-/// Whether a segment opens a connection, with or without asking for explicit congestion notification.
+/// Whether a segment opens a connection, with or without a request for explicit congestion notification.
 #[inline]
 pub fn is_syn(segment: &Segment) -> bool {
     segment.flags.contains(SegmentFlags::SYN)

@@ -7,14 +7,15 @@ use crate::transport::tcp::sender::Chunk;
 use bentpipe_core::Time;
 
 impl Connection {
-    /// Whether the segment that was last given out may be marked instead of dropped: new data only (RFC 3168, sections
-    /// 6.1.4 and 6.1.5).
+    /// Whether the segment that was last returned may be marked instead of dropped: new data only (RFC 3168,
+    /// sections 6.1.4 and 6.1.5).
     #[inline]
     pub fn may_be_marked(&self) -> bool {
         self.ecn.capable
     }
 
-    /// The next segment to send now; ask until there is none. Always inlined, so that the segment stays in registers.
+    /// The next segment to send now, to be called until it returns `None`. Always inlined, so that the
+    /// segment stays in registers.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
@@ -130,8 +131,8 @@ impl Connection {
     }
 }
 
-/// The same segment, field by field: so the rare segments that are made in memory do not make the others, which live in
-/// registers until they are part of a packet, take that way.
+/// The same segment, field by field, so that the rare segments that are built in memory do not force the
+/// others, which stay in registers until they are part of a packet, through memory too.
 #[inline(always)]
 fn taken_apart(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;

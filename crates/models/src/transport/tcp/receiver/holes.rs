@@ -1,4 +1,4 @@
-//! What comes out of order: how it is held, and how the sender is told.
+//! Out-of-order data: how it is held, and how the sender is informed.
 
 use super::{Due, Receiver};
 use crate::transport::tcp::rtt::Estimator;
@@ -6,10 +6,10 @@ use crate::transport::tcp::segment::{SackBlocks, Snack};
 use crate::transport::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 
-/// Acknowledgments of one hole that each go at once: what fast retransmit needs.
+/// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
 const ALIKE: u32 = 3;
 
-/// Most segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
+/// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
 
 impl Receiver {
@@ -20,7 +20,7 @@ impl Receiver {
         Some(snack)
     }
 
-    /// The SACK blocks to send, if there are any, in sequence numbers.
+    /// The SACK blocks to send, if any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
         let twice = self.twice.take().filter(|_| self.dsack);
@@ -40,14 +40,14 @@ impl Receiver {
         if start >= end {
             return;
         }
-        // What is told of several parts that have come before is the first (RFC 2883, section 4.2).
+        // Of several parts received before, the first is reported (RFC 2883, section 4.2).
         let (mut known, mut twice) = (start, None);
         let whole = self.held.insert(start, end, |from, to, _| {
             twice = twice.or((from > known).then_some((known, from)));
             known = to;
         });
         self.twice = twice.or((known < end).then_some((known, end))).or(self.twice);
-        // The block moves to the front; those that it swallowed go.
+        // The block moves to the front; blocks that it covers are removed.
         let mut kept = 0;
         let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
         for &block in &self.recent[..self.recent_count] {
@@ -57,7 +57,7 @@ impl Receiver {
                 recent[kept] = block;
             }
         }
-        // One more block than an acknowledgment has room for would never be told of.
+        // A block for which an acknowledgment has no room would never be reported.
         self.untold += usize::from(kept + 1 > self.recent_count || kept + 1 == recent.len());
         if self.due == Due::Compressed && self.untold >= self.most_blocks {
             self.due = Due::Alone;
@@ -66,7 +66,7 @@ impl Receiver {
         self.recent_count = kept + 1;
     }
 
-    /// A segment came out of order.
+    /// Handles an out-of-order segment.
     fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
         if self.delayed.is_quick() {
             self.due = Due::Alone;

@@ -1,29 +1,30 @@
-//! The receiving half of a connection: reassembly, and when to acknowledge what.
+//! The receiving half of a connection: reassembly, and when to send which acknowledgment.
 //!
-//! - In-order data is delivered at once; what comes out of order is held as ranges and delivered when the
-//!   hole is filled. The FIN counts as one position after the last byte, so it may come out of order too.
+//! - In-order data is delivered at once; out-of-order data is held as ranges and delivered when the hole is
+//!   filled. The FIN counts as one position after the last byte, so it may arrive out of order too.
 //! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full
 //!   segments, counted as in Linux (more than one largest segment's bytes not acknowledged), or after a
-//!   time-out ([`super::delayed_ack`]); at once for what is out of order, duplicate, or fills a hole, and for a FIN.
-//! - SACK blocks (RFC 2018, section 4): the first holds the segment that caused the acknowledgment, the
-//!   others the most recently changed. A duplicate acknowledgment carries no data, as senders recognise it by
-//!   that. Before them, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for a
-//!   twentieth of the round-trip time and at most so long, as in Linux (1 ms); not longer than it has room for the
-//!   blocks that it tells of. Quick acknowledgments are not gathered.
-//! - Timestamps (RFC 7323): the echo is that of the earliest segment that is not acknowledged yet (section
+//!   time-out ([`super::delayed_ack`]); at once for data that is out of order, duplicate, or fills a hole,
+//!   and for a FIN.
+//! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
+//!   others are the most recently changed. A duplicate acknowledgment carries no data, by which senders
+//!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
+//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for
+//!   a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
+//!   has room for the blocks to report. Quick acknowledgments are not compressed.
+//! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
-//!   not, since they may just be reordered.
+//!   not, since they may merely be reordered.
 //!
-//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves back. In Linux it
-//! begins with 64 KiB and grows by two segments for each full one that arrives, and while it does each segment is
-//! acknowledged at once; here up to `quick_window`, whereupon it is the whole buffer (seen in Linux 6.1: acknowledgments of
-//! every segment until the window is half the buffer's memory, then of every second one). Or it follows what arrives in a
-//! round trip ([`super::right_sizing`]).
+//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
+//! back. In Linux it starts at 64 KiB and grows by two segments for each full one that arrives, and meanwhile
+//! each segment is acknowledged at once; here up to `quick_window`, after which it is the whole buffer (seen
+//! in Linux 6.1: acknowledgments of every segment until the window is half the buffer's memory, then of every
+//! second one). Alternatively it follows what arrives in a round trip ([`super::right_sizing`]).
 //!
-//! A reader that has room for so much only ([`Receiver::allow`]) limits the window further. The right edge then does not move
-//! forward in small steps (RFC 9293, section 3.8.6.2.2), and of a window that has opened again the sender hears at once when
-//! it was at most half of the whole and has at least doubled, as in Linux.
+//! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then does not
+//! move forward in small steps (RFC 9293, section 3.8.6.2.2), and the sender is informed at once of a window
+//! that has reopened if it was at most half of the whole and has at least doubled, as in Linux.
 
 mod holes;
 #[cfg(test)]
@@ -37,10 +38,10 @@ use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{Span, Time};
 
-/// Payload from which on a segment lets the window grow, as in Linux.
+/// Payload from which a segment lets the window grow, as in Linux.
 const GROWS: u64 = 128;
 
-/// What acknowledgment is due.
+/// The kind of acknowledgment that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Due {
     #[default]
@@ -55,25 +56,25 @@ enum Due {
     Alone,
 }
 
-/// What a segment did.
+/// The effect of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
-    /// Bytes now delivered in order.
+    /// Number of bytes now delivered in order.
     pub delivered: u64,
-    /// Everything up to the FIN has now been delivered.
+    /// Whether everything up to the FIN has now been delivered.
     pub finished: bool,
 }
 
-/// See the module.
+/// The receiving half of one connection.
 #[derive(Debug)]
 pub struct Receiver {
     /// Next position expected.
     next: u64,
     /// Last acknowledgment sent.
     acknowledged: u64,
-    /// What is held out of order.
+    /// Data held out of order.
     held: Ranges,
-    /// Where the next negative acknowledgment is to begin.
+    /// Where the next negative acknowledgment starts.
     named: u64,
     /// SACK blocks, most recent first.
     recent: [(u64, u64); 4],
@@ -85,43 +86,43 @@ pub struct Receiver {
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
-    /// Bytes by which it still grows before it is as large as `quick_window`, and its size then.
+    /// Bytes by which the window still grows before it is as large as `quick_window`, and its size then.
     closed: u64,
     whole: u64,
     /// First position for which the reader has no room.
     limit: u64,
     sizing: Option<RightSizing>,
-    /// Bytes that a unit of the window field stands for, as a shift.
+    /// Unit of the window field, as a shift.
     shift: u8,
-    /// Round-trip time by the latest segment's timestamp, for the sizing.
+    /// Round-trip time by the latest segment's timestamp, for the window's growth.
     echoed: Option<Span>,
     /// Largest payload seen, for counting full segments.
     largest: u64,
-    /// The most payload that counts as one segment: a packet may hold several.
+    /// Maximum payload that counts as one segment: a packet may hold several.
     segment_size: u64,
-    /// Full segments that need no acknowledgment, while the delay lasts.
+    /// Full segments that need no acknowledgment while the delay lasts.
     unacknowledged: u64,
     due: Due,
     delayed: DelayedAck,
     compression: Span,
-    /// Acknowledgments of the present hole, and those that share the next one.
+    /// Number of acknowledgments of the present hole, and of segments that share the next one.
     alike: u32,
     compressed: u32,
-    /// Blocks that no acknowledgment has told of.
+    /// Number of blocks that no acknowledgment has reported.
     untold: usize,
-    /// What has arrived twice and was not told yet.
+    /// What has arrived twice and has not been reported.
     twice: Option<(u64, u64)>,
     dsack: bool,
-    /// The window is closed before a disconnection ([`super::handover`]).
+    /// Whether the window is closed before a disconnection ([`super::handover`]).
     frozen: bool,
-    /// Copies of the acknowledgment that are still to be sent.
+    /// Copies of the acknowledgment that remain to be sent.
     copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
 }
 
 impl Receiver {
-    /// Before the handshake.
+    /// Creates the state before the handshake.
     pub fn new(config: &Config) -> Receiver {
         Receiver {
             next: 0,
@@ -161,7 +162,8 @@ impl Receiver {
         }
     }
 
-    /// The other end's SYN has come. Until the handshake is over the window is what a SYN can say.
+    /// Handles the other end's SYN. Until the handshake is over the window is limited to what a SYN can
+    /// express.
     pub fn begin(&mut self, sack: bool, scale: Option<u8>, timestamp: Option<u32>) {
         self.next = 1;
         self.acknowledged = 1;
@@ -169,10 +171,10 @@ impl Receiver {
         self.most_blocks = header::most_sack_blocks(timestamp.is_some());
         self.recent_timestamp = timestamp.unwrap_or(0);
         self.edge = 1 + self.window.min(UNSCALED_WINDOW);
-        // From now on the field says multiples of 2^scale, or bytes.
+        // From now on the window field counts multiples of 2^scale, or bytes.
         self.shift = scale.unwrap_or(0);
         self.window = match scale {
-            // Not nothing, where the window is to grow.
+            // Not zero, as the window is to grow.
             Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
@@ -193,16 +195,17 @@ impl Receiver {
         self.next
     }
 
-    /// Whether `[start, start + length)` may be looked at: not all of it before what was last acknowledged,
-    /// not beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments
-    /// without data).
+    /// Whether `[start, start + length)` is acceptable: not entirely before what was last acknowledged, not
+    /// beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments without
+    /// data).
     #[inline]
     pub fn is_acceptable(&self, start: u64, length: u64) -> bool {
         start + length >= self.acknowledged && start <= self.edge
     }
 
-    /// Whether a segment's timestamp shows it to be old (PAWS); otherwise remembers it if it is to be echoed. One that lies before the
-    /// window altogether has nothing to say of later ones (RFC 7323, section 5.3: R2 comes before R3): it may have overtaken them.
+    /// Whether a segment's timestamp shows that it is old (PAWS); otherwise stores it if it is to be echoed.
+    /// A segment that lies entirely before the window tells nothing about later ones (RFC 7323, section 5.3:
+    /// R2 comes before R3): it may have overtaken them.
     #[inline]
     pub fn is_old(&mut self, timestamp: u32, start: u64, length: u64) -> bool {
         if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
@@ -214,15 +217,15 @@ impl Receiver {
         false
     }
 
-    /// Takes the payload and the FIN of a segment that begins at `start`.
+    /// Takes the payload and the FIN of a segment that starts at `start`.
     #[inline]
     pub fn take(&mut self, now: Time, path: &Estimator, start: u64, payload: u64, fin: bool) -> Arrival {
         if fin {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload.min(self.segment_size));
-        // Without SACK a window that grows would hide that an acknowledgment is a duplicate (RFC 5681, section 2), so Linux does
-        // not let it.
+        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
+        // 2), so Linux does not let it grow.
         let in_order = start <= self.next || self.sack;
         let grows = self.closed > 0 && payload >= GROWS && in_order;
         if grows {
@@ -268,12 +271,12 @@ impl Receiver {
         Arrival { delivered: self.next - before - u64::from(finished), finished }
     }
 
-    /// The next acknowledgments go at once.
+    /// Makes the next acknowledgments quick.
     pub fn hurry(&mut self) {
         self.delayed.hurry(self.window / self.largest);
     }
 
-    /// Answers a segment of which nothing can be taken; it may be one that was sent again for nothing.
+    /// Answers a segment of which nothing is new; it may be a spurious retransmission.
     pub fn acknowledge_old(&mut self, start: u64, payload: u64) {
         if payload > 0 && start + payload <= self.next {
             self.twice = Some((start, start + payload));
@@ -282,12 +285,12 @@ impl Receiver {
         self.acknowledge_now();
     }
 
-    /// Acknowledge at once, whatever is due.
+    /// Makes an acknowledgment due at once.
     pub fn acknowledge_now(&mut self) {
         self.due = Due::Alone;
     }
 
-    /// Whether an acknowledgment is due that data must not carry.
+    /// Whether an acknowledgment is due that must not carry data.
     #[inline]
     pub fn must_acknowledge_alone(&self) -> bool {
         self.due == Due::Alone
@@ -299,7 +302,8 @@ impl Receiver {
         self.due >= Due::Now
     }
 
-    /// A segment with this acknowledgment and window leaves: position to acknowledge, window in bytes.
+    /// Records that a segment with an acknowledgment leaves. Returns the position to acknowledge and the
+    /// window in bytes.
     #[inline]
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
@@ -330,7 +334,7 @@ impl Receiver {
         self.delayed.next_wake()
     }
 
-    /// The delay of an acknowledgment may be over.
+    /// Checks whether the delay of an acknowledgment is over.
     pub fn wake(&mut self, now: Time, path: &Estimator) {
         if !self.delayed.expired(now) {
             return;

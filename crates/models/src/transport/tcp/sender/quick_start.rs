@@ -1,35 +1,35 @@
-//! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender begins.
+//! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender starts.
 //!
-//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H) segments (section 4.4), if
-//!   that is more than the initial window; segments are paced at the rate.
-//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is less, but not less than
-//!   the initial one, and slow start goes on.
-//! - When what was sent at the granted rate is found lost, the grant was wrong: after the recovery the window is the initial
-//!   one, and slow start goes on up to the threshold that the recovery leaves (section 4.6).
+//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H) segments
+//!   (section 4.4), if that is more than the initial window; segments are paced at the rate.
+//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is less, but
+//!   not less than the initial window, and slow start continues.
+//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the window is
+//!   the initial one, and slow start continues up to the threshold set by the recovery (section 4.6).
 //!
-//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a grant does not
-//! age until data is sent.
+//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a
+//! grant does not expire before data is sent.
 
 use crate::transport::tcp::congestion::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
 use crate::transport::tcp::pacing::Pacing;
 use bentpipe_core::{Span, Time};
 
-/// Where a sender stands.
+/// The state of Quick-Start at a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum QuickStart {
     /// Nothing was granted, or it is over.
     #[default]
     Off,
-    /// Sends at the granted rate; `paced` if it was paced before.
+    /// Sending at the granted rate; `paced` if it was paced before.
     Begins { paced: bool },
-    /// What was sent at it ends at this position, and is not all acknowledged.
+    /// Data sent at the granted rate ends at this position and has not been acknowledged completely.
     Watches { end: u64 },
-    /// Some of it was lost; the recovery goes on.
+    /// Some of it was lost; the recovery is in progress.
     Failed,
 }
 
 impl QuickStart {
-    /// The path has granted so many bit/s for packets of `packet` bytes.
+    /// Handles a grant of a rate in bit/s for packets of `packet` bytes.
     pub fn granted(
         now: Time,
         (bits, packet): (u64, u64),
@@ -58,8 +58,8 @@ impl QuickStart {
         self == QuickStart::Off
     }
 
-    /// Data up to `una` is acknowledged, `in_flight` segments were out before, and data up to `nxt` has been sent; the window
-    /// was `initial` without the grant.
+    /// Handles the acknowledgment of data up to `una`; `in_flight` segments were out before, data up to `nxt`
+    /// has been sent, and the window was `initial` without the grant.
     pub fn acknowledged(&mut self, una: u64, nxt: u64, in_flight: u32, initial: u32, state: &mut State) {
         if let QuickStart::Begins { paced } = *self {
             state.snd_cwnd = state.snd_cwnd.min(in_flight.max(initial));
@@ -74,7 +74,7 @@ impl QuickStart {
         }
     }
 
-    /// After an acknowledgment has been dealt with.
+    /// Called after an acknowledgment has been processed.
     pub fn settled(&mut self, initial: u32, state: &mut State) {
         match self {
             QuickStart::Watches { .. } if state.ca_state == CA_RECOVERY => *self = QuickStart::Failed,
@@ -82,7 +82,7 @@ impl QuickStart {
                 state.snd_cwnd = state.snd_cwnd.min(initial);
                 *self = QuickStart::Off;
             }
-            // A time-out begins with one segment anyway.
+            // A time-out starts with one segment anyway.
             QuickStart::Failed | QuickStart::Watches { .. } if state.ca_state > CA_RECOVERY => {
                 *self = QuickStart::Off
             }

@@ -1,4 +1,4 @@
-//! The one timer of a sender and what it is for.
+//! The single timer of a sender, and its purposes.
 
 use super::{Sender, TooManyRetries};
 use crate::transport::tcp::probe::Probe;
@@ -6,27 +6,27 @@ use crate::transport::tcp::recovery::Recovery;
 use crate::transport::tcp::scoreboard::Tally;
 use bentpipe_core::{Span, Time};
 
-/// What the timer is for, when something is out.
+/// The purpose of the timer while something is outstanding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
     /// The retransmission time-out.
     Retransmit,
     /// A tail loss probe.
     Probe,
-    /// A segment that will be lost by its time (RFC 8985, section 6.2, step 5).
+    /// The time at which a segment counts as lost (RFC 8985, section 6.2, step 5).
     Reorder,
 }
 
-/// Shortest wait of a timer that should have expired already (a tick of Linux' clock at 1000 Hz).
+/// Minimum wait of a timer that should already have expired (a tick of Linux' clock at 1000 Hz).
 const SHORTEST: Span = Span::from_millis(1);
-/// Grace of the reordering timer, as Linux has it.
+/// Grace period of the reordering timer, as in Linux.
 const GRACE: Span = Span::from_millis(2);
 
 impl Sender {
-    /// The timer may have expired. Returns whether it was a retransmission time-out.
+    /// Checks the timer. Returns whether a retransmission time-out occurred.
     ///
     /// # Errors
-    /// When the connection is to be given up.
+    /// If the connection is to be given up.
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
         self.pacing.wake(now);
         if !self.timer.expired(now) {
@@ -85,8 +85,8 @@ impl Sender {
         Ok(true)
     }
 
-    /// After an acknowledgment, as Linux sets its one timer: for a segment whose time is running, or anew for what is
-    /// acknowledged.
+    /// After an acknowledgment, sets the single timer as Linux does: for a segment whose reordering time is
+    /// running, or restarted for acknowledged data.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time, advanced: bool, tally: &Tally) {
         if self.scoreboard.is_empty() {
@@ -101,8 +101,8 @@ impl Sender {
             self.purpose = Purpose::Reorder;
             return;
         }
-        // Also for what was sent before the first segment was sent again, but not later, or a time-out would be put
-        // off for as long as SACKs come.
+        // Also for what was sent before the first retransmission, but not later: otherwise a time-out would
+        // be postponed for as long as SACKs arrive.
         let first = self.scoreboard.first_sent_at().unwrap_or(now);
         let earlier = tally.sacked_sent.is_some_and(|(sent, _)| sent < first);
         if !advanced && !earlier && self.purpose != Purpose::Reorder {
@@ -116,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// `from`: when the time of the time-out begins.
+    /// `from`: when the time-out starts.
     #[inline]
     pub(super) fn start_retransmission_timer(&mut self, now: Time, from: Time) {
         self.timer.start(self.estimator.deadline(from).max(now + SHORTEST));

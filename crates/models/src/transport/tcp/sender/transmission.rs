@@ -1,4 +1,4 @@
-//! What may be sent now.
+//! Decides what may be sent now.
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
@@ -7,7 +7,7 @@ use crate::transport::tcp::scoreboard::{in_flight, Lost};
 use bentpipe_core::Time;
 
 impl Sender {
-    /// The next chunk that may be sent now, lost ones first; of several segments with segmentation offload.
+    /// The next chunk that may be sent now, lost ones first; several segments with segmentation offload.
     #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
         if self.is_quiet() || self.frozen {
@@ -16,8 +16,8 @@ impl Sender {
         self.next_of_some(now)
     }
 
-    /// Whether there is nothing to send, again or for the first time, and nothing has been since this was last found: so it
-    /// always is at the end that only receives.
+    /// Whether there is nothing to send or to retransmit, and nothing has been since this was last
+    /// determined, as is always so at an end that only receives.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.nxt >= self.end
@@ -42,7 +42,7 @@ impl Sender {
         Some(chunk)
     }
 
-    /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new as that is.
+    /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new like it.
     #[inline(never)]
     fn following(&mut self, now: Time, chunk: Chunk) -> Option<Chunk> {
         let end = chunk.start() + u64::from(chunk.payload());
@@ -70,7 +70,7 @@ impl Sender {
         chunk
     }
 
-    /// What goes before new data: a probe, or what is lost.
+    /// What is sent before new data: a probe, or lost segments.
     #[inline(never)]
     fn next_before_new(&mut self, now: Time) -> Option<Chunk> {
         if std::mem::take(&mut self.loss_probe_due) {
@@ -123,14 +123,14 @@ impl Sender {
         Chunk::new(lost.start, payload, fin, false)
     }
 
-    /// RFC 8985, section 7.3: new data if there is some that the receiver's window allows, whatever the congestion
-    /// window says, or the last segment again.
+    /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion window, or
+    /// the last segment again.
     pub(super) fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
         let size = u64::from(self.segment_size).min(self.end.saturating_sub(self.nxt));
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
-            // Its own time is the time-out's.
+            // Its own time is that of the time-out.
             self.usage.take_fresh();
             self.recovery.probe_mut().sent(nxt, false);
             return Some(chunk);
@@ -213,7 +213,7 @@ impl Sender {
         Chunk::new(start, payload as u32, fin, true)
     }
 
-    /// After sending: whether the congestion window was the limit; and a probe follows what was sent.
+    /// After sending: validates the congestion window, and schedules a probe.
     #[inline]
     pub(super) fn validate(&mut self, now: Time) {
         if self.usage.take_fresh() && self.recovery.may_probe(&self.state) {
