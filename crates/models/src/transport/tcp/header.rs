@@ -1,22 +1,23 @@
-//! What of a connection stands in the TCP header: sequence numbers of 32 bits for positions of 64, and the
-//! room that options take.
+//! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the room that
+//! options take.
 
 use crate::transport::tcp::segment::Segment;
 use bentpipe_core::Time;
 
-/// IPv4 and TCP header without options.
+/// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
 
-/// The timestamp option with its padding.
+/// Size of the timestamp option with its padding.
 pub const TIMESTAMP_BYTES: u32 = 12;
 
-/// A Quick-Start request in the IP header, or the answer in the TCP header (RFC 4782, sections 3.1 and 4.2).
+/// Size of a Quick-Start request in the IP header, or of the answer in the TCP header (RFC 4782, sections 3.1
+/// and 4.2).
 const QUICK_START_BYTES: u32 = 8;
 
-/// Nanoseconds in a tick of the timestamp clock: a millisecond, as in Linux (TCP_TS_HZ).
+/// Length of a tick of the timestamp clock in nanoseconds: a millisecond, as in Linux (TCP_TS_HZ).
 const TIMESTAMP_TICK: u64 = 1_000_000;
 
-/// Sequence numbers of one direction: they count from the initial one and wrap around (RFC 9293, section
+/// Sequence numbers of one direction, which count from the initial one and wrap around (RFC 9293, section
 /// 3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Numbering {
@@ -24,18 +25,18 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers that begin with `initial`.
+    /// Creates a numbering that starts at `initial`.
     pub const fn new(initial: u32) -> Numbering {
         Numbering { initial }
     }
 
-    /// The number of `position`.
+    /// The sequence number of `position`.
     #[inline]
     pub const fn number(self, position: u64) -> u32 {
         self.initial.wrapping_add(position as u32)
     }
 
-    /// The position with this number that is nearest to `near`; `None` when that would lie before the SYN.
+    /// The position with this number that is nearest to `near`; `None` if it would lie before the SYN.
     #[inline]
     pub const fn position(self, number: u32, near: u64) -> Option<u64> {
         let difference = number.wrapping_sub(self.number(near)) as i32;
@@ -43,8 +44,8 @@ impl Numbering {
     }
 }
 
-/// Bytes of options, padded to whole words as Linux lays them out (`tcp_options_write`): timestamps share
-/// their words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
+/// Size of the options in bytes, padded to whole words as laid out by Linux (`tcp_options_write`): timestamps
+/// share their words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u32 {
     let timestamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
@@ -61,7 +62,8 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     timestamps + permitted + mss + scale + sack + asks + grants + scps + snack
 }
 
-/// Bytes of the segment at the network layer; of several segments of `segment_size` when it is more than one.
+/// Size of the segment at the network layer in bytes; of several segments if its payload exceeds
+/// `segment_size`.
 #[inline]
 pub fn size(segment: &Segment, segment_size: u32) -> u32 {
     let payload = u32::from(segment.payload);
@@ -75,13 +77,13 @@ pub const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / TIMESTAMP_TICK) as u32
 }
 
-/// A moment as its timestamp says it.
+/// A time, rounded down to what its timestamp expresses.
 #[inline]
 pub const fn floor_to_tick(at: Time) -> Time {
     Time::from_nanos(at.as_nanos() / TIMESTAMP_TICK * TIMESTAMP_TICK)
 }
 
-/// The moment at which a timestamp was sent that is now echoed; `None` when it lies in the future.
+/// The time at which an echoed timestamp was sent; `None` if it lies in the future.
 #[inline]
 pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     let ticks = now.as_nanos() / TIMESTAMP_TICK;
@@ -90,7 +92,7 @@ pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }
 
-/// Most SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).
+/// Maximum number of SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).
 pub const fn most_sack_blocks(timestamps: bool) -> usize {
     if timestamps {
         3

@@ -1,24 +1,24 @@
-//! Transmissions in the order of time, and lost segments in the order of the stream: what a scoreboard is asked
-//! for without a search.
+//! Transmissions in order of time, and lost segments in order of the stream: what a scoreboard must find
+//! without a search.
 //!
-//! Entries are not removed from the middle. One that no longer says what is true (its segment was acknowledged, or
-//! sent again later) is passed by when it comes to the front; so each transmission costs the same, however many
-//! are out.
+//! Entries are not removed from the middle. An entry that is outdated (its segment was acknowledged, or sent
+//! again later) is skipped when it comes to the front, so each transmission costs the same, however many are
+//! outstanding.
 
 use bentpipe_core::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Transmissions in the order of time. First ones need no entries: their order is that of the stream.
+/// Transmissions in order of time. First transmissions need no entries: their order is that of the stream.
 #[derive(Default, Debug)]
 pub(super) struct Transmissions {
-    /// The first segment whose first transmission has not been passed by.
+    /// The first segment whose first transmission has not been skipped.
     pub first: u64,
     again: VecDeque<(Time, u64)>,
 }
 
 impl Transmissions {
-    /// A segment was sent again.
+    /// Records the retransmission of a segment.
     pub fn again(&mut self, at: Time, number: u64) {
         self.again.push_back((at, number));
     }
@@ -29,14 +29,14 @@ impl Transmissions {
         self.again.front().copied()
     }
 
-    /// Passes by the oldest retransmission.
+    /// Skips the oldest retransmission.
     #[inline]
     pub fn pass_again(&mut self) {
         self.again.pop_front();
     }
 }
 
-/// Numbers of segments that wait to be sent again, lowest first.
+/// Numbers of segments that wait for retransmission, lowest first.
 #[derive(Default, Debug)]
 pub(super) struct Waiting {
     heap: BinaryHeap<Reverse<u64>>,

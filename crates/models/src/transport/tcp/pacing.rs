@@ -1,36 +1,38 @@
 //! Pacing: segments leave one after the other at a rate, instead of in bursts.
 //!
-//! A connection is paced when its congestion control asks for it (`sk_pacing_status`), or always with the option
-//! `pacing`, as behind Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes of payload per second. A
-//! congestion control with `cong_control` sets it itself; for others it follows from the window after each
-//! acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, Documentation/networking/
-//! ip-sysctl.rst):
+//! A connection is paced if its congestion control asks for it (`sk_pacing_status`), or always with the
+//! option `pacing`, as with Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes of payload per
+//! second. A congestion control with `cong_control` sets it itself; for others it follows from the window
+//! after each acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and tcp_pacing_ca_ratio,
+//! Documentation/networking/ip-sysctl.rst):
 //!
 //! rate = ratio max(cwnd, packets_out) MSS / SRTT
 //!
-//! with the ratio 200 % while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the
-//! border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
+//! with a ratio of 200 % while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 %
+//! above (the border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
 //!
-//! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its followers, 2018):
-//! one that is sent at t lets the next go at t + payload / rate. The first ten go unpaced, as with fq. Who is later
-//! than he might have been, as acknowledgments came late, is given that time for the next segment, up to half of what
-//! it costs, so that a rate near the bottleneck's is not lost by small delays.
+//! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its
+//! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. The first ten are
+//! not paced, as with fq. A sender that is later than permitted, because acknowledgments were late, is
+//! credited with that time for the next segment, up to half of its cost, so that a rate near the bottleneck's
+//! is not lost by small delays.
 //!
-//! With segmentation offload the segments of a millisecond at the pacing rate, at least two and at most 64 KB, leave as
-//! one packet (Linux' TSO autosizing, commit "tcp: TSO packets automatic sizing", 2013, and ip-sysctl's tcp_min_tso_segs).
-//! Less than that waits for the next acknowledgment, unless that is far away or the window is small (commit "tcp: tso:
-//! restore IW10 after TSO autosizing", 2015, and ip-sysctl's tcp_tso_win_divisor, 3).
+//! With segmentation offload, the segments of a millisecond at the pacing rate, at least two and at most 64
+//! KB, leave as one packet (Linux' TSO autosizing, commit "tcp: TSO packets automatic sizing", 2013, and
+//! ip-sysctl's tcp_min_tso_segs). Less than that waits for the next acknowledgment, unless that is far off or
+//! the window is small (commit "tcp: tso: restore IW10 after TSO autosizing", 2015, and ip-sysctl's
+//! tcp_tso_win_divisor, 3).
 
 use super::congestion::{State, CA_RECOVERY, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
-/// Segments at the start of a connection that leave unpaced.
+/// Number of segments at the start of a connection that are not paced.
 const UNPACED: u32 = 10;
 
-/// A third of the window leaves whatever could be added to it.
+/// A third of the window leaves without waiting for more.
 const WINDOW_DIVISOR: u32 = 3;
 
-/// Fewest segments and most bytes of a packet.
+/// Minimum number of segments and maximum number of bytes of a packet.
 const LEAST_BURST: u64 = 2;
 const MOST_BURST: u64 = 65_000;
 
@@ -38,21 +40,22 @@ const MOST_BURST: u64 = 65_000;
 #[derive(Clone, Debug)]
 pub struct Pacing {
     offload: bool,
-    /// Segments are being added to a packet that leaves.
+    /// Whether segments are being added to a packet that leaves.
     adding: bool,
     next: Time,
-    /// The wake that is asked for.
+    /// The requested wake.
     wake: Time,
-    /// Segments sent, up to [`UNPACED`].
+    /// Number of segments sent, up to [`UNPACED`].
     sent: u32,
     slow_start_percent: u64,
     avoidance_percent: u64,
-    /// Payload, rate and time of the last segment: most are like the one before, and division is slow.
+    /// Payload, rate and time of the last segment: most segments equal the previous one, and division is
+    /// slow.
     last: (u32, u64, u64),
 }
 
 impl Pacing {
-    /// Nothing sent yet. The ratios are percentages of cwnd / SRTT.
+    /// Creates the state before anything is sent. The ratios are percentages of cwnd / SRTT.
     pub fn new(slow_start_percent: u64, avoidance_percent: u64, offload: bool) -> Pacing {
         Pacing {
             offload,
@@ -66,7 +69,7 @@ impl Pacing {
         }
     }
 
-    /// Segments that leave as one packet.
+    /// Number of segments that leave as one packet.
     #[inline]
     pub fn burst(&self, state: &State) -> u32 {
         if !self.offload {
@@ -77,8 +80,8 @@ impl Pacing {
             as u32
     }
 
-    /// Whether so few segments, which the window leaves room for, are to wait for the next acknowledgment. `age`: since
-    /// the first one out was sent.
+    /// Whether `room` segments, which the window permits, should wait for the next acknowledgment. `age`:
+    /// time since the first outstanding one was sent.
     #[inline]
     pub fn defers(&self, room: u32, age: Span, state: &State) -> bool {
         self.offload
@@ -89,13 +92,13 @@ impl Pacing {
             && age.as_micros() >= u64::from(state.srtt_us >> 4)
     }
 
-    /// Between `true` and `false`, segments are added to a packet: they need not wait.
+    /// Between calls with `true` and `false`, segments are added to a packet and need not wait.
     #[inline]
     pub fn add(&mut self, adding: bool) {
         self.adding = adding;
     }
 
-    /// Whether a segment that could leave now must wait. If so, a wake is asked for.
+    /// Whether a segment that could leave now must wait. If so, requests a wake.
     #[inline]
     pub fn holds(&mut self, now: Time, state: &State) -> bool {
         let holds = now < self.next && !self.adding && state.sk_pacing_status != PACING_NONE;
@@ -103,7 +106,7 @@ impl Pacing {
         holds
     }
 
-    /// Notes that a segment with so much payload leaves.
+    /// Records that a segment with this payload leaves.
     #[inline]
     pub fn sent(&mut self, now: Time, payload: u32, state: &State) {
         if state.sk_pacing_status == PACING_NONE {
@@ -123,7 +126,7 @@ impl Pacing {
         }
     }
 
-    /// The rate for a congestion control that sets none, after an acknowledgment.
+    /// Sets the rate after an acknowledgment, for a congestion control that sets none.
     #[inline]
     pub fn follow_window(&self, state: &mut State) {
         if (state.sk_pacing_status == PACING_NONE && !self.offload) || state.srtt_us == 0 {
@@ -140,19 +143,19 @@ impl Pacing {
         state.sk_pacing_rate = rate.min(state.sk_max_pacing_rate);
     }
 
-    /// From now on also the first segments of a connection are paced.
+    /// Paces the first segments of a connection too, from now on.
     pub fn without_allowance(&mut self, now: Time) {
         self.sent = UNPACED;
         self.next = now;
     }
 
-    /// When to look again; `Time::MAX` for never.
+    /// When to check again; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.wake
     }
 
-    /// The wake has come.
+    /// Handles the requested wake.
     #[inline]
     pub fn wake(&mut self, now: Time) {
         if self.wake <= now {
@@ -160,13 +163,13 @@ impl Pacing {
         }
     }
 
-    /// Asks for no wake.
+    /// Cancels the requested wake.
     pub fn stop(&mut self) {
         self.wake = Time::MAX;
     }
 }
 
-/// Paces whatever the congestion control asks for (Linux' SK_PACING_FQ).
+/// Paces regardless of the congestion control (Linux' SK_PACING_FQ).
 pub fn pace_always(state: &mut State) {
     state.sk_pacing_status = PACING_PACED;
 }

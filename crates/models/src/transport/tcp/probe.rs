@@ -1,27 +1,28 @@
-//! Tail loss probe (RFC 8985, section 7): when acknowledgments stop, one segment is sent before the time-out comes,
-//! new data or the last segment again, so that what its acknowledgment tells can start a recovery.
+//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the time-out,
+//! new data or the last segment again, so that its acknowledgment can start a recovery.
 //!
-//! The probe time-out (section 7.2) is 2 SRTT, for a single segment in flight longer by the time that a receiver may
-//! delay its acknowledgment, 200 ms, and never later than the retransmission time-out. Probes are sent in the state
-//! Open only, one at a time (section 7.3). An acknowledgment beyond a probe that repeated a segment, without a
-//! duplicate SACK, tells that the segment had been lost, so the window is reduced once (section 7.4).
+//! The probe time-out (section 7.2) is 2 SRTT, for a single segment in flight plus the time by which a
+//! receiver may delay its acknowledgment, 200 ms, and never later than the retransmission time-out. Probes
+//! are sent only in the state Open, one at a time (section 7.3). An acknowledgment beyond a probe that
+//! retransmitted a segment, without a duplicate SACK, shows that the segment had been lost, so the window is
+//! reduced once (section 7.4).
 
 use super::congestion::State;
 use bentpipe_core::Span;
 
-/// How long a receiver may delay an acknowledgment (WCDelAckT of section 7.2).
+/// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).
 const DELAYED_ACK: Span = Span::from_millis(200);
-/// What Linux adds otherwise, so that an acknowledgment that is just due comes first.
+/// Linux' addition otherwise, so that an acknowledgment that is just due arrives first.
 const MARGIN: Span = Span::from_millis(2);
 
 /// The probe of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
-    /// `nxt` when a probe was sent that is not answered yet, and whether it repeated a segment.
+    /// `nxt` at the time of an unanswered probe, and whether it was a retransmission.
     outstanding: Option<(u64, bool)>,
 }
 
-/// What an acknowledgment says of a probe.
+/// What an acknowledgment tells about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Nothing, or nothing new.
@@ -31,7 +32,7 @@ pub enum Answer {
 }
 
 impl Probe {
-    /// How long to wait after the latest transmission or acknowledgment, before the bound by the time-out.
+    /// The wait after the latest transmission or acknowledgment, before the limit by the time-out.
     #[inline]
     pub fn patience(state: &State) -> Span {
         if state.srtt_us == 0 {
@@ -41,23 +42,23 @@ impl Probe {
         twice + if state.packets_out == 1 { DELAYED_ACK } else { MARGIN }
     }
 
-    /// Whether a probe waits for its answer.
+    /// Whether a probe is unanswered.
     #[inline]
     pub fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// A probe was sent; `resent`: it repeated a segment.
+    /// Records a probe; `resent`: it was a retransmission.
     pub fn sent(&mut self, nxt: u64, resent: bool) {
         self.outstanding = Some((nxt, resent));
     }
 
-    /// A recovery makes the probe's answer meaningless.
+    /// Discards the probe, whose answer a recovery makes meaningless.
     pub fn forget(&mut self) {
         self.outstanding = None;
     }
 
-    /// An acknowledgment of `position` has come; `pure_duplicate`: it tells nothing else.
+    /// Handles an acknowledgment of `position`; `pure_duplicate`: it tells nothing else.
     pub fn answered(&mut self, position: u64, dsack: bool, pure_duplicate: bool) -> Answer {
         let Some((end, resent)) = self.outstanding.filter(|(end, _)| position >= *end) else {
             return Answer::Nothing;

@@ -1,17 +1,17 @@
-//! Proportional rate reduction (RFC 9937): during a recovery the window follows what arrives, so that it has fallen
-//! to ssthresh when the recovery ends, and no pause and no burst comes before.
+//! Proportional rate reduction (RFC 9937): during a recovery the window follows what arrives, so that it has
+//! fallen to ssthresh when the recovery ends, without a pause or a burst before.
 //!
-//! For each acknowledgment in recovery (section 5, names as there): with pipe > ssthresh,
-//! SndCnt = ceil(prr_delivered ssthresh / RecoverFS) - prr_out; otherwise the window grows back to ssthresh by what
-//! was delivered, and by one segment more if the acknowledgment advanced and told of no further loss
-//! (SafeACK). The first retransmission always goes. cwnd = pipe + SndCnt.
+//! For each acknowledgment in recovery (section 5, names as there): with pipe > ssthresh, SndCnt =
+//! ceil(prr_delivered ssthresh / RecoverFS) - prr_out; otherwise the window grows back to ssthresh by what
+//! was delivered, and by one segment more if the acknowledgment advanced and reported no further loss
+//! (SafeACK). The first retransmission is always sent. cwnd = pipe + SndCnt.
 //!
 //! As in Linux, segments are counted, and RecoverFS is the window before the reduction (`prior_cwnd`).
 
 use super::congestion::State;
 use super::scoreboard::in_flight;
 
-/// Of one reduction.
+/// The state of one reduction.
 #[derive(Clone, Debug, Default)]
 pub struct Prr {
     delivered: u32,
@@ -19,14 +19,14 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Segments were sent.
+    /// Records that a segment was sent.
     #[inline]
     pub fn sent(&mut self) {
         self.out += 1;
     }
 
-    /// An acknowledgment delivered so many segments; `safe`: it advanced and told of no further loss. `state` has the
-    /// new ssthresh and, in `prior_cwnd`, the window before the reduction.
+    /// Handles an acknowledgment that delivered this many segments; `safe`: it advanced and reported no
+    /// further loss. `state` has the new ssthresh and, in `prior_cwnd`, the window before the reduction.
     pub fn acknowledge(&mut self, delivered: u32, safe: bool, state: &mut State) {
         if delivered == 0 || state.prior_cwnd == 0 {
             return;

@@ -1,45 +1,45 @@
-//! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost when one that was sent after it has been
-//! delivered, and a reordering window has passed since it should have been.
+//! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost if one that was sent after it has
+//! been delivered, and a reordering window has passed since it should have been.
 //!
-//! - The latest segment delivered, by time of sending, sets the round-trip time and the border (section 6.2, steps
-//!   1 and 2). A retransmission counts only when the acknowledgment cannot be that of an earlier transmission: the
-//!   echoed timestamp is not older, and the time is not below the least round-trip time.
-//! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is going on or three
-//!   segments are SACKed; otherwise a quarter of the least round-trip time, times the number of round trips in which
-//!   duplicate SACKs told that a retransmission was for nothing, at most the smoothed round-trip time. That number
-//!   falls back to one after 16 recoveries without.
+//! - The latest segment delivered, by transmission time, sets the round-trip time and the border (section
+//!   6.2, steps 1 and 2). A retransmission counts only if the acknowledgment cannot be that of an earlier
+//!   transmission: the echoed timestamp is not older, and the time is not below the minimum round-trip time.
+//! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
+//!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
+//!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed
+//!   round-trip time. That number falls back to one after 16 recoveries without.
 //! - Segments that are not yet lost set a timer (step 5).
 //!
-//! The scoreboard keeps transmissions in the order of time, so an acknowledgment looks at those only that it
-//! makes lost or that it finds delivered, and at one more.
+//! The scoreboard keeps transmissions in order of time, so an acknowledgment only examines those that it
+//! makes lost or finds delivered, and one more.
 
 use super::congestion::{State, CA_RECOVERY};
 use super::header;
 use super::scoreboard::{Newest, DUP_THRESH};
 use bentpipe_core::{Span, Time};
 
-/// Recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
+/// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// What the latest delivered segment says of those before it.
+/// What the latest delivered segment tells about those before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Border {
-    /// When it was sent (RACK.xmit_ts).
+    /// Its transmission time (RACK.xmit_ts).
     pub sent: Time,
     /// Its end (RACK.end_seq).
     pub end: u64,
-    /// Time after sending at which an earlier one is lost: RACK.rtt and the reordering window.
+    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
     pub patience: Span,
 }
 
-/// State of section 5.3.
+/// The state of section 5.3.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// Time and end of the latest segment delivered.
+    /// Transmission time and end of the latest segment delivered.
     latest: Option<(Time, u64)>,
     rtt: Span,
     reordering_seen: bool,
-    /// Reordering windows to wait.
+    /// Number of reordering windows to wait.
     multiplier: u32,
     persistence: u8,
     /// End of the round trip in which a duplicate SACK has been counted.
@@ -60,7 +60,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Takes the latest segment that an acknowledgment delivers. `echo` is its echoed timestamp.
+    /// Handles the latest segment that an acknowledgment delivers. `echo` is its echoed timestamp.
     #[inline]
     pub fn update(&mut self, now: Time, newest: &Newest, echo: Option<Time>, state: &State) {
         let rtt = now.since(newest.sent);
@@ -77,13 +77,13 @@ impl Rack {
         }
     }
 
-    /// A segment was delivered for the first time after one above it (step 3).
+    /// Records that a segment was delivered for the first time after one above it (step 3).
     #[inline]
     pub fn saw_reordering(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// A duplicate SACK has come. `una` and `nxt` as in RFC 9293.
+    /// Handles a duplicate SACK. `una` and `nxt` as in RFC 9293.
     pub fn saw_duplicate(&mut self, una: u64, nxt: u64) {
         if una >= self.round_end {
             self.round_end = nxt;
@@ -92,7 +92,7 @@ impl Rack {
         }
     }
 
-    /// A recovery has ended without an undo.
+    /// Records that a recovery has ended without an undo.
     pub fn recovered(&mut self) {
         self.persistence = self.persistence.saturating_sub(1);
         if self.persistence == 0 {
@@ -100,7 +100,7 @@ impl Rack {
         }
     }
 
-    /// The border between what may be lost and what not, once something has been delivered.
+    /// The border between segments that may be lost and others, once something has been delivered.
     #[inline]
     pub fn border(&self, state: &State) -> Option<Border> {
         let (sent, end) = self.latest?;

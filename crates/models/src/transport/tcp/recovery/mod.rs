@@ -1,35 +1,37 @@
-//! Loss recovery: from what acknowledgments and time-outs tell to congestion states, reductions of the window
-//! and permission to send again. The states and their order are those of Linux' `tcp_fastretrans_alert`,
-//! `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's operations are called when Linux
-//! calls them; the algorithms are those of the RFCs:
+//! Loss recovery: turns what acknowledgments and time-outs tell into congestion states, reductions of the
+//! window and permission to retransmit. The states and their order are those of Linux'
+//! `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's
+//! operations are called when Linux calls them; the algorithms are those of the RFCs:
 //!
-//! - **RACK** (RFC 8985). Recovery starts when a segment is lost by [`super::rack`]'s rule, also one that was sent
-//!   again; lost ones go before new data.
-//! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). What the receiver says is missing is lost, at once; what was sent again is
-//!   lost again when it is still named a smoothed round-trip time and a quarter later. Round-trip times are those of acknowledgments of new
-//!   data only, since a negative one may tell of segments long after they arrived.
-//! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is resent at once.
-//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and resends the
-//!   first segment; each partial acknowledgment resends the next. The window of RFC 6582 that is inflated by
-//!   duplicate and deflated by partial acknowledgments is not kept as such: duplicate acknowledgments count
-//!   as `sacked_out`, one segment each, so that sending while `in_flight < cwnd = ssthresh` allows exactly
-//!   what inflation allows. The retransmission timer is restarted by every partial acknowledgment (the RFC's
-//!   Slow-but-Steady variant), and a new recovery starts only above `recover` (its section 3.2, step 1; after
-//!   a time-out, section 4.1). At the end the window is min(ssthresh, flight + 1): step 3, option 1, so that
-//!   no burst leaves.
+//! - **RACK** (RFC 8985). Recovery starts when a segment, possibly a retransmission, is lost by
+//!   [`super::rack`]'s rule; lost segments are sent before new data.
+//! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). What the receiver names as missing is lost at once; a
+//!   retransmission is lost again if it is still named a smoothed round-trip time and a quarter later.
+//!   Round-trip times are those of acknowledgments of new data only, since a negative one may report segments
+//!   long after they arrived.
+//! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is retransmitted
+//!   at once.
+//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and retransmits
+//!   the first segment; each partial acknowledgment retransmits the next. RFC 6582's window, which is
+//!   inflated by duplicate and deflated by partial acknowledgments, is not kept as such: duplicate
+//!   acknowledgments count as `sacked_out`, one segment each, so that sending while `in_flight < cwnd =
+//!   ssthresh` permits exactly what inflation permits. The retransmission timer is restarted by every partial
+//!   acknowledgment (the RFC's Slow-but-Steady variant), and a new recovery starts only above `recover` (its
+//!   section 3.2, step 1; after a time-out, section 4.1). At the end the window is min(ssthresh, flight + 1):
+//!   step 3, option 1, so that no burst leaves.
 //! - **Reno** (RFC 5681, section 3.2): the first acknowledgment of new data ends recovery, whatever it leaves
-//!   unrepaired, and three more duplicate ones may start the next.
-//! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate acknowledgment has the
-//!   effect of a time-out without the wait and the back-off.
-//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1, everything not SACKed is lost (with RACK
-//!   what was sent long enough ago, RFC 8985, section 6.3) and resent in order in slow start; acknowledgments of
-//!   what the receiver already holds shorten the repair.
+//!   unrepaired, and three more duplicates may start the next.
+//! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate acknowledgment has
+//!   the effect of a time-out without the wait and the back-off.
+//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1; everything not SACKed is lost (with
+//!   RACK, what was sent long enough ago, RFC 8985, section 6.3) and retransmitted in order in slow start;
+//!   acknowledgments of what the receiver already holds shorten the repair.
 //!
-//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2) or in proportion ([`super::prr`]). A time-out
-//! may be found spurious by F-RTO (RFC 5682, section 3), any reduction by timestamps or duplicate SACKs
+//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2) or in proportion ([`super::prr`]).
+//! F-RTO (RFC 5682, section 3) may find a time-out spurious, timestamps or duplicate SACKs any reduction
 //! ([`super::undo`]).
 //!
-//! In all states before recovery each duplicate acknowledgment lets one new segment go, as in Linux (limited
+//! In all states before recovery each duplicate acknowledgment permits one new segment, as in Linux (limited
 //! transmit, RFC 3042, for the first two).
 
 mod reduction;
@@ -47,15 +49,15 @@ use reduction::{change, limit_reno_sacked};
 
 pub use reduction::current_ssthresh;
 
-/// What recovery works on; the sender lends it for a call.
+/// The parts of a sender on which recovery works, borrowed for a call.
 pub struct Parts<'a> {
     /// The congestion control's view.
     pub state: &'a mut State,
     /// The congestion control.
     pub congestion: &'a mut dyn Congestion,
-    /// What is out.
+    /// The outstanding segments.
     pub scoreboard: &'a mut Scoreboard,
-    /// The present moment.
+    /// The present time.
     pub now: Time,
     /// First unacknowledged position.
     pub una: u64,
@@ -63,20 +65,20 @@ pub struct Parts<'a> {
     pub nxt: u64,
 }
 
-/// What an acknowledgment told.
+/// What an acknowledgment tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// Of the segments out.
+    /// About the outstanding segments.
     pub tally: &'a Tally,
-    /// It acknowledges new data.
+    /// Whether it acknowledges new data.
     pub advanced: bool,
-    /// It is a duplicate (RFC 5681, section 2).
+    /// Whether it is a duplicate (RFC 5681, section 2).
     pub duplicate: bool,
-    /// It tells of data received twice.
+    /// Data that it reports as received twice.
     pub dsack: Option<Dsack>,
     /// When the timestamp that it echoes was sent.
     pub echo: Option<Time>,
-    /// It echoes congestion (RFC 3168).
+    /// Whether it echoes congestion (RFC 3168).
     pub ece: bool,
 }
 
@@ -84,7 +86,7 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Recovery {
     method: Method,
-    /// Reduces the window in proportion.
+    /// Whether the window is reduced in proportion.
     proportional: bool,
     undoes: bool,
     detects_spurious: bool,
@@ -94,24 +96,25 @@ pub struct Recovery {
     /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is
     /// acknowledged.
     recover: u64,
-    /// One lost segment may be sent whatever the window says.
+    /// Whether one lost segment may be sent regardless of the window.
     forced: bool,
-    /// The latest time-out has not been followed by an acknowledgment of new data.
+    /// Number of time-outs since the last acknowledgment of new data.
     timeouts: u32,
-    /// It is not yet known whether the latest time-out was spurious.
+    /// Whether it is still unknown if the latest time-out was spurious.
     doubtful: bool,
     prr: Prr,
     rack: Rack,
     undo: Undo,
     probe: Probe,
-    /// The window was reduced, and the other end has not been told (RFC 3168, section 6.1.2).
+    /// Whether the window was reduced and the other end has not been informed (RFC 3168, section 6.1.2).
     reduced: bool,
-    /// When a segment will be lost by its time, if nothing is heard of it.
+    /// When a segment will be lost by its time, if no acknowledgment arrives.
     overdue: Option<Time>,
 }
 
 impl Recovery {
-    /// Without an agreement on selective acknowledgments (`sack`) NewReno takes the place of what needs them.
+    /// Creates the state. Without an agreement on selective acknowledgments (`sack`), NewReno replaces what
+    /// needs them.
     pub fn new(config: &Config, sack: bool) -> Recovery {
         let method = if config.recovery.needs_sack() && !sack { Method::Newreno } else { config.recovery };
         Recovery {
@@ -134,7 +137,7 @@ impl Recovery {
         }
     }
 
-    /// Whether the window was reduced since this was last asked.
+    /// Returns and resets whether the window was reduced.
     #[inline]
     pub fn take_reduced(&mut self) -> bool {
         std::mem::take(&mut self.reduced)
@@ -146,24 +149,24 @@ impl Recovery {
         self.method.needs_sack()
     }
 
-    /// Whether losses are found by time.
+    /// Whether losses are detected by time.
     pub fn is_timed(&self) -> bool {
         self.method == Method::Rack
     }
 
-    /// Whether what has arrived may be told of long after, so that this is no measure of the round-trip time.
+    /// Whether arrivals may be reported long after, so that the report gives no round-trip time sample.
     #[inline]
     pub fn hears_late(&self) -> bool {
         self.method == Method::Snack
     }
 
-    /// Whether the next lost segment may be sent whatever the window says.
+    /// Whether the next lost segment may be sent regardless of the window.
     #[inline]
     pub fn forced(&self) -> bool {
         self.forced
     }
 
-    /// Notes that a segment was sent for the first time.
+    /// Records the first transmission of a segment.
     #[inline]
     pub fn sent(&mut self, state: &State) {
         if matches!(state.ca_state, CA_CWR | CA_RECOVERY) {
@@ -171,7 +174,7 @@ impl Recovery {
         }
     }
 
-    /// Notes that a segment was sent again.
+    /// Records the retransmission of a segment.
     #[inline]
     pub fn resent(&mut self, now: Time, state: &State) {
         self.forced = false;
@@ -179,19 +182,19 @@ impl Recovery {
         self.sent(state);
     }
 
-    /// Time-outs since the last acknowledgment of new data.
+    /// Number of time-outs since the last acknowledgment of new data.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// Whether new data must go before what is lost, to find out whether the time-out was spurious (RFC 5682,
-    /// section 3.1, step 2b); `false` for `sent` when there was none, which ends the doubt.
+    /// Whether new data must be sent before lost data, to find out whether the time-out was spurious (RFC
+    /// 5682, section 3.1, step 2b).
     #[inline]
     pub fn prefers_new(&self) -> bool {
         self.doubtful && self.timeouts == 0
     }
 
-    /// Nothing new could be sent.
+    /// Records that no new data could be sent, which ends the doubt.
     pub fn nothing_new(&mut self, nxt: u64) {
         if nxt <= self.high {
             self.doubtful = false;
@@ -215,9 +218,9 @@ impl Recovery {
         &mut self.probe
     }
 
-    /// New data was acknowledged: `acked` segments. Without SACK, the first filled the hole and the others
-    /// had each caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns how many were
-    /// delivered newly.
+    /// Handles the acknowledgment of `acked` segments of new data. Without SACK, the first filled the hole
+    /// and the others had each caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns
+    /// the number of newly delivered segments.
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
@@ -230,7 +233,7 @@ impl Recovery {
         delivered
     }
 
-    /// Takes what an acknowledgment says of the times of segments, whatever the state.
+    /// Records what an acknowledgment tells about the times of segments, in any state.
     #[inline]
     pub fn note_times(&mut self, now: Time, facts: &Facts, state: &State) {
         self.overdue = None;
@@ -244,13 +247,14 @@ impl Recovery {
         }
     }
 
-    /// Whether a tail loss probe waits for its answer.
+    /// Whether a tail loss probe is unanswered.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.probe.is_outstanding()
     }
 
-    /// Takes what an acknowledgment of `position` says of a probe and of segments that arrived twice.
+    /// Records what an acknowledgment of `position` tells about a probe and about segments that arrived
+    /// twice.
     pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
         if let Some(dsack) = &facts.dsack {
             let segments = (dsack.end - dsack.start).div_ceil(u64::from(parts.state.mss_cache.max(1)));

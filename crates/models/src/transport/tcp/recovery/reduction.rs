@@ -1,12 +1,12 @@
-//! Reductions of the window: their beginning, how the window follows them, their end, and taking them back.
+//! Reductions of the window: their start, how the window follows them, their end, and how they are undone.
 
 use super::{Parts, Prr, Recovery};
 use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 use crate::transport::tcp::scoreboard::in_flight;
 
 impl Recovery {
-    /// An acknowledgment in recovery or CWR delivered so many segments: the window follows (Linux'
-    /// `tcp_cwnd_reduction`). `losses`: it told of new ones.
+    /// In recovery or CWR, lets the window follow an acknowledgment that delivered this many segments (Linux'
+    /// `tcp_cwnd_reduction`). `losses`: it reported new ones.
     #[inline]
     pub fn follow(&mut self, state: &mut State, delivered: u32, advanced: bool, losses: bool) {
         if self.proportional {
@@ -14,7 +14,7 @@ impl Recovery {
         }
     }
 
-    /// Linux' `tcp_init_cwnd_reduction`.
+    /// Starts a reduction (Linux' `tcp_init_cwnd_reduction`).
     pub(super) fn begin_reduction(&mut self, parts: &mut Parts) {
         self.high = parts.nxt;
         self.probe.forget();
@@ -24,7 +24,7 @@ impl Recovery {
         reduce(parts);
     }
 
-    /// Linux' `tcp_end_cwnd_reduction`.
+    /// Ends a reduction (Linux' `tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, parts: &mut Parts) {
         if parts.congestion.has_cong_control() {
             return;
@@ -38,7 +38,7 @@ impl Recovery {
         parts.congestion.cwnd_event(parts.state, Event::CompleteCwr);
     }
 
-    /// The reduction was for nothing (Linux' `tcp_undo_cwnd_reduction`).
+    /// Undoes a spurious reduction (Linux' `tcp_undo_cwnd_reduction`).
     pub(super) fn take_back(&mut self, parts: &mut Parts, unmark: bool) {
         if unmark {
             parts.scoreboard.unmark_lost(parts.state);
@@ -52,7 +52,8 @@ impl Recovery {
     }
 }
 
-/// Without SACK there is at least one hole among the segments out (Linux' `tcp_limit_reno_sacked`).
+/// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments (Linux'
+/// `tcp_limit_reno_sacked`).
 pub(super) fn limit_reno_sacked(state: &mut State) {
     let holes = state.lost_out.max(1).min(state.packets_out);
     state.sacked_out = state.sacked_out.min(state.packets_out - holes);
@@ -61,14 +62,14 @@ pub(super) fn limit_reno_sacked(state: &mut State) {
 /// Asks the congestion control for the new slow-start threshold.
 pub(super) fn reduce(parts: &mut Parts) {
     let state = &mut *parts.state;
-    // Linux' tcp_current_ssthresh: what undoing the reduction would go back to.
+    // Linux' tcp_current_ssthresh: the value that an undo would restore.
     state.prior_ssthresh = current_ssthresh(state);
     state.prior_cwnd = state.snd_cwnd;
     let ssthresh = parts.congestion.ssthresh(parts.state);
     parts.state.snd_ssthresh = ssthresh;
 }
 
-/// The threshold that a window of this size stands for (Linux' `tcp_current_ssthresh`).
+/// The threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
 pub fn current_ssthresh(state: &State) -> u32 {
     match state.ca_state {
         CA_CWR | CA_RECOVERY => state.snd_ssthresh,

@@ -1,4 +1,4 @@
-//! What each state does with an acknowledgment, and how one state follows another.
+//! The reaction to an acknowledgment in each state, and the transitions between states.
 
 use super::reduction::{change, limit_reno_sacked, reduce};
 use super::{Facts, Method, Parts, Recovery};
@@ -7,11 +7,12 @@ use crate::transport::tcp::scoreboard::{in_flight, DUP_THRESH};
 use bentpipe_core::{Span, Time};
 
 impl Recovery {
-    /// An acknowledgment that is duplicate, carries news of SACK, or comes in a state other than Open.
-    /// Returns segments that it told to be delivered and that were not counted yet.
+    /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a state
+    /// other than Open. Returns the number of segments that it reported as delivered and that were not
+    /// counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         match parts.state.ca_state {
-            // What was sent again in an earlier recovery says nothing of the next.
+            // Retransmissions of an earlier recovery tell nothing about the next.
             CA_OPEN => self.undo.forget_retransmissions(),
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
@@ -63,7 +64,8 @@ impl Recovery {
                 delivered += self.add_reno_sack(parts);
             }
         } else if self.undoes && self.undo.answers_original(facts.echo) {
-            // The hole was filled by what had been late: reordering. Wait until no retransmission is out.
+            // The hole was filled by what had been late: reordering. Wait until no retransmission is
+            // outstanding.
             self.rack.saw_reordering();
             if parts.state.retrans_out > 0 {
                 return delivered;
@@ -81,7 +83,7 @@ impl Recovery {
             self.forced = !self.proportional;
         }
         self.find_losses(parts);
-        // What was taken back may be followed by a loss that is none the less one.
+        // An undone reduction may be followed by a genuine loss.
         if !in_recovery && self.is_time_to_recover(parts.state) {
             self.enter_recovery(parts, facts.ece);
         }
@@ -95,8 +97,8 @@ impl Recovery {
             return self.leave_loss_unhurt(parts, facts);
         }
         if self.doubtful {
-            // RFC 5682, section 3.1: something that was not sent again has arrived (3b); what was sent after the
-            // time-out has passed a hole (3a); only retransmissions so far (2b).
+            // RFC 5682, section 3.1: something that was not retransmitted has arrived (3b); what was sent
+            // after the time-out has passed a hole (3a); only retransmissions so far (2b).
             if facts.tally.original_end.is_some_and(|end| end <= self.high) {
                 return self.leave_loss_unhurt(parts, facts);
             }
@@ -132,7 +134,7 @@ impl Recovery {
         delivered
     }
 
-    /// The time-out was for nothing.
+    /// Leaves the state after a spurious time-out.
     pub(super) fn leave_loss_unhurt(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         self.take_back(parts, true);
         self.doubtful = false;
@@ -142,7 +144,7 @@ impl Recovery {
         self.before_recovery(parts, facts)
     }
 
-    /// Segments may have become lost by their time alone.
+    /// Examines segments that may have become lost by their time alone.
     pub fn look_again(&mut self, parts: &mut Parts) {
         let resent = parts.state.retrans_out;
         self.find_losses(parts);
@@ -155,7 +157,8 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer expired (Linux' `tcp_enter_loss`). The caller backs the timer off.
+    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs the timer
+    /// off.
     pub fn enter_loss(&mut self, parts: &mut Parts) {
         let fresh = parts.state.ca_state < CA_RECOVERY;
         self.doubtful = self.detects_spurious && (fresh || self.timeouts > 0);
@@ -163,7 +166,7 @@ impl Recovery {
         self.timeouts += 1;
     }
 
-    /// Everything is lost; begin again with one segment.
+    /// Marks everything lost and restarts with one segment.
     pub(super) fn start_over(&mut self, parts: &mut Parts) {
         self.reset_reno_sacks(parts.state);
         let border = if self.method == Method::Rack { self.rack.border(parts.state) } else { None };
@@ -276,7 +279,7 @@ impl Recovery {
         }
     }
 
-    /// Counts a duplicate acknowledgment; returns the segment that it told to be delivered.
+    /// Counts a duplicate acknowledgment; returns the segment that it reports as delivered.
     pub(super) fn add_reno_sack(&self, parts: &mut Parts) -> u32 {
         let before = parts.state.sacked_out;
         parts.state.sacked_out += 1;

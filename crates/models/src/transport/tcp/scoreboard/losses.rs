@@ -1,4 +1,4 @@
-//! What is lost, by what is SACKed above it, by its time, or because the time-out came.
+//! Which segments are lost: by what is SACKed above them, by their time, or because of a time-out.
 
 use super::sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
@@ -6,11 +6,11 @@ use crate::transport::tcp::congestion::State;
 use crate::transport::tcp::rack::Border;
 use bentpipe_core::{Span, Time};
 
-/// Segments of a hole that are looked at though nothing is new of them.
+/// Maximum number of segments of a hole that are examined without new information.
 const LOOKED_AT: u32 = 128;
 
 impl Scoreboard {
-    /// Marks lost what `IsLost()` of RFC 6675 now says.
+    /// Marks the segments lost for which RFC 6675's `IsLost()` now holds.
     #[inline]
     pub fn mark_lost(&mut self, state: &mut State) {
         let border = self.highest[DUP_THRESH as usize - 1].saturating_sub(1);
@@ -28,7 +28,7 @@ impl Scoreboard {
         self.scanned = number;
     }
 
-    /// Marks the first segment lost, on the evidence of duplicate or partial acknowledgments alone.
+    /// Marks the first segment lost on the evidence of duplicate or partial acknowledgments alone.
     pub fn mark_first_lost(&mut self, state: &mut State) {
         if let Some(segment) = self.sent.front_mut() {
             if !segment.is(SACKED | LOST) {
@@ -40,8 +40,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5). Returns
-    /// when the next one will be lost, if nothing changes.
+    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5).
+    /// Returns when the next segment will be lost, if nothing changes.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
         while let Some((number, again)) = self.oldest() {
@@ -65,20 +65,21 @@ impl Scoreboard {
         None
     }
 
-    /// The receiver names these stretches as missing.
+    /// Records stretches that the receiver names as missing.
     pub fn name(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
         self.named.clear();
         self.named.extend(stretches);
     }
 
-    /// Whether the receiver has named something, and it was not dealt with.
+    /// Whether the receiver has named something that has not been processed.
     #[inline]
     pub fn has_named(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// Marks lost what the receiver has named as missing: what was sent once, and what was sent again `patience` ago or earlier. Of
-    /// what waits to be sent again or may still arrive, only the first in each hole are looked at; the others have their turn.
+    /// Marks lost what the receiver has named as missing: segments sent once, and those retransmitted at
+    /// least `patience` ago. Of segments that wait for retransmission or may still arrive, only the first in
+    /// each hole are examined; the others follow later.
     pub fn mark_named(&mut self, now: Time, patience: Span, state: &mut State) {
         for (from, to) in std::mem::take(&mut self.named) {
             let (mut index, mut looked_at) = (locate(&self.sent, from), 0);
@@ -102,7 +103,7 @@ impl Scoreboard {
         }
     }
 
-    /// When the oldest retransmission that may still arrive was sent, and of which segment.
+    /// Time and segment of the oldest retransmission that may still arrive.
     #[inline]
     fn oldest_again(&mut self) -> Option<(Time, u64)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
@@ -117,7 +118,8 @@ impl Scoreboard {
         None
     }
 
-    /// The segment whose last transmission is the oldest of those that may still arrive, and whether it was sent again.
+    /// Of the segments that may still arrive, the one whose last transmission is the oldest, and whether it
+    /// was a retransmission.
     #[inline]
     fn oldest(&mut self) -> Option<(u64, bool)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
@@ -138,10 +140,10 @@ impl Scoreboard {
         }
     }
 
-    /// After a time-out: what is not SACKed is lost and has not been sent again (Linux' `tcp_timeout_mark_lost`). A
-    /// receiver that SACKed the first segment and still does not acknowledge it has discarded what it held (RFC
-    /// 2018, section 8): then nothing counts as SACKed. With `recent`, what was sent after that is not yet lost,
-    /// except the first segment (RFC 8985, section 6.3).
+    /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
+    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it
+    /// has discarded what it held (RFC 2018, section 8): then nothing counts as SACKed. With `recent`, what
+    /// was sent after that time is not yet lost, except the first segment (RFC 8985, section 6.3).
     pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -172,9 +174,9 @@ impl Scoreboard {
         self.scanned = self.first + self.sent.len() as u64;
     }
 
-    /// What was taken for lost was not. As in Linux RACK does not look at its transmission again (seen in Linux 6.1: after an undo only
-    /// what had not been taken for lost before is), so what is lost after all is found when something sent again is missing, or by the
-    /// time-out.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine these transmissions
+    /// again (seen in Linux 6.1: after an undo it only examines what had not been marked lost before), so a
+    /// genuine loss is found when a retransmission is missing, or by the time-out.
     pub fn unmark_lost(&mut self, state: &mut State) {
         for segment in &mut self.sent {
             segment.marks &= !LOST;
@@ -184,7 +186,7 @@ impl Scoreboard {
     }
 }
 
-/// Marks lost a segment whose last transmission, be it the first or a later one, does not arrive.
+/// Marks a segment lost whose last transmission, the first or a later one, does not arrive.
 #[inline]
 fn mark_lost_again(segment: &mut Sent, state: &mut State) {
     if segment.is(RESENT) {

@@ -1,27 +1,29 @@
-//! The retransmission queue and what is known of each segment in it: RFC 6675's scoreboard (section 3), kept
-//! as Linux keeps it, by counters and hints instead of searches.
+//! The retransmission queue and the state of each segment in it: RFC 6675's scoreboard (section 3), kept as
+//! in Linux by counters and hints instead of searches.
 //!
-//! Segments stand in a ring in the order of their positions and are numbered from 0. RFC 6675's functions
+//! Segments are kept in a ring in the order of their positions and numbered from 0. RFC 6675's functions
 //! become:
 //!
-//! - `Update()`: a set of SACKed ranges tells which part of a block is new, and only the segments of that
-//!   part are visited. A block repeated by many acknowledgments costs one look-up each time.
-//! - `IsLost()`: a segment is lost when three segments above it are SACKed. So all that is not SACKed below
-//!   the third highest SACKed segment is lost; that border only rises, and each segment is visited once as it
-//!   passes. (The RFC's alternative, more than two full segments' bytes SACKed above, says the same of full
-//!   segments.)
+//! - `Update()`: a set of SACKed ranges yields the new part of a block, and only the segments of that part
+//!   are visited. A block repeated by many acknowledgments costs one look-up each time.
+//! - `IsLost()`: a segment is lost if three segments above it are SACKed. Thus everything not SACKed below
+//!   the third highest SACKed segment is lost; that border only rises, and each segment is visited once as
+//!   the border passes it. (The RFC's alternative, more than two full segments' bytes SACKed above, is
+//!   equivalent for full segments.)
 //! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
 //!   `tcp_packets_in_flight`.
-//! - `NextSeg()`: rule (1) by a heap of what waits to be sent again; rule (2) is the sender's. Rules (3) and (4), which
-//!   resend what is not yet lost to keep the acknowledgments coming, are left out, as in Linux.
+//! - `NextSeg()`: rule (1) by a heap of segments that wait for retransmission; rule (2) is the sender's.
+//!   Rules (3) and (4), which retransmit what is not yet lost to keep acknowledgments coming, are left out,
+//!   as in Linux.
 //!
-//! RACK (RFC 8985, [`super::rack`]) asks for segments in the order of sending time: [`super::order`] keeps it.
+//! RACK (RFC 8985, [`super::rack`]) needs segments in order of transmission time, which [`super::order`]
+//! keeps.
 //!
 //! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked
 //! SACKed.
 //!
-//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly says
-//! and the logarithm of the number of holes. Only a time-out visits the whole queue.
+//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly
+//! reports and with the logarithm of the number of holes. Only a time-out visits the whole queue.
 
 mod losses;
 mod sent;
@@ -39,23 +41,23 @@ use tally::widen;
 
 pub use tally::{Newest, Tally};
 
-/// Segments SACKed above a segment that make it lost, and duplicate acknowledgments that start recovery
-/// (DupThresh of RFC 5681 and 6675).
+/// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments that start
+/// recovery (DupThresh of RFC 5681 and 6675).
 pub const DUP_THRESH: u32 = 3;
-/// A segment to send again: position and length in sequence space.
+/// A segment to retransmit: position and length in sequence space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost {
     /// Number in the queue, for [`Scoreboard::resent`].
     pub number: u64,
-    /// First position.
+    /// Position of its first byte.
     pub start: u64,
-    /// Positions, FIN included.
+    /// Length in positions, FIN included.
     pub length: u32,
     /// Whether it is the first in the queue.
     pub first: bool,
 }
 
-/// See the module.
+/// The retransmission queue of one connection.
 #[derive(Default, Debug)]
 pub struct Scoreboard {
     sent: VecDeque<Sent>,
@@ -66,42 +68,43 @@ pub struct Scoreboard {
     highest: [u64; DUP_THRESH as usize],
     /// Segments below this number are SACKed or have been marked lost.
     scanned: u64,
-    /// What waits to be sent again; entries may be out of date.
+    /// Segments that wait for retransmission; entries may be outdated.
     waiting: Waiting,
-    /// The order of sending, when it is kept; entries may be out of date.
+    /// The order of transmission, if it is kept; entries may be outdated.
     transmissions: Option<Transmissions>,
     /// End of the highest segment delivered (RACK.fack).
     forward: u64,
-    /// What the receiver has named as missing, and was not dealt with yet.
+    /// Stretches that the receiver has named as missing and that have not been processed.
     named: Vec<(u64, u64)>,
 }
 
 impl Scoreboard {
-    /// An empty one; `timed` to keep the order of sending, for [`Scoreboard::mark_overdue`].
+    /// Creates an empty scoreboard; `timed` to keep the order of transmission, for
+    /// [`Scoreboard::mark_overdue`].
     pub fn new(timed: bool) -> Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Notes that `[start, start + length)` was sent.
+    /// Records that `[start, start + length)` was sent.
     #[inline]
     pub fn push(&mut self, now: Time, start: u64, length: u32, state: &mut State) {
         self.sent.push_back(Sent { start, at: now, length, marks: 0 });
         state.packets_out += 1;
     }
 
-    /// Number of the first segment out.
+    /// Number of the first outstanding segment.
     #[inline]
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// Whether nothing is out.
+    /// Whether nothing is outstanding.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// Everything below `una` is acknowledged.
+    /// Handles the cumulative acknowledgment of everything below `una`.
     #[inline]
     pub fn acknowledge(&mut self, una: u64, state: &mut State, tally: &mut Tally) {
         while let Some(front) = self.sent.front_mut() {
@@ -153,14 +156,14 @@ impl Scoreboard {
         }
     }
 
-    /// The receiver holds `[start, end)`, which must lie within what is out.
+    /// Handles a SACK of `[start, end)`, which must lie within what is outstanding.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
         let Scoreboard { sent, first, sacked, highest, forward, .. } = self;
         let before = *tally.forward.get_or_insert(*forward);
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
             while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
-                // A segment of which only a part is held counts as not held.
+                // A segment that is only partly held counts as not held.
                 if segment.start >= left && segment.end() <= right && !segment.is(SACKED) {
                     if segment.is(LOST) {
                         state.lost_out -= 1;
@@ -184,7 +187,7 @@ impl Scoreboard {
         });
     }
 
-    /// The first segment that is lost and has not been sent again since.
+    /// The first segment that is lost and has not been retransmitted since.
     #[inline]
     pub fn next_lost(&mut self) -> Option<Lost> {
         while let Some(number) = self.waiting.first() {
@@ -198,20 +201,20 @@ impl Scoreboard {
         None
     }
 
-    /// Whether nothing can wait to be sent again.
+    /// Whether no segment can be waiting for retransmission.
     #[inline]
     pub fn none_waits(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The last segment out, which a probe sends again; `None` when the receiver has it.
+    /// The last outstanding segment, which a probe retransmits; `None` if the receiver has it.
     pub fn last(&self) -> Option<Lost> {
         let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
         let number = self.first + self.sent.len() as u64 - 1;
         Some(Lost { number, start: segment.start, length: segment.length, first: number == self.first })
     }
 
-    /// Notes that a segment was sent again.
+    /// Records the retransmission of a segment.
     pub fn resent(&mut self, now: Time, number: u64, state: &mut State) {
         let segment = &mut self.sent[(number - self.first) as usize];
         segment.at = now;
@@ -224,26 +227,26 @@ impl Scoreboard {
         }
     }
 
-    /// When the first segment was last sent.
+    /// Last transmission time of the first segment.
     #[inline]
     pub fn first_sent_at(&self) -> Option<Time> {
         self.sent.front().map(|first| first.at)
     }
 
-    /// Whether the first segment has ever been sent again.
+    /// Whether the first segment has ever been retransmitted.
     pub fn first_was_resent(&self) -> bool {
         self.sent.front().is_some_and(|first| first.is(EVER_RESENT))
     }
 
-    /// Counters recomputed from the marks, for tests: packets out, SACKed, lost, retransmitted.
+    /// Counters recomputed from the marks, for tests: outstanding, SACKed, lost, retransmitted.
     #[cfg(test)]
     pub(super) fn count(&self) -> [u32; 4] {
         let with = |marks| self.sent.iter().filter(|segment| segment.is(marks)).count() as u32;
         [self.sent.len() as u32, with(SACKED), with(LOST), with(RESENT)]
     }
 }
-/// Index of the segment that holds `position`. Segments are mostly of one size, so the first guess is mostly
-/// right.
+/// Index of the segment that contains `position`. Segments are mostly of one size, so the first guess is
+/// mostly right.
 fn locate(sent: &VecDeque<Sent>, position: u64) -> usize {
     let Some(first) = sent.front() else { return 0 };
     let holds = |segment: &Sent| segment.start <= position && position < segment.end();
@@ -259,7 +262,7 @@ fn locate(sent: &VecDeque<Sent>, position: u64) -> usize {
     sent.partition_point(|segment| segment.end() <= position)
 }
 
-/// Inserts `value` into the highest seen, in descending order.
+/// Inserts `value` into the highest values, in descending order.
 #[inline]
 fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
     for seen in highest {
@@ -269,7 +272,7 @@ fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
     }
 }
 
-/// Segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in segments).
+/// The number of segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in segments).
 #[inline]
 pub fn in_flight(state: &State) -> u32 {
     state.packets_out + state.retrans_out - state.sacked_out - state.lost_out

@@ -2,20 +2,20 @@
 
 use bentpipe_core::Time;
 
-/// Selectively acknowledged.
+/// The segment is selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
-/// Taken for lost.
+/// The segment is marked lost.
 pub(super) const LOST: u8 = 2;
-/// Retransmitted since it was taken for lost.
+/// The segment was retransmitted since it was marked lost.
 pub(super) const RESENT: u8 = 4;
-/// Retransmitted at any time, so that it gives no round-trip time sample (Karn).
+/// The segment was retransmitted at any time, so that it gives no round-trip time sample (Karn).
 pub(super) const EVER_RESENT: u8 = 8;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub start: u64,
-    /// Last transmission.
+    /// Time of the last transmission.
     pub at: Time,
     pub length: u32,
     pub marks: u8,
@@ -32,7 +32,7 @@ impl Sent {
         self.marks & marks != 0
     }
 
-    /// Whether its last transmission may still arrive: neither SACKed nor taken for lost.
+    /// Whether its last transmission may still arrive: neither SACKed nor marked lost.
     #[inline]
     pub fn is_in_network(&self) -> bool {
         !self.is(SACKED) && self.marks & (LOST | RESENT) != LOST

@@ -6,38 +6,39 @@ use bentpipe_core::Time;
 /// What one acknowledgment told about the segments in the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Segments cumulatively acknowledged.
+    /// Number of cumulatively acknowledged segments.
     pub acked: u32,
-    /// Segments newly selectively acknowledged.
+    /// Number of newly SACKed segments.
     pub sacked: u32,
-    /// Of those cumulatively acknowledged, SACKed earlier.
+    /// Number of cumulatively acknowledged segments that had been SACKed earlier.
     pub sacked_before: u32,
-    /// A segment that was cumulatively acknowledged had been retransmitted.
+    /// Whether a cumulatively acknowledged segment had been retransmitted.
     pub resent: bool,
-    /// When the first and the last of those cumulatively acknowledged for the first time were sent.
+    /// Transmission times of the first and the last of the segments cumulatively acknowledged for the first
+    /// time.
     pub acked_sent: Option<(Time, Time)>,
-    /// The same of those newly SACKed that were never retransmitted.
+    /// The same for newly SACKed segments that were never retransmitted.
     pub sacked_sent: Option<(Time, Time)>,
-    /// Of all segments newly delivered, the one that was sent last.
+    /// Of all newly delivered segments, the one that was sent last.
     pub newest: Option<Newest>,
-    /// A segment that was sent once was delivered after one above it, by an earlier acknowledgment.
+    /// Whether a segment that was sent once was delivered after one above it, by an earlier acknowledgment.
     pub reordered: bool,
-    /// End of the highest segment delivered by earlier acknowledgments, once something is delivered.
+    /// End of the highest segment delivered by earlier acknowledgments, once something has been delivered.
     pub(super) forward: Option<u64>,
-    /// Least end of the segments newly delivered that were sent once; `None` without any.
+    /// Lowest end of the newly delivered segments that were sent once; `None` without any.
     pub original_end: Option<u64>,
 }
 
-/// A segment that was delivered.
+/// A delivered segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Newest {
     /// Number in the queue.
     pub number: u64,
-    /// Last transmission.
+    /// Time of its last transmission.
     pub sent: Time,
     /// Whether it had been sent before.
     pub resent: bool,
-    /// Its end.
+    /// Position of its end.
     pub end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What an acknowledgment changes.
+//! The effects of an acknowledgment on the sender.
 
 use super::{Ack, Before, News, Sender};
 use crate::transport::tcp::congestion::{AckSample, CA_CWR, CA_RECOVERY};
@@ -8,25 +8,25 @@ use crate::transport::tcp::undo::Dsack;
 use bentpipe_core::{Span, Time};
 
 impl Sender {
-    /// A segment carries timestamps, of the other end and echoed.
+    /// Records a segment's timestamps: that of the other end, and the echoed one.
     #[inline]
     pub fn note_timestamps(&mut self, value: u32, echo: u32) {
         self.state.rcv_tsval = value;
         self.state.rcv_tsecr = echo;
     }
 
-    /// What the acknowledgment that comes next names as missing.
+    /// Records what the next acknowledgment names as missing.
     pub fn name_missing(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
         self.scoreboard.name(stretches);
     }
 
-    /// Takes an acknowledgment.
+    /// Handles an acknowledgment.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
-            // What every segment of the other end's data says.
+            // Part of every segment of the other end's data.
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
         }
@@ -100,8 +100,8 @@ impl Sender {
                 } else if advanced {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
-                    // So that a window decays for want of use only when nothing is acknowledged either: Linux 6.1, seen in
-                    // virtual time.
+                    // So that a window decays for lack of use only if nothing is acknowledged either (Linux
+                    // 6.1, seen in virtual time).
                     self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
@@ -131,13 +131,13 @@ impl Sender {
         self.largest_window = self.largest_window.max(ack.window);
         self.edge = self.edge.max(ack.position + u64::from(ack.window));
         if self.edge > self.nxt && self.scoreboard.is_empty() && self.timer.is_running() {
-            // It was the persist timer that backed off.
+            // The persist timer had backed off.
             self.estimator.reset_back_off();
         }
         changed
     }
 
-    /// Returns the round-trip time of the segment sent last, microseconds; -1 when there is none.
+    /// Returns the round-trip time of the segment sent last, in microseconds; -1 if there is none.
     #[inline]
     pub(super) fn learn_rtt(
         &mut self,
@@ -147,7 +147,7 @@ impl Sender {
         tally: &Tally,
         prior_in_flight: u32,
     ) -> i32 {
-        // First segment for the estimator, last for the congestion control.
+        // The first segment for the estimator, the last for the congestion control.
         let times = match tally.acked_sent {
             Some(times) if !tally.resent => Some(times),
             _ => tally.sacked_sent,
@@ -173,8 +173,8 @@ impl Sender {
         self.last_rtt = Some(rtt);
     }
 
-    /// Counts the latest sample if that has not been done. It is done after sending: what is sent is looked at next, and that
-    /// waits until it is written.
+    /// Counts the latest sample, if that has not been done. It is done after sending: what was sent is read
+    /// next, and that waits for the write.
     #[inline(always)]
     pub fn count_sample(&mut self) {
         if !std::mem::take(&mut self.uncounted) {
@@ -189,7 +189,7 @@ impl Sender {
         }
     }
 
-    /// For a congestion control that takes samples.
+    /// Calls a congestion control that takes samples.
     #[inline]
     pub(super) fn control(
         &mut self,
@@ -206,8 +206,8 @@ impl Sender {
         sample.rtt_us = i64::from(newest_rtt);
         sample.losses = self.state.lost.wrapping_sub(before.lost) as i32;
         sample.prior_in_flight = before.in_flight;
-        // One segment that is not followed by others may have waited for the delayed acknowledgment's timer (as in
-        // Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
+        // A segment that is not followed by others may have waited for the delayed acknowledgment's timer (as
+        // in Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
         sample.is_ack_delayed = u32::from(
             tally.acked == 1
                 && self.una - before.una < u64::from(self.segment_size)

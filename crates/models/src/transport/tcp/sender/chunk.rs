@@ -1,9 +1,10 @@
-//! A stretch of the stream to put into a segment.
+//! A part of the stream to be sent in a segment.
 
 use std::num::NonZeroU64;
 
-/// In two words, so that it and its absence are returned in registers: as a structure of four fields it goes through memory,
-/// and what reads it back in one piece waits for the writes of its parts, some 5 ns for each segment.
+/// A part of the stream in two words, so that it and its absence are returned in registers: a structure of
+/// four fields goes through memory, and reading it back in one piece waits for the writes of its parts, some
+/// 5 ns per segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk {
     start: u64,
@@ -17,7 +18,8 @@ const FIN: u64 = 1 << 32;
 const FRESH: u64 = 1 << 33;
 
 impl Chunk {
-    /// `payload` bytes from position `start`, followed by the FIN or not; `fresh` if they are sent for the first time.
+    /// Creates a chunk of `payload` bytes from position `start`, followed by the FIN or not; `fresh` if they
+    /// are sent for the first time.
     #[inline(always)]
     pub fn new(start: u64, payload: u32, fin: bool, fresh: bool) -> Chunk {
         let flags = if fin { FIN } else { 0 } | if fresh { FRESH } else { 0 };
@@ -30,7 +32,7 @@ impl Chunk {
         self.start
     }
 
-    /// Payload bytes.
+    /// Number of payload bytes.
     #[inline(always)]
     pub fn payload(self) -> u32 {
         self.rest.get() as u32
@@ -48,7 +50,7 @@ impl Chunk {
         self.rest.get() & FRESH != 0
     }
 
-    /// With the one that follows it.
+    /// Joins the chunk with the one that follows it.
     #[inline]
     pub fn and(self, more: Chunk) -> Chunk {
         Chunk::new(self.start, self.payload() + more.payload(), more.fin(), self.fresh())

@@ -1,4 +1,4 @@
-//! A sender around handovers: [`crate::transport::tcp::handover`].
+//! The sender's part in handovers: [`crate::transport::tcp::handover`].
 
 use super::{Ack, Sender};
 use crate::transport::tcp::handover::Path;
@@ -6,12 +6,12 @@ use crate::transport::tcp::header;
 use bentpipe_core::Time;
 
 impl Sender {
-    /// An acknowledgment has told of the window: whether it is closed although something is out.
+    /// Handles the window of an acknowledgment: whether it is closed although something is outstanding.
     #[cold]
     pub(super) fn follow_freeze(&mut self, now: Time, ack: &Ack) {
         let frozen = self.window == 0 && !self.scoreboard.is_empty();
         if frozen {
-            // Bytes that the window allowed before may not go any more.
+            // Bytes that the window permitted before may no longer be sent.
             self.edge = ack.position;
             self.loss_probe_due = false;
         }
@@ -22,14 +22,14 @@ impl Sender {
         }
     }
 
-    /// The persist timer has expired while the window is closed with something out.
+    /// Handles the expiry of the persist timer while the window is closed with something outstanding.
     pub(super) fn probe_frozen(&mut self, now: Time) {
         self.estimator.back_off();
         self.probe_due = true;
         self.start_retransmission_timer(now, now);
     }
 
-    /// Begins anew with the window and the time-out that fit a path; nothing where no data has been sent.
+    /// Restarts with the window and the time-out that fit a path, unless no data has been sent.
     pub fn adapt(&mut self, now: Time, path: &Path) {
         if self.nxt == 1 {
             return;

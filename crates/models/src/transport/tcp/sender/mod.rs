@@ -1,25 +1,25 @@
-//! The sending half of a connection: what may be sent now, and what acknowledgments and time-outs change.
+//! The sending half of a connection: what may be sent now, and the effects of acknowledgments and time-outs.
 //!
 //! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative
 //! acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window;
 //! then sending, until the window is full.
 //!
 //! - Window updates: as in `tcp_may_update_window`.
-//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none when
-//!   one of them was sent twice (Karn); else from the first one SACKed; else from the timestamp, when in use.
-//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is sent again, as in
+//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none if one
+//!   of them was sent twice (Karn); otherwise from the first one SACKed; otherwise from the timestamp, if in
+//!   use.
+//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is retransmitted, as in
 //!   Linux.
 //! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
-//!   (`tcp_may_raise_cwnd`); whether it was the limit is told by `is_cwnd_limited`, kept as in
-//!   `tcp_cwnd_validate`.
-//! - Small segments: no Nagle; a segment that the receive window cuts short is sent only if that is half of
-//!   the largest window seen (RFC 1122, section 4.2.3.4) or by the persist timer.
+//!   (`tcp_may_raise_cwnd`); `is_cwnd_limited`, kept as in `tcp_cwnd_validate`, tells whether it was the
+//!   limit. Idle time and lack of use reduce it: [`super::window`].
+//! - Small segments: Nagle's algorithm (RFC 9293, section 3.7.4) with the option `nagle`. A segment that the
+//!   receive window cuts short is sent only if that is half of the largest window seen (RFC 1122, section
+//!   4.2.3.4) or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
 //!   window, as Linux does, which the receiver must answer.
-//!
-//! - Pacing: [`super::pacing`], asked last, after all else allows a segment to go.
-//!
-//! Deviations: no restart of the window after idle time (RFC 5681, section 4.1), no segmentation offload.
+//! - Pacing and segmentation offload: [`super::pacing`], consulted last, after all else permits a segment to
+//!   be sent.
 
 use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
 use super::pacing::{pace_always, Pacing};
@@ -44,30 +44,30 @@ pub use chunk::Chunk;
 use quick_start::QuickStart;
 use timers::Purpose;
 
-/// What an incoming segment says to the sender, in positions.
+/// The contents of an incoming segment that concern the sender, in positions.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// Next position expected by the other end.
+    /// Position that the other end expects next.
     pub position: u64,
-    /// Receive window, bytes.
+    /// Receive window in bytes.
     pub window: u32,
     /// Position of the segment itself.
     pub sequence: u64,
     /// Whether the segment carries data, SYN or FIN.
     pub occupies: bool,
-    /// SACK blocks.
+    /// SACK blocks, as ranges of positions.
     pub sack: &'a [(u64, u64)],
     /// When the echoed timestamp was sent.
     pub echo: Option<Time>,
-    /// Whether it says that congestion was experienced.
+    /// Whether it reports congestion (ECE).
     pub ece: bool,
 }
 
-/// See the module.
+/// The sending half of one connection.
 pub struct Sender {
     /// The congestion control's view.
     pub state: State,
-    /// What the flow's source reports.
+    /// Counters for the report of the flow's source.
     pub counters: SourceCounters,
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
@@ -76,7 +76,7 @@ pub struct Sender {
     recovery: Recovery,
     pacing: Pacing,
     quick_start: QuickStart,
-    /// For a congestion control that takes samples.
+    /// Delivery rate, for a congestion control that takes samples.
     rate: rate::Estimator,
     estimator: Estimator,
     timer: Timer,
@@ -88,50 +88,51 @@ pub struct Sender {
     una: u64,
     /// Next position to be sent for the first time.
     nxt: u64,
-    /// End of what the application has handed over.
+    /// End of the data that the application has handed over.
     end: u64,
-    /// The application has closed: a FIN follows at `end`.
+    /// Whether the application has closed: a FIN follows at `end`.
     closed: bool,
-    /// First position that the receive window does not allow.
+    /// First position beyond the receive window.
     edge: u64,
     window: u32,
     largest_window: u32,
     /// Position of the segment that last updated the window (RFC 9293's SND.WL1).
     window_from: u64,
-    /// Unanswered window probes.
+    /// Number of unanswered window probes.
     probes: u32,
     probe_due: bool,
-    /// Send what the window allows, however small.
+    /// Whether to send what the window permits, however small.
     overriding: bool,
-    /// The other end's window is closed before a disconnection: what is out is not lost. Only where ends may be frozen.
+    /// Whether the other end's window is closed before a disconnection, so that outstanding data is not lost.
+    /// Only if ends may be frozen.
     frozen: bool,
     may_freeze: bool,
     retries: u32,
-    /// How long data is sent again, if it is time that counts, and since when it has been.
+    /// Time for which data is retransmitted, if limited by time, and since when it has been.
     patience: Option<Span>,
     stuck_since: Time,
     nagle: bool,
-    /// Most bytes unacknowledged.
+    /// Maximum number of unacknowledged bytes.
     buffer: u64,
-    /// The last segment must be sent again as a probe, or new data beyond the window.
+    /// Whether the last segment must be retransmitted as a probe, or new data sent beyond the window.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
-    /// The counters do not yet have it.
+    /// Whether the latest sample is missing from the counters.
     uncounted: bool,
     random: u64,
 }
 
-/// How things stood before an acknowledgment.
+/// The state before an acknowledgment.
 struct Before {
     una: u64,
     in_flight: u32,
     lost: u32,
 }
 
-/// What an acknowledgment meant.
+/// The meaning of an acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News {
-    /// It acknowledges what was not sent.
+    /// It acknowledges data that was not sent.
     NotSent,
     /// It acknowledges nothing new.
     Nothing,
@@ -144,8 +145,8 @@ pub enum News {
 pub struct TooManyRetries;
 
 impl Sender {
-    /// Before the handshake. `initial` is the initial sequence number, `random` seeds the congestion
-    /// control's draws.
+    /// Creates the state before the handshake. `initial` is the initial sequence number, `random` seeds the
+    /// congestion control's draws.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
         let first = initial.wrapping_add(1);
         let mut state = State {
@@ -208,9 +209,9 @@ impl Sender {
         }
     }
 
-    /// The handshake is over. `rtt` is a sample from it, `syn_retransmissions` how often the SYN was sent
-    /// again: after more than one the window starts at one segment (RFC 5681, section 3.1, as Linux reads
-    /// it).
+    /// Handles the end of the handshake. `rtt` is a sample from it, `syn_retransmissions` the number of
+    /// retransmissions of the SYN: after more than one the window starts at one segment (RFC 5681, section
+    /// 3.1, as interpreted by Linux).
     pub fn establish(
         &mut self,
         now: Time,
@@ -233,7 +234,7 @@ impl Sender {
         self.congestion.init(&mut self.state);
     }
 
-    /// The path has granted so many bit/s to the SYN, or SYN-ACK, that asked.
+    /// Handles a rate in bit/s that the path has granted to the SYN, or SYN-ACK, that requested it.
     pub fn grant(&mut self, now: Time, bits: u64, timestamps: bool) {
         let options = if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         let packet = u64::from(self.segment_size + header::HEADER + options);
@@ -243,36 +244,36 @@ impl Sender {
         }
     }
 
-    /// More to send; `u64::MAX` for an endless stream.
+    /// Adds data to send; `u64::MAX` for an endless stream.
     pub fn hand_over(&mut self, bytes: u64) {
         debug_assert!(!self.closed, "the application sends after it closed");
         self.check_application_limited();
         self.end = self.end.saturating_add(bytes);
     }
 
-    /// No more to send: a FIN follows.
+    /// Ends the stream: a FIN follows.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// What was handed over and not sent is forgotten.
+    /// Discards what was handed over and not sent.
     pub fn forget_unsent(&mut self) {
         self.end = self.end.min(self.nxt);
     }
 
-    /// Whether everything handed over is acknowledged.
+    /// Whether everything handed over has been acknowledged.
     #[inline]
     pub fn all_acknowledged(&self) -> bool {
         self.una >= self.end
     }
 
-    /// Whether the FIN was sent.
+    /// Whether the FIN has been sent.
     #[inline]
     pub fn fin_sent(&self) -> bool {
         self.closed && self.nxt > self.end
     }
 
-    /// Whether the FIN is acknowledged.
+    /// Whether the FIN has been acknowledged.
     #[inline]
     pub fn fin_acknowledged(&self) -> bool {
         self.closed && self.una > self.end
@@ -290,29 +291,29 @@ impl Sender {
         self.nxt
     }
 
-    /// Whether something sent is not acknowledged.
+    /// Whether something sent has not been acknowledged.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         self.una < self.nxt
     }
 
-    /// Payload acknowledged so far.
+    /// Number of payload bytes acknowledged so far.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.una.min(self.end) - 1
     }
 
-    /// First position that the receive window does not allow.
+    /// First position beyond the receive window.
     pub fn window_edge(&self) -> u64 {
         self.edge
     }
 
-    /// Payload bytes of a full segment.
+    /// Number of payload bytes in a full segment.
     #[inline]
     pub fn segment_size(&self) -> u32 {
         self.segment_size
     }
 
-    /// Round-trip time and time-out.
+    /// The estimator of round-trip time and time-out.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
     }
@@ -322,7 +323,7 @@ impl Sender {
         self.last_rtt
     }
 
-    /// Segments in flight.
+    /// Number of segments in flight.
     pub fn in_flight(&self) -> u32 {
         in_flight(&self.state)
     }
@@ -339,13 +340,13 @@ impl Sender {
         self.pacing.stop();
     }
 
-    /// Whether the window was reduced since this was last asked.
+    /// Returns and resets whether the window was reduced.
     #[inline]
     pub fn take_reduced(&mut self) -> bool {
         self.recovery.take_reduced()
     }
 
-    /// Whether a window probe is due; asking takes it.
+    /// Returns and resets whether a window probe is due.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
         std::mem::take(&mut self.probe_due)
