@@ -51,7 +51,7 @@ pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
     match transport {
         Config::Udp(_) if app.is_elastic() => Some(format!(
             "\"{kind}\" needs a transport that controls the rate, such as tcp; allowed over udp: applications that have a \
-             rate of its own, such as cbr"
+             rate of their own, such as cbr"
         )),
         Config::Tfrc(_) if app.has_transactions() => Some(format!(
             "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
