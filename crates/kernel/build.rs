@@ -22,7 +22,10 @@ fn main() {
     }
     text.push(']');
     // A constant's type cannot be included, so the whole item is.
-    fs::write(out.join("objects.rs"), format!("static OBJECTS: {text};\n"))
-        .expect("cargo's folder can be written");
+    fs::write(
+        out.join("objects.rs"),
+        format!("/// The congestion controls, by name.\npub static CONGESTION: {text};\n"),
+    )
+    .expect("cargo's folder can be written");
     println!("cargo::rerun-if-changed={}", folder.display());
 }

@@ -1,11 +1,18 @@
 //! Emulation without root: a user namespace in which this process and the programs that it starts may make networks.
 //! They stay the user that they are, with four capabilities inside the namespace and none outside.
 
+use crate::namespace::Namespace;
 use crate::sys;
 use nix::sched::{setns, unshare, CloneFlags};
 use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
+
+/// Whether this process may not make networks in the user namespace in which it is.
+pub fn needed() -> bool {
+    // The cheapest way to ask is to try, in a thread that ends with what it got.
+    Namespace::new().is_err()
+}
 
 /// Enters a user namespace of our own if this process may not make networks otherwise. Says whether it did. Call it
 /// before there is a second thread.
@@ -13,8 +20,7 @@ use std::io;
 /// # Errors
 /// The kernel does not allow user namespaces (EPERM, ENOSPC), or there is another thread (EINVAL).
 pub fn enter() -> io::Result<bool> {
-    // The cheapest way to ask is to try, in a thread that ends with what it got.
-    if crate::Namespace::new().is_ok() {
+    if !needed() {
         return Ok(false);
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());

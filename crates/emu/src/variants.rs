@@ -1,8 +1,9 @@
 //! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
 //! the kernel has under the same name; `linux-NAME` is always the kernel's own.
 
+pub mod parameters;
+
 use crate::clock::Timing;
-use crate::guest::parameters;
 use bentpipe_congestion::of_linux;
 use bentpipe_kernel::{available, list, register, Registered, Start};
 use bentpipe_models::transport::tcp;

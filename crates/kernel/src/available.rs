@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-use crate::{bpf, congestion, log};
+use crate::{bpf, objects};
 
 /// Why BPF cannot be used. The text is a sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub fn available() -> Result<(), Unavailable> {
     if !bpf::IS_BUILT {
         return Err(Unavailable::NotBuilt);
     }
-    congestion::attempt().and_then(|()| log::attempt()).map_err(reason)
+    bpf::try_congestion(objects::CONGESTION[0].1).and_then(|()| bpf::try_tracer(objects::LOG)).map_err(reason)
 }
 
 /// Looks for the cause of a refusal.

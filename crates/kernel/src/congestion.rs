@@ -9,10 +9,8 @@ use std::{fs, io};
 
 use bentpipe_congestion::CongestionError;
 
-use crate::bpf::{self, CongestionControl};
-use crate::{available, Unavailable};
-
-include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+use crate::bpf::CongestionControl;
+use crate::{available, objects, Unavailable};
 
 /// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the zero that ends it).
 const LONGEST_NAME: usize = 15;
@@ -71,7 +69,7 @@ pub enum Error {
 
 /// The variants that there are as BPF objects, in alphabetical order.
 pub fn list() -> impl Iterator<Item = &'static str> {
-    OBJECTS.iter().map(|(name, _)| *name)
+    objects::CONGESTION.iter().map(|(name, _)| *name)
 }
 
 /// Gives the kernel the congestion control `variant`, with `parameters` in the place of its defaults and with `start`
@@ -87,7 +85,7 @@ pub fn register(
     let variant = bentpipe_congestion::variant(variant)?;
     let mut settings = start.settings()?;
     settings.extend(variant.values(parameters)?);
-    let object = object(variant.name).ok_or(Error::NoObject(variant.name))?;
+    let object = objects::congestion(variant.name).ok_or(Error::NoObject(variant.name))?;
 
     // A congestion control's name is the machine's, not a namespace's. Another process may take one between the look
     // and the try, so the kernel's answer decides.
@@ -129,15 +127,6 @@ impl Start {
             })
             .collect()
     }
-}
-
-/// Whether the kernel takes congestion controls from this process: loads one, without registering it.
-pub(crate) fn attempt() -> io::Result<()> {
-    bpf::try_congestion(OBJECTS[0].1)
-}
-
-fn object(name: &str) -> Option<&'static [u8]> {
-    OBJECTS.iter().find(|(other, _)| *other == name).map(|(_, object)| *object)
 }
 
 /// The names to try, in order.

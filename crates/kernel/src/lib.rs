@@ -18,6 +18,7 @@ mod bpf;
 mod congestion;
 mod event;
 mod log;
+mod objects;
 mod rows;
 
 pub use available::{available, Unavailable};

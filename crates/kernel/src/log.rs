@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use nix::time::{clock_getres, ClockId};
 
-use crate::bpf::{self, Tracer};
+use crate::bpf::Tracer;
 use crate::event::RECORD;
-use crate::{available, Event, Unavailable};
-
-static OBJECT: &[u8] = include_bytes!("../objects/log.o");
+use crate::{available, objects, Event, Unavailable};
 
 /// Bytes of the ring: 100 000 events.
 const RING: u32 = 1 << 24;
@@ -58,7 +56,7 @@ impl Log {
         let bytes = bytes.clamp(RINGS.0, RINGS.1).next_power_of_two();
         let namespaces: Vec<_> =
             namespaces.iter().map(|namespace| (namespace.inode, namespace.tag)).collect();
-        match Tracer::start(OBJECT, &namespaces, bytes) {
+        match Tracer::start(objects::LOG, &namespaces, bytes) {
             Ok(tracer) => Ok(Log { tracer, tick: tick() }),
             Err(error) => {
                 available()?;
@@ -91,11 +89,6 @@ impl Log {
     pub fn sees_closing(&self) -> bool {
         self.tracer.sees_closing()
     }
-}
-
-/// Whether the kernel takes the log from this process: loads it, without attaching it.
-pub(crate) fn attempt() -> io::Result<()> {
-    bpf::try_tracer(OBJECT)
 }
 
 /// The kernel's tick, nanoseconds: the resolution of its coarse clocks is one.

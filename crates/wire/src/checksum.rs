@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071).
 
-use crate::{Headers, ICMP, UDP};
+use crate::{ICMP, UDP};
 use etherparse::checksum::Sum16BitWords;
 use std::net::IpAddr;
 
@@ -28,9 +28,9 @@ pub fn with_addresses(source: IpAddr, destination: IpAddr, protocol: u8, message
 }
 
 /// What a sender that leaves the checksum to its interface writes into the checksum's place: the sum over the pseudo-header
-/// of `length` bytes, not complemented.
-pub fn left_to_interface(headers: &Headers, length: usize) -> u16 {
-    !finished(&pseudo_header(headers.source, headers.destination, headers.protocol, length))
+/// of a message of `length` bytes, not complemented.
+pub fn left_to_interface(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u16 {
+    !finished(&pseudo_header(source, destination, protocol, length))
 }
 
 /// How a computed checksum is sent: UDP sends 0xffff for 0, which would mean that there is none (RFC 768).

@@ -6,6 +6,7 @@ use super::watch::{Verdict, Watch};
 use crate::error::{Doing, Error as Trouble};
 use crate::sys::confine::Confinement;
 use crate::sys::{self, Usage};
+use crate::user;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
@@ -266,7 +267,7 @@ fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    sys::confine::prepare(&mut command, Confinement::new(out, scratch, (&note, &said))?);
+    sys::confine::prepare(&mut command, Confinement::new(out, scratch, (&note, &said), user::needed())?);
     command.spawn()
 }
 

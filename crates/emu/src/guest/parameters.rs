@@ -1,40 +1,11 @@
-//! Parameters of a guest's congestion controls, which are its kernel's own: given on its command line, before the kernel
-//! computes from them what it computes once. Of ours those that mean the same there, in its units.
+//! Parameters of a guest's congestion controls, which are its kernel's own. They stand on its command line, as the kernel
+//! computes other values from them only once, when it starts.
 
-use crate::traffic;
+use crate::emulate::tcp;
+use crate::traffic::flows;
+use crate::variants::parameters::of_flow;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::transport::tcp::Config;
 use std::collections::BTreeMap;
-
-/// Value of a parameter of the kernel's for a value of ours.
-type Converted = fn(i64) -> i64;
-
-const SAME: Converted = |value| value;
-/// From thousandths to parts of 1024, rounded.
-const PARTS: Converted = |value| (value * 1024 + 500) / 1000;
-/// The part of the window that a loss takes, in thousandths, as what it leaves.
-const LEFT: Converted = |value| PARTS(1000 - value);
-/// From thousandths of C to what times 10 / 1024 is C.
-const SCALE: Converted = |value| (value * 1024 + 5000) / 10_000;
-
-/// A congestion control, a parameter of ours, and the kernel's name for it.
-const KNOWN: [(&str, &str, &str, Converted); 15] = [
-    ("bic", "beta", "beta", LEFT),
-    ("bic", "fast_convergence", "fast_convergence", SAME),
-    ("bic", "low_window", "low_window", SAME),
-    ("bic", "s_max", "max_increment", SAME),
-    ("cubic", "beta", "beta", PARTS),
-    ("cubic", "c", "bic_scale", SCALE),
-    ("cubic", "fast_convergence", "fast_convergence", SAME),
-    ("cubic", "hystart", "hystart", SAME),
-    ("cubic", "reno_friendly", "tcp_friendliness", SAME),
-    ("hybla", "rtt0", "rtt0", SAME),
-    ("illinois", "theta", "theta", SAME),
-    ("illinois", "window_threshold", "win_thresh", SAME),
-    ("vegas", "alpha", "alpha", SAME),
-    ("vegas", "beta", "beta", SAME),
-    ("vegas", "gamma", "gamma", SAME),
-];
 
 /// Two flows want different parameters of one congestion control.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -48,45 +19,14 @@ pub struct Different {
     name: String,
 }
 
-/// What the kernel's command line says for one flow, and what of it cannot be said, in words.
-pub fn of_flow(config: &Config) -> (Vec<String>, Vec<String>) {
-    let name = &config.congestion;
-    let (mut words, mut impossible) = (Vec::new(), Vec::new());
-    for (ours, value) in &config.parameters {
-        let known = KNOWN.iter().find(|known| (known.0, known.1) == (name, ours));
-        match known {
-            // HyStart++ is not the kernel's.
-            Some((_, _, "hystart", _)) if *value > 1 => {
-                impossible
-                    .push(format!("{ours} = {value} of {name} could not be set: the kernel's is 0 or 1"));
-            }
-            Some((_, _, theirs, convert)) => words.push(format!("tcp_{name}.{theirs}={}", convert(*value))),
-            None => impossible
-                .push(format!("{ours} of {name} could not be set: the kernel's own has no such parameter")),
-        }
-    }
-    if let Some(segments) = config.initial_ssthresh {
-        // The kernel's CUBIC looks at it only without HyStart.
-        let takes = name == "bic" || name == "cubic" && config.parameters.get("hystart") == Some(&0);
-        if takes {
-            words.push(format!("tcp_{name}.initial_ssthresh={}", segments.value()));
-        } else {
-            impossible.push(format!(
-                "initial_ssthresh of {name} could not be set: the kernel's own does not take one"
-            ));
-        }
-    }
-    (words, impossible)
-}
-
 /// What the command line of a kernel says for the flows of `scenario`.
 ///
 /// # Errors
 /// Two of them want different things.
 pub fn of(scenario: &Scenario) -> Result<Vec<String>, Different> {
     let mut wanted: BTreeMap<&str, (&str, Vec<String>)> = BTreeMap::new();
-    for (_, flow) in traffic::flows(scenario) {
-        let Some(config) = crate::emulate::tcp(flow) else { continue };
+    for (_, flow) in flows(scenario) {
+        let Some(config) = tcp(flow) else { continue };
         let words = of_flow(config).0;
         let (first, others) = wanted.entry(&config.congestion).or_insert_with(|| (&flow.name, words.clone()));
         if *others != words {
@@ -95,35 +35,4 @@ pub fn of(scenario: &Scenario) -> Result<Vec<String>, Different> {
         }
     }
     Ok(wanted.into_values().flat_map(|(_, words)| words).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_are_said_in_the_units_of_the_kernel() {
-        let of = |text: &str| of_flow(&serde_json::from_str(text).unwrap());
-        // The kernel's own values of CUBIC: beta 717/1024, bic_scale 41.
-        let (words, impossible) =
-            of(r#"{"congestion": "cubic", "parameters": {"beta": 700, "c": 400, "hystart": 0},
-            "initial_ssthresh": 20}"#);
-        assert_eq!(
-            words,
-            [
-                "tcp_cubic.beta=717",
-                "tcp_cubic.bic_scale=41",
-                "tcp_cubic.hystart=0",
-                "tcp_cubic.initial_ssthresh=20"
-            ]
-        );
-        assert!(impossible.is_empty(), "{impossible:?}");
-        // Of BIC, 819/1024 are left after a loss.
-        let (words, _) = of(r#"{"congestion": "bic", "parameters": {"beta": 200}}"#);
-        assert_eq!(words, ["tcp_bic.beta=819"]);
-        let (words, impossible) = of(r#"{"congestion": "reno", "initial_ssthresh": 20}"#);
-        assert!(words.is_empty() && impossible[0].contains("initial_ssthresh of reno"), "{impossible:?}");
-        let (_, impossible) = of(r#"{"congestion": "cubic", "parameters": {"fast_reno": 1, "hystart": 2}}"#);
-        assert_eq!(impossible.len(), 2);
-    }
 }

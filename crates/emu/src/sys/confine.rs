@@ -2,7 +2,6 @@
 //! but those below one folder, no network, no other process.
 
 use super::fence;
-use crate::Namespace;
 use nix::errno::Errno;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{unshare, CloneFlags};
@@ -30,15 +29,17 @@ pub struct Confinement {
 impl Confinement {
     /// It may write below `writable`, and to `scratch`, which is memory of its own then and gone with the process; the file
     /// `note` is in it. Everything else is read-only, and there is no network.
-    pub fn new(writable: &Path, scratch: &Path, note: (&Path, &str)) -> io::Result<Confinement> {
+    pub fn new(
+        writable: &Path,
+        scratch: &Path,
+        note: (&Path, &str),
+        own_user: bool,
+    ) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
-        let user = match Namespace::new() {
-            Ok(_) => None,
-            Err(_) => Some((own(geteuid().as_raw())?, own(getegid().as_raw())?)),
-        };
+        let user = own_user.then(|| Ok::<_, io::Error>((own(geteuid().as_raw())?, own(getegid().as_raw())?)));
         let note = (text(note.0)?, CString::new(note.1)?);
-        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, note, user })
+        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, note, user: user.transpose()? })
     }
 
     fn enter(&self) -> nix::Result<()> {

@@ -1,0 +1,95 @@
+//! Parameters of the kernel's own congestion controls: those of ours that mean the same there, in the kernel's units.
+
+use bentpipe_models::transport::tcp::Config;
+
+/// Value of a parameter of the kernel's for a value of ours.
+type Converted = fn(i64) -> i64;
+
+const SAME: Converted = |value| value;
+/// From thousandths to parts of 1024, rounded.
+const PARTS: Converted = |value| (value * 1024 + 500) / 1000;
+/// The part of the window that a loss takes, in thousandths, as what it leaves.
+const LEFT: Converted = |value| PARTS(1000 - value);
+/// From thousandths of C to what times 10 / 1024 is C.
+const SCALE: Converted = |value| (value * 1024 + 5000) / 10_000;
+
+/// A congestion control, a parameter of ours, and the kernel's name for it.
+const KNOWN: [(&str, &str, &str, Converted); 15] = [
+    ("bic", "beta", "beta", LEFT),
+    ("bic", "fast_convergence", "fast_convergence", SAME),
+    ("bic", "low_window", "low_window", SAME),
+    ("bic", "s_max", "max_increment", SAME),
+    ("cubic", "beta", "beta", PARTS),
+    ("cubic", "c", "bic_scale", SCALE),
+    ("cubic", "fast_convergence", "fast_convergence", SAME),
+    ("cubic", "hystart", "hystart", SAME),
+    ("cubic", "reno_friendly", "tcp_friendliness", SAME),
+    ("hybla", "rtt0", "rtt0", SAME),
+    ("illinois", "theta", "theta", SAME),
+    ("illinois", "window_threshold", "win_thresh", SAME),
+    ("vegas", "alpha", "alpha", SAME),
+    ("vegas", "beta", "beta", SAME),
+    ("vegas", "gamma", "gamma", SAME),
+];
+
+/// What the kernel's command line says for one flow, and what of it cannot be said, in words.
+pub fn of_flow(config: &Config) -> (Vec<String>, Vec<String>) {
+    let name = &config.congestion;
+    let (mut words, mut impossible) = (Vec::new(), Vec::new());
+    for (ours, value) in &config.parameters {
+        let known = KNOWN.iter().find(|known| (known.0, known.1) == (name, ours));
+        match known {
+            // HyStart++ is not the kernel's.
+            Some((_, _, "hystart", _)) if *value > 1 => {
+                impossible
+                    .push(format!("{ours} = {value} of {name} could not be set: the kernel's is 0 or 1"));
+            }
+            Some((_, _, theirs, convert)) => words.push(format!("tcp_{name}.{theirs}={}", convert(*value))),
+            None => impossible
+                .push(format!("{ours} of {name} could not be set: the kernel's own has no such parameter")),
+        }
+    }
+    if let Some(segments) = config.initial_ssthresh {
+        // The kernel's CUBIC looks at it only without HyStart.
+        let takes = name == "bic" || name == "cubic" && config.parameters.get("hystart") == Some(&0);
+        if takes {
+            words.push(format!("tcp_{name}.initial_ssthresh={}", segments.value()));
+        } else {
+            impossible.push(format!(
+                "initial_ssthresh of {name} could not be set: the kernel's own does not take one"
+            ));
+        }
+    }
+    (words, impossible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_said_in_the_units_of_the_kernel() {
+        let of = |text: &str| of_flow(&serde_json::from_str(text).unwrap());
+        // The kernel's own values of CUBIC: beta 717/1024, bic_scale 41.
+        let (words, impossible) =
+            of(r#"{"congestion": "cubic", "parameters": {"beta": 700, "c": 400, "hystart": 0},
+            "initial_ssthresh": 20}"#);
+        assert_eq!(
+            words,
+            [
+                "tcp_cubic.beta=717",
+                "tcp_cubic.bic_scale=41",
+                "tcp_cubic.hystart=0",
+                "tcp_cubic.initial_ssthresh=20"
+            ]
+        );
+        assert!(impossible.is_empty(), "{impossible:?}");
+        // Of BIC, 819/1024 are left after a loss.
+        let (words, _) = of(r#"{"congestion": "bic", "parameters": {"beta": 200}}"#);
+        assert_eq!(words, ["tcp_bic.beta=819"]);
+        let (words, impossible) = of(r#"{"congestion": "reno", "initial_ssthresh": 20}"#);
+        assert!(words.is_empty() && impossible[0].contains("initial_ssthresh of reno"), "{impossible:?}");
+        let (_, impossible) = of(r#"{"congestion": "cubic", "parameters": {"fast_reno": 1, "hystart": 2}}"#);
+        assert_eq!(impossible.len(), 2);
+    }
+}
