@@ -2,33 +2,31 @@
 //!
 //! IPv4 RFC 791, IPv6 RFC 8200, TCP RFC 9293, the Internet checksum RFC 1071, ICMP RFC 792, ICMPv6 RFC 4443.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use bentpipe_wire::{checksum, read_quoted, write, Headers, ICMP, ICMPV6, TCP};
+use std::net::SocketAddr;
 
-const TCP: u8 = 6;
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
 /// Longest ICMPv6 error (RFC 4443, section 2.4).
 const IPV6_LEAST_MTU: usize = 1280;
 
-/// Who talks to whom.
+/// The two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// The end that opened the connection.
     pub client: SocketAddr,
-    /// The other.
+    /// The other end.
     pub server: SocketAddr,
 }
 
-/// A TCP segment without its data: where it is from and what it is.
+/// The header of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// From whom, to whom.
+    /// Address and port of the sender.
     pub source: SocketAddr,
-    /// To whom.
+    /// Address and port of the receiver.
     pub destination: SocketAddr,
-    /// The field DS and ECN (type of service, traffic class).
+    /// The DS and ECN fields (type of service, traffic class).
     pub tos: u8,
-    /// Where the TCP header begins.
+    /// Offset of the TCP header in the packet.
     pub start: usize,
     /// Sequence number.
     pub sequence: u32,
@@ -39,169 +37,56 @@ pub struct Segment {
 /// The flag ACK.
 pub const ACK: u8 = 16;
 
-fn word16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+fn ends(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {
+    let (source, destination) = headers.ports.filter(|_| headers.protocol == TCP)?;
+    Some((SocketAddr::new(headers.source, source), SocketAddr::new(headers.destination, destination)))
 }
 
-fn word32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-/// Reads the header of an IP packet with TCP: where TCP begins, the type of service, source and destination.
-fn network(packet: &[u8]) -> Option<(usize, u8, IpAddr, IpAddr)> {
-    match packet.first()? >> 4 {
-        4 => {
-            let start = usize::from(packet[0] & 15) * 4;
-            let fragmented = word16(packet, 6)? & 0x3fff != 0;
-            if start < 20 || *packet.get(9)? != TCP || fragmented {
-                return None;
-            }
-            let address = |at| Some(IpAddr::from(Ipv4Addr::from(word32(packet, at)?)));
-            Some((start, packet[1], address(12)?, address(16)?))
-        }
-        6 => {
-            let address = |at: usize| {
-                let octets: [u8; 16] = packet.get(at..at + 16)?.try_into().ok()?;
-                Some(IpAddr::from(Ipv6Addr::from(octets)))
-            };
-            let tos = (word16(packet, 0)? >> 4) as u8;
-            Some((ipv6_payload(packet)?, tos, address(8)?, address(24)?))
-        }
-        _ => None,
-    }
-}
-
-/// Reads an IP packet with a TCP header; none when it is not one, or not whole.
+/// Reads an IP packet with a whole TCP header. Returns `None` for any other. Data behind the header may be cut off, as they are
+/// of a SYN that the kernel has saved.
 pub fn read(packet: &[u8]) -> Option<Segment> {
-    let (start, tos, source, destination) = network(packet)?;
-    packet.get(start..start + 20)?;
+    let headers = read_quoted(packet)?;
+    let (source, destination) = ends(&headers)?;
+    let header: &[u8; 20] = packet[headers.begin..headers.end].first_chunk()?;
     Some(Segment {
-        source: SocketAddr::new(source, word16(packet, start)?),
-        destination: SocketAddr::new(destination, word16(packet, start + 2)?),
-        tos,
-        start,
-        sequence: word32(packet, start + 4)?,
-        flags: packet[start + 13] & 63,
+        source,
+        destination,
+        tos: headers.traffic_class,
+        start: headers.begin,
+        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        flags: header[13] & 63,
     })
 }
 
-/// Where TCP begins after IPv6's extension headers (hop-by-hop, routing, destination).
-fn ipv6_payload(packet: &[u8]) -> Option<usize> {
-    let (mut next, mut at) = (*packet.get(6)?, 40);
-    loop {
-        match next {
-            TCP => return Some(at),
-            0 | 43 | 60 => {
-                next = *packet.get(at)?;
-                at += 8 + usize::from(*packet.get(at + 1)?) * 8;
-            }
-            _ => return None,
-        }
-    }
-}
-
-/// Reads an ICMP error about a TCP packet: between whom that was, and the kernel's number for the error.
+/// Reads an ICMP error about a TCP packet. Returns the connection and the kernel's number for the error.
 pub fn read_error(packet: &[u8]) -> Option<(Flow, i32)> {
-    let (quoted, error) = match packet.first()? >> 4 {
-        4 if *packet.get(9)? == ICMP => {
-            let start = usize::from(packet[0] & 15) * 4;
-            let error = match packet.get(start..start + 2)? {
-                [3, 0 | 5 | 6 | 11] => libc::ENETUNREACH,
-                [3, 1 | 7 | 8 | 12] => libc::EHOSTUNREACH,
-                [3, 2 | 3] => libc::ECONNREFUSED,
-                [3, 9 | 10 | 13] => libc::EACCES,
-                _ => return None,
-            };
-            (packet.get(start + 8..)?, error)
-        }
-        6 if *packet.get(6)? == ICMPV6 => {
-            let error = match packet.get(40..42)? {
-                [1, 0] => libc::ENETUNREACH,
-                [1, 1 | 5 | 6] => libc::EACCES,
-                [1, 2 | 3] => libc::EHOSTUNREACH,
-                [1, 4] => libc::ECONNREFUSED,
-                _ => return None,
-            };
-            (packet.get(48..)?, error)
-        }
+    let headers = bentpipe_wire::read(packet)?;
+    let quoted = &packet[headers.payload(packet)?];
+    let error = match (headers.protocol, packet[headers.begin], packet[headers.begin + 1]) {
+        (ICMP, 3, 0 | 5 | 6 | 11) | (ICMPV6, 1, 0) => libc::ENETUNREACH,
+        (ICMP, 3, 1 | 7 | 8 | 12) | (ICMPV6, 1, 2 | 3) => libc::EHOSTUNREACH,
+        (ICMP, 3, 2 | 3) | (ICMPV6, 1, 4) => libc::ECONNREFUSED,
+        (ICMP, 3, 9 | 10 | 13) | (ICMPV6, 1, 1 | 5 | 6) => libc::EACCES,
         _ => return None,
     };
-    let (start, _, client, server) = network(quoted)?;
-    let port = |at| word16(quoted, start + at);
-    Some((
-        Flow { client: SocketAddr::new(client, port(0)?), server: SocketAddr::new(server, port(2)?) },
-        error,
-    ))
-}
-
-/// The Internet checksum of the parts, each of even length but for the last.
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0_u64;
-    for part in parts {
-        for pair in part.chunks(2) {
-            sum += u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
-        }
-    }
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
-fn octets(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
-    }
-}
-
-/// The checksum of an upper layer's message with the pseudo-header of either version, which sum up alike.
-fn with_addresses(source: IpAddr, destination: IpAddr, protocol: u8, message: &[u8]) -> u16 {
-    let length = (message.len() as u32).to_be_bytes();
-    checksum(&[&octets(source), &octets(destination), &length, &[0, protocol], message])
+    let (client, server) = ends(&read_quoted(quoted)?)?;
+    Some((Flow { client, server }, error))
 }
 
 /// Writes the TCP checksum, which a packet from this machine's own interfaces may not have yet (checksum offload).
 pub fn complete(packet: &mut [u8], segment: &Segment) {
-    let start = segment.start;
-    packet[start + 16..start + 18].fill(0);
-    let sum = with_addresses(segment.source.ip(), segment.destination.ip(), TCP, &packet[start..]);
-    packet[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
+    let at = segment.start + 16;
+    packet[at..at + 2].fill(0);
+    let (source, destination) = (segment.source.ip(), segment.destination.ip());
+    let sum = checksum::with_addresses(source, destination, TCP, &packet[segment.start..]);
+    packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// A packet from `source` to `destination` with this message; the kernel fills in IPv4's length, checksum and identity.
-fn packet(source: IpAddr, destination: IpAddr, protocol: u8, message: &[u8]) -> Vec<u8> {
-    const HOPS: u8 = 64;
-    let mut packet = Vec::with_capacity(40 + message.len());
-    if source.is_ipv4() {
-        packet.extend([0x45, 0]);
-        packet.extend((20 + message.len() as u16).to_be_bytes());
-        packet.extend([0, 0, 0, 0, HOPS, protocol, 0, 0]);
-    } else {
-        packet.extend([0x60, 0, 0, 0]);
-        packet.extend((message.len() as u16).to_be_bytes());
-        packet.extend([protocol, HOPS]);
-    }
-    packet.extend(octets(source));
-    packet.extend(octets(destination));
-    packet.extend(message);
-    packet
-}
-
-/// What a server that refuses answers to a SYN (RFC 9293, section 3.10.7.1).
+/// The answer of a server that refuses a SYN (RFC 9293, section 3.10.7.1).
 pub fn refusal(syn: &[u8], segment: &Segment) -> Vec<u8> {
-    const RST_ACK: u8 = 4 | ACK;
-    let data = syn.len() - segment.start - usize::from(syn[segment.start + 12] >> 4) * 4;
+    let data = read_quoted(syn).and_then(|headers| headers.payload(syn)).map_or(0, |data| data.len());
     let acknowledged = segment.sequence.wrapping_add(1 + data as u32);
-    let mut message = Vec::with_capacity(20);
-    message.extend(segment.destination.port().to_be_bytes());
-    message.extend(segment.source.port().to_be_bytes());
-    message.extend(0_u32.to_be_bytes());
-    message.extend(acknowledged.to_be_bytes());
-    message.extend([5 << 4, RST_ACK, 0, 0, 0, 0, 0, 0]);
-    let sum = with_addresses(segment.destination.ip(), segment.source.ip(), TCP, &message);
-    message[16..18].copy_from_slice(&sum.to_be_bytes());
-    packet(segment.destination.ip(), segment.source.ip(), TCP, &message)
+    write::reset(segment.destination, segment.source, acknowledged)
 }
 
 /// Why a server cannot be reached.
@@ -219,37 +104,29 @@ pub enum Unreachable {
 /// be one that the client could be reached from.
 pub fn unreachable(syn: &[u8], segment: &Segment, why: Unreachable) -> Vec<u8> {
     let (source, destination) = (segment.destination.ip(), segment.source.ip());
-    if source.is_ipv4() {
+    let (kind, code, quoted) = if source.is_ipv4() {
         let code = match why {
             Unreachable::Network => 0,
             Unreachable::Host => 1,
             Unreachable::Forbidden => 13,
         };
         // The header and 64 bits of data (RFC 792).
-        let quoted = &syn[..syn.len().min(segment.start + 8)];
-        let mut message = vec![3, code, 0, 0, 0, 0, 0, 0];
-        message.extend(quoted);
-        let sum = checksum(&[&message]);
-        message[2..4].copy_from_slice(&sum.to_be_bytes());
-        packet(source, destination, ICMP, &message)
+        (3, code, segment.start + 8)
     } else {
         let code = match why {
             Unreachable::Network => 0,
             Unreachable::Host => 3,
             Unreachable::Forbidden => 1,
         };
-        let quoted = &syn[..syn.len().min(IPV6_LEAST_MTU - 48)];
-        let mut message = vec![1, code, 0, 0, 0, 0, 0, 0];
-        message.extend(quoted);
-        let sum = with_addresses(source, destination, ICMPV6, &message);
-        message[2..4].copy_from_slice(&sum.to_be_bytes());
-        packet(source, destination, ICMPV6, &message)
-    }
+        (1, code, IPV6_LEAST_MTU - 48)
+    };
+    write::icmp_error(source, destination, kind, code, &syn[..syn.len().min(quoted)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv6Addr;
 
     /// A SYN of Linux' from 10.0.1.2:35450 to 10.0.2.2:80, as a tap saw it, and its TCP checksum as the kernel accepts it.
     const LINUX: &str = "4500003c702640004006b3920a0001020a0002028a7a005065b8e89f00000000a002faf0\
@@ -262,19 +139,10 @@ mod tests {
             .collect()
     }
 
-    /// RFC 1071: the sum over what is checked, its checksum included, is all ones.
     fn holds(packet: &[u8]) -> bool {
-        let message = if packet[0] >> 4 == 4 { 20 } else { 40 };
-        let (source, destination) = match packet[0] >> 4 {
-            4 => (&packet[12..16], &packet[16..20]),
-            _ => (&packet[8..24], &packet[24..40]),
-        };
-        let protocol = if packet[0] >> 4 == 4 { packet[9] } else { packet[6] };
-        let length = ((packet.len() - message) as u32).to_be_bytes();
-        match protocol {
-            1 => checksum(&[&packet[message..]]) == 0,
-            _ => checksum(&[source, destination, &length, &[0, protocol], &packet[message..]]) == 0,
-        }
+        let headers = bentpipe_wire::read(packet).unwrap();
+        let message = &packet[headers.begin..headers.end];
+        checksum::with_addresses(headers.source, headers.destination, headers.protocol, message) == 0
     }
 
     /// The same SYN over IPv6, with a header of destination options before it.
@@ -300,10 +168,7 @@ mod tests {
             assert_eq!((segment.destination.port(), segment.tos), (80, tos));
             assert_eq!((segment.sequence, segment.flags), (0x65b8_e89f, 2));
             complete(&mut packet, &segment);
-            let payload = [&packet[..40 * usize::from(tos != 0)], &packet[segment.start..]].concat();
-            let sum =
-                with_addresses(segment.source.ip(), segment.destination.ip(), TCP, &packet[segment.start..]);
-            assert_eq!(sum, 0, "{payload:?}");
+            assert!(holds(&packet), "{packet:?}");
         }
     }
 
@@ -325,12 +190,14 @@ mod tests {
     fn a_refusal_is_from_the_server_and_acknowledges_the_syn_and_its_data() {
         for mut syn in [bytes(LINUX), ipv6()] {
             syn.extend(b"data");
+            let length = if syn[0] >> 4 == 4 { 3 } else { 5 };
+            syn[length] += 4;
             let segment = read(&syn).unwrap();
             let answer = refusal(&syn, &segment);
             let told = read(&answer).unwrap();
             assert_eq!((told.source, told.destination), (segment.destination, segment.source));
             assert_eq!(told.flags, 4 | ACK);
-            assert_eq!(word32(&answer, told.start + 8), Some(segment.sequence + 5));
+            assert_eq!(answer[told.start + 8..told.start + 12], (segment.sequence + 5).to_be_bytes());
             assert!(holds(&answer));
         }
     }
