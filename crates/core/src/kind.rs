@@ -24,11 +24,34 @@
 /// of the variant's `Config`: the `Config` is then the variant's factory, and its line in the list is all
 /// there is to add. The schema describes a variant with the doc comment of its `Config`.
 ///
+/// With `tables` after the trait, the tables that the variants write ([`Tables`](crate::Tables)) are gathered, too.
+///
 /// In a scenario a variant is a table with the key `kind`, or just its name if every key has a default. The
 /// scenario's own deserializer turns both into the enum that serde expects, so that the key path of an error
 /// inside a variant is not lost, as it would be with serde's internally tagged enums.
 #[macro_export]
 macro_rules! kinds {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $factory:path, tables { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }
+    ) => {
+        $crate::kinds! {
+            $(#[$meta])*
+            pub enum $name: $factory { $($(#[$variant_meta])* $tag => $variant($config)),+ }
+        }
+
+        impl $name {
+            /// The traces that variants write as a run goes on, in the order of the list.
+            pub fn traces() -> impl Iterator<Item = &'static $crate::Table> {
+                [$(<$config as $crate::Tables>::TRACES),+].into_iter().flatten().copied()
+            }
+
+            /// The tables that variants write at the end of a run, in the order of the list.
+            pub fn reports() -> impl Iterator<Item = &'static $crate::Table> {
+                [$(<$config as $crate::Tables>::REPORTS),+].into_iter().flatten().copied()
+            }
+        }
+    };
     (
         $(#[$meta:meta])*
         pub enum $name:ident: $factory:path { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }

@@ -22,5 +22,5 @@ pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
-pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table};
+pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table, Tables};
 pub use whole::Whole;

@@ -44,6 +44,14 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
+/// The tables that a model writes, said beside its `Config`. [`kinds`](crate::kinds) gathers those of a list.
+pub trait Tables {
+    /// Written as a run goes on.
+    const TRACES: &'static [&'static Table] = &[];
+    /// Written at the end.
+    const REPORTS: &'static [&'static Table] = &[];
+}
+
 /// Permission to write rows of one table for one entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {

@@ -10,9 +10,8 @@ use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
 use bentpipe_core::{Report, Span, Time};
-use bentpipe_engine::scenario::{Flow, Scenario};
+use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::Wanted;
-use bentpipe_models::transport::Config;
 use bentpipe_models::{Capture, Packet, Totals};
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
@@ -105,7 +104,8 @@ pub(crate) fn emulate_on(
     if !planned.is_empty() && !options.allow_commands {
         return Err(Error::NotAllowed(planned));
     }
-    let variants = Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)), timing)?;
+    let variants =
+        Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.tcp()), timing)?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
     let names: Vec<String> = names.into_iter().cloned().collect();
     let opened = Clock::start().with(timing);
@@ -117,7 +117,7 @@ pub(crate) fn emulate_on(
         hosts: &names,
         recorder,
         capture: None,
-        mtu: traffic::flows(scenario).filter_map(|(_, flow)| tcp(flow)).map(packet).fold(MTU, u32::max),
+        mtu: largest_packet(scenario).max(MTU),
         internet: None,
         elsewhere: &[],
     })?;
@@ -206,16 +206,10 @@ pub(crate) fn emulate_on(
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-pub(crate) fn tcp(flow: &Flow) -> Option<&bentpipe_models::transport::tcp::Config> {
-    match &flow.transport {
-        Config::Tcp(config) => Some(config),
-        Config::Tfrc(_) | Config::Udp(_) => None,
-    }
-}
-
-/// A flow's largest packet: IPv4 and TCP headers, and timestamps.
-fn packet(config: &bentpipe_models::transport::tcp::Config) -> u32 {
-    config.segment_size.value() as u32 + if config.timestamps { 52 } else { 40 }
+/// Bytes of the largest packet of the flows whose transports limit it.
+fn largest_packet(scenario: &Scenario) -> u32 {
+    let largest = traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.largest_packet());
+    largest.map(|(bytes, _)| bytes as u32).max().unwrap_or(0)
 }
 
 fn settings(
@@ -231,7 +225,7 @@ fn settings(
         }
     }
     for (_, flow) in traffic::flows(scenario).filter(|(_, flow)| flow.is_command()) {
-        let Some(config) = tcp(flow) else { continue };
+        let Some(config) = flow.transport.tcp() else { continue };
         for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
             settings[node(own)].add_default(flow, own, hosts[node(peer)].ipv4, variants.name(config))?;
         }

@@ -9,8 +9,8 @@ use bentpipe_models::net::access;
 use bentpipe_models::net::access::policy::Order;
 use bentpipe_models::net::fate::Fate;
 use bentpipe_models::network::Construction;
+use bentpipe_models::transport::tcp;
 use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
-use bentpipe_models::transport::tcp::{self, header};
 
 /// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a link is
 /// down, and the paths that follow.
@@ -77,8 +77,7 @@ enum Hop<'a> {
 impl<'a> Path<'a> {
     fn of(ways: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow, config: &tcp::Config) -> Path<'a> {
         let ends = [ways.node(&flow.from), ways.node(&flow.to)];
-        let timestamps = if config.timestamps { header::TIMESTAMP_BYTES } else { 0 };
-        let bytes = config.segment_size.value() + u64::from(header::HEADER + timestamps);
+        let bytes = config.segment_size.value() + u64::from(config.header_bytes());
         let mut path = Path { packet: bytes, scenario, hops: Default::default(), serving: Vec::new() };
         for (side, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
             for (node, way) in ways.path(from, to).unwrap_or_default() {

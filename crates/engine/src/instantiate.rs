@@ -6,7 +6,7 @@ use crate::handovers;
 use crate::network::Network;
 use crate::scenario::{Flow, LinkPair, Scenario};
 use crate::serving::served;
-use bentpipe_core::{FlowId, NodeId, Recorder, Streams, Time};
+use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::net::access::{self, Access};
@@ -14,10 +14,9 @@ use bentpipe_models::net::edge::classify::{Known, Pattern};
 use bentpipe_models::net::edge::{self, Edge};
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::network::{Construction, StageId};
-use bentpipe_models::service;
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
-use bentpipe_models::transport::{self, names, tcp, tfrc, udp};
+use bentpipe_models::transport::{self, names, tcp, Seat};
 use bentpipe_models::Port;
 use bentpipe_models::Supply;
 use std::collections::BTreeMap;
@@ -83,8 +82,8 @@ pub fn instantiate_ends(
         let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
-            let tcp = told(&mut ways, scenario, flow, end);
-            let stage = add_end(&mut builder, id, (flow, tcp), end, nodes);
+            let (builder, ways) = (&mut builder, Some(&mut ways));
+            let stage = add_end(Seats { builder, ways, scenario, flow, end }, id, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -226,7 +225,7 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a ac
     }
 }
 
-impl service::Supply for Builder<'_> {
+impl tcp::Supply for Builder<'_> {
     fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
         congestion(config)
     }
@@ -248,8 +247,7 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
-        let tcp = told(builder, scenario, flow, end);
-        let stage = add_end(builder, id, (flow, tcp), end, (node, peer));
+        let stage = add_end(Seats { builder, ways: None, scenario, flow, end }, id, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -260,22 +258,10 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
-/// The TCP of an end of a flow, if it has that, with what handovers will tell it.
-fn told(ways: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, end: End) -> Option<tcp::Config> {
-    match &flow.transport {
-        transport::Config::Tcp(config) => Some(handovers::told(ways, scenario, flow, config, end)),
-        _ => None,
-    }
-}
-
 /// One end of a flow, at the first of two nodes; its in port and its out port have the number 0.
-fn add_end(
-    builder: &mut Builder<'_>,
-    id: FlowId,
-    (flow, tcp): (&Flow, Option<tcp::Config>),
-    end: End,
-    (node, peer): (NodeId, NodeId),
-) -> StageId {
+fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
+    let Seats { builder, flow, end, .. } = &mut seats;
+    let end = *end;
     let stage_name = names::end(&flow.name, end);
     let site = Site {
         flow: id,
@@ -293,38 +279,40 @@ fn add_end(
         .then(|| builder.probe(&hosting::TRACE, &flow.name))
         .flatten();
     let stream = builder.stream(&stage_name);
-    match &flow.transport {
-        transport::Config::Tcp(config) => {
-            let config = tcp.as_ref().unwrap_or(config);
-            let congestion = congestion(config);
-            let connections = (0..flow.app.connections().traced()).map(|number| {
-                let (sender, receiver) = flow.traced_as(end, number);
-                tcp::endpoint::Probes {
-                    sender: builder.probe(&tcp::endpoint::TRACE, &sender),
-                    delivery: builder.probe(&tcp::endpoint::DELIVERY, &receiver),
-                }
-            });
-            let traces = tcp::endpoint::Traces { connections: connections.collect(), transactions };
-            builder.stage(
-                &stage_name,
-                Box::new(tcp::Endpoint::new(site, config, app, congestion, stream, traces)),
-            )
-        }
-        transport::Config::Tfrc(config) => {
-            let (sender, arrivals) = match end {
-                End::Source => (builder.probe(&tfrc::endpoint::TRACE, &flow.name), None),
-                End::Destination => (None, builder.probe(&udp::TRACE, &flow.name)),
-            };
-            let probes = tfrc::endpoint::Probes { sender, arrivals, transactions };
-            builder.stage(&stage_name, Box::new(tfrc::Endpoint::new(site, config, app, stream, probes)))
-        }
-        transport::Config::Udp(_) => {
-            let arrivals = match end {
-                End::Source => None,
-                End::Destination => builder.probe(&udp::TRACE, &flow.name),
-            };
-            let probes = udp::Probes { arrivals, transactions };
-            builder.stage(&stage_name, Box::new(udp::Endpoint::new(site, app, stream, probes)))
-        }
+    let seat = Seat { site, app, traced: flow.app.connections().traced(), transactions, stream };
+    let stage = flow.transport.build(seat, &mut seats);
+    seats.builder.stage(&stage_name, stage)
+}
+
+/// What a transport asks for while an end of a flow is built.
+struct Seats<'a, 'b> {
+    builder: &'a mut Builder<'b>,
+    /// Where the paths are known, if not in `builder`.
+    ways: Option<&'a mut Builder<'b>>,
+    scenario: &'a Scenario,
+    flow: &'a Flow,
+    end: End,
+}
+
+impl Supply for Seats<'_, '_> {
+    fn stream(&mut self, name: &str) -> Stream {
+        self.builder.stream(name)
+    }
+
+    fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
+        self.builder.probe(table, entity)
+    }
+}
+
+impl tcp::Supply for Seats<'_, '_> {
+    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
+        congestion(config)
+    }
+}
+
+impl transport::Supply for Seats<'_, '_> {
+    fn told(&mut self, config: &tcp::Config) -> tcp::Config {
+        let ways = self.ways.as_deref_mut().unwrap_or(self.builder);
+        handovers::told(ways, self.scenario, self.flow, config, self.end)
     }
 }

@@ -6,6 +6,7 @@ use bentpipe_core::{FlowId, NodeId};
 use bentpipe_models::app::End;
 use bentpipe_models::network::Construction;
 use bentpipe_models::service::{Served, Service, Takes};
+use bentpipe_models::transport::names;
 
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
@@ -103,7 +104,7 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
         Takes::Passing => passing(builder, node, ends)?,
         Takes::Addressed => addressed(builder, node, ends, !at.flows.is_empty())?,
     };
-    let names = |number| flow.traced_as(End::Source, number);
+    let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
     Ok(Served { flow: id, name: flow.name.clone(), ends, ways, traced, dscp: flow.dscp.value() })
 }

@@ -5,43 +5,53 @@ use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::net::{access, constellation, edge, proxy};
 use bentpipe_models::service::relay;
-use bentpipe_models::transport::{details, flow, hosting, tcp, tfrc, udp};
-use bentpipe_models::{channel::effect, link};
+use bentpipe_models::transport::{details, flow, hosting};
+use bentpipe_models::{app, channel::effect, link, transport};
+use std::sync::LazyLock;
 
 /// Traces, written during a run.
-pub static TRACES: &[&Table] = &[
-    &tcp::endpoint::TRACE,
-    &tcp::endpoint::DELIVERY,
-    &udp::TRACE,
-    &tfrc::endpoint::TRACE,
-    &hosting::TRACE,
-    &link::TRACE,
-    &terminal::TRACE,
-    &waits::TRACE,
-    &ncc::TRACE,
-    &constellation::HANDOVER,
-    &constellation::PATH,
-    &access::SELECTION,
-];
+pub static TRACES: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
+    let others = [
+        &hosting::TRACE,
+        &link::TRACE,
+        &terminal::TRACE,
+        &waits::TRACE,
+        &ncc::TRACE,
+        &constellation::HANDOVER,
+        &constellation::PATH,
+        &access::SELECTION,
+    ];
+    distinct(transport::Config::traces().chain(app::Config::traces()).chain(others))
+});
 
 /// Reports, written at the end of a run.
-pub static REPORTS: &[&Table] = &[
-    &flow::SOURCE,
-    &flow::DESTINATION,
-    &details::FLOW,
-    &details::CLASS,
-    &hosting::TRANSACTIONS,
-    &tcp::endpoint::CONNECTION,
-    &tfrc::endpoint::REPORT,
-    &link::REPORT,
-    &effect::REPORT,
-    &terminal::REPORT,
-    &ncc::REPORT,
-    &constellation::FLOW,
-    &constellation::SITE,
-    &edge::REPORT,
-    &proxy::split::REPORT,
-    &proxy::acknowledgments::REPORT,
-    &proxy::snoop::REPORT,
-    &relay::REPORT,
-];
+pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
+    let of_flows =
+        [&flow::SOURCE, &flow::DESTINATION, &details::FLOW, &details::CLASS, &hosting::TRANSACTIONS];
+    let others = [
+        &link::REPORT,
+        &effect::REPORT,
+        &terminal::REPORT,
+        &ncc::REPORT,
+        &constellation::FLOW,
+        &constellation::SITE,
+        &edge::REPORT,
+        &proxy::split::REPORT,
+        &proxy::acknowledgments::REPORT,
+        &proxy::snoop::REPORT,
+        &relay::REPORT,
+    ];
+    let chosen = transport::Config::reports().chain(app::Config::reports());
+    distinct(of_flows.into_iter().chain(chosen).chain(others))
+});
+
+/// Each table once: several transports or applications may write rows of the same.
+fn distinct(tables: impl Iterator<Item = &'static Table>) -> Vec<&'static Table> {
+    let mut distinct: Vec<&'static Table> = Vec::new();
+    for table in tables {
+        if !distinct.iter().any(|known| std::ptr::eq(*known, table)) {
+            distinct.push(table);
+        }
+    }
+    distinct
+}

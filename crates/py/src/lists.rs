@@ -21,7 +21,7 @@ pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
 #[pyfunction]
 pub fn tables() -> String {
     let list = |tables: &[&Table]| tables.iter().map(|table| describe(table)).collect::<Vec<_>>();
-    json!({"traces": list(engine::tables::TRACES), "reports": list(engine::tables::REPORTS)}).to_string()
+    json!({"traces": list(&engine::tables::TRACES), "reports": list(&engine::tables::REPORTS)}).to_string()
 }
 
 fn describe(table: &Table) -> Value {

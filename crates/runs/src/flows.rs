@@ -3,7 +3,7 @@
 use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_models::net::proxy;
-use bentpipe_models::transport::{self, names};
+use bentpipe_models::transport::names;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
 /// A flow in one of its directions, or what a proxy sends of it.
@@ -69,10 +69,8 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
                 Some(direction.flow.transport.kind().to_owned())
             }),
             text("congestion", "congestion control; none for a proxy", &|direction| {
-                match &direction.flow.transport {
-                    transport::Config::Tcp(config) if direction.proxy.is_none() => Some(config.congestion.clone()),
-                    _ => None,
-                }
+                let tcp = direction.flow.transport.tcp().filter(|_| direction.proxy.is_none());
+                tcp.map(|config| config.congestion.clone())
             }),
             FlowColumn {
                 name: "goodput".to_owned(),

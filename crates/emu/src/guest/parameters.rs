@@ -1,7 +1,6 @@
 //! Parameters of a guest's congestion controls, which are its kernel's own. They stand on its command line, as the kernel
 //! computes other values from them only once, when it starts.
 
-use crate::emulate::tcp;
 use crate::traffic::flows;
 use crate::variants::parameters::of_flow;
 use bentpipe_engine::scenario::Scenario;
@@ -26,7 +25,7 @@ pub struct Different {
 pub fn of(scenario: &Scenario) -> Result<Vec<String>, Different> {
     let mut wanted: BTreeMap<&str, (&str, Vec<String>)> = BTreeMap::new();
     for (_, flow) in flows(scenario) {
-        let Some(config) = tcp(flow) else { continue };
+        let Some(config) = flow.transport.tcp() else { continue };
         let words = of_flow(config).0;
         let (first, others) = wanted.entry(&config.congestion).or_insert_with(|| (&flow.name, words.clone()));
         if *others != words {

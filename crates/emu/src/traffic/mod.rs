@@ -23,7 +23,7 @@ use bentpipe_kernel::Log;
 use bentpipe_models::app::{Connections, End, Transaction};
 use bentpipe_models::transport::flow::SourceCounters;
 use bentpipe_models::transport::hosting::{self, Hosted, Site};
-use bentpipe_models::transport::{tcp as tcp_model, udp as udp_model, Config};
+use bentpipe_models::transport::{names, tcp as tcp_model, udp as udp_model, Socket};
 use driver::Driver;
 use exact::{Exact, Watched};
 use log::{Seen, Sockets, Statistics, TcpLog};
@@ -154,7 +154,7 @@ impl Traffic {
             for (end, at, peer) in [(End::Destination, to, from), (End::Source, from, to)] {
                 made.push((at, Planned { id, flow, end, hosts: (&hosts[at], &hosts[peer]) }));
             }
-            if let Config::Tcp(config) = &flow.transport {
+            if let Some(config) = flow.transport.tcp() {
                 for note in settings::impossible(config) {
                     let note = format!("{}: {note}", flow.name);
                     traffic.notes.push(note);
@@ -177,7 +177,7 @@ impl Traffic {
         }
         let made = made.iter().zip(probes).zip(traces).zip(endpoints).enumerate();
         for (number, ((((_, planned), probes), traces), endpoint)) in made {
-            if let Config::Tcp(_) = &planned.flow.transport {
+            if planned.flow.transport.tcp().is_some() {
                 for (connection, sockets) in planned.connections() {
                     let probe = probes.get(usize::from(connection)).and_then(|probes| probes.tcp);
                     traffic.sockets.insert(sockets, Seen { end: (number, connection), probe });
@@ -357,10 +357,12 @@ impl Planned<'_> {
 
     /// Traces by connection.
     fn probes(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Vec<Probes> {
-        let Config::Tcp(_) = &self.flow.transport else { return Vec::new() };
+        if self.flow.transport.tcp().is_none() {
+            return Vec::new();
+        }
         let numbers = 0..self.flow.app.connections().traced();
         let probes = numbers.map(|number| {
-            let (sender, receiver) = self.flow.traced_as(self.end, number);
+            let (sender, receiver) = names::traced_as(&self.flow.name, self.end, number);
             Probes {
                 tcp: probe(&tcp_model::endpoint::TRACE, &sender),
                 arrival: probe(&tcp_model::endpoint::DELIVERY, &receiver),
@@ -371,15 +373,15 @@ impl Planned<'_> {
 
     fn traces(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Traces {
         let name = &self.flow.name;
-        match (self.end, &self.flow.transport) {
+        match (self.end, self.flow.transport.socket()) {
             (End::Source, _) => {
                 let has = self.flow.app.has_transactions();
                 Traces { arrival: None, transactions: has.then(|| probe(&hosting::TRACE, name)).flatten() }
             }
-            (End::Destination, Config::Udp(_)) => {
+            (End::Destination, Some(Socket::Datagram)) => {
                 Traces { arrival: probe(&udp_model::TRACE, name), transactions: None }
             }
-            (End::Destination, Config::Tcp(_) | Config::Tfrc(_)) => Traces::default(),
+            (End::Destination, _) => Traces::default(),
         }
     }
 
@@ -402,23 +404,21 @@ impl Planned<'_> {
             capture: None,
         };
         let mut stream = streams.stream(&format!("{}.{part}", self.flow.name));
-        if let Config::Tcp(_) = &self.flow.transport {
-            // What the simulated endpoint draws for itself, so that the application's draws are the same.
-            stream.bits();
-        }
+        // A kernel draws for itself.
+        let _ = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&format!("{}.plan", self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);
         let (local, remote) = self.addresses();
-        let made = match &self.flow.transport {
-            Config::Tcp(config) => {
+        let made = match self.flow.transport.socket() {
+            Some(Socket::Stream(config)) => {
                 let (congestion, dscp) = (variants.name(config), site.dscp);
                 let namespace = own.namespace.again().doing("holding a namespace")?;
                 let sockets = tcp::Sockets::new(namespace, config, congestion, dscp, local, remote);
                 tcp::Endpoint::new(site, hosted, sockets, probes.to_vec())
                     .map(|end| Endpoint::Tcp(Box::new(end)))
             }
-            Config::Tfrc(_) => unreachable!("models stand at the ends of such flows"),
-            Config::Udp(_) => {
+            None => unreachable!("models stand at the ends of such flows"),
+            Some(Socket::Datagram) => {
                 udp::Endpoint::new(site, hosted, local, remote).map(|end| Endpoint::Udp(Box::new(end)))
             }
         };

@@ -6,8 +6,8 @@ use crate::live::{LiveHost, INTERFACE};
 use crate::process;
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
+use bentpipe_models::transport::tcp;
 use bentpipe_models::transport::tcp::config::Recovery;
-use bentpipe_models::transport::{tcp, Config};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -65,7 +65,7 @@ impl Settings {
     /// # Errors
     /// A flow that was added before wants something else.
     pub fn add(&mut self, flow: &Flow, host: &str, peer: Ipv4Addr) -> Result<(), Disagreement> {
-        let Config::Tcp(config) = &flow.transport else { return Ok(()) };
+        let Some(config) = flow.transport.tcp() else { return Ok(()) };
         for (name, value) in [
             ("net.ipv4.tcp_sack", on(config.offers_sack())),
             ("net.ipv4.tcp_dsack", on(config.dsack)),
@@ -240,7 +240,7 @@ mod tests {
             start: Span::ZERO,
             dscp: bentpipe_core::Dscp::default(),
             app: app::Config::Bulk(app::bulk::Config::default()),
-            transport: Config::Tcp(serde_json::from_str(transport).unwrap()),
+            transport: bentpipe_models::transport::Config::Tcp(serde_json::from_str(transport).unwrap()),
             endpoints: Endpoints::Kernel,
         }
     }

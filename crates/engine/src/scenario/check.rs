@@ -5,7 +5,7 @@ use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
-use bentpipe_models::transport::{self, names, tcp};
+use bentpipe_models::transport::{names, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -218,7 +218,7 @@ impl Scenario {
                 }
                 problems.within("transport", |problems| {
                     flow.transport.check(problems);
-                    if let transport::Config::Tcp(config) = &flow.transport {
+                    if let Some(config) = flow.transport.tcp() {
                         check_congestion(config, flow.endpoints == Endpoints::Kernel, problems);
                     }
                 });
@@ -228,7 +228,7 @@ impl Scenario {
                         "a command needs real hosts; allowed: endpoints = \"kernel\", or another app";
                     problems.add("app", message);
                 }
-                if let Some(message) = transport::mismatch(&flow.app, &flow.transport) {
+                if let Some(message) = flow.transport.mismatch(flow.app.kind(), &*flow.app) {
                     problems.add("app", message);
                 }
             });
@@ -277,7 +277,7 @@ fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
         let message = "a command needs real hosts; allowed: `bentpipe emulate`, or another app";
         problems.add("app", message);
     }
-    if let transport::Config::Tcp(config) = &flow.transport {
+    if let Some(config) = flow.transport.tcp() {
         problems.within("transport", |problems| check_congestion_simulated(config, problems));
     }
 }
@@ -299,13 +299,7 @@ fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
     if flow.is_command() {
         return None;
     }
-    match &flow.transport {
-        transport::Config::Tcp(config) => {
-            let (segment, header) = (config.segment_size.value(), if config.timestamps { 52 } else { 40 });
-            Some((segment + header, format!("{segment} + {header}")))
-        }
-        _ => None,
-    }
+    flow.transport.largest_packet()
 }
 
 fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mut Problems) {

@@ -7,7 +7,6 @@ use bentpipe_core::{Problems, Recorder, Span, Streams, Time};
 use bentpipe_models::net::access::policy::{self, Order};
 use bentpipe_models::net::access::{self, Direction};
 use bentpipe_models::net::fate::Fate;
-use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +126,7 @@ impl Scenario {
     /// Flows that want to be told of handovers must have some, in a scenario that is otherwise valid.
     pub(super) fn check_told(&self, problems: &mut Problems) {
         for flow in &self.flow {
-            let transport::Config::Tcp(config) = &flow.transport else { continue };
+            let Some(config) = flow.transport.tcp() else { continue };
             if config.on_handover.is_empty() {
                 continue;
             }

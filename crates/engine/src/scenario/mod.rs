@@ -20,11 +20,11 @@ pub use record::Record;
 pub use bentpipe_models::network::NetworkKind;
 
 use bentpipe_core::{Count, Dscp, Span};
-use bentpipe_models::app::{self, End};
+use bentpipe_models::app;
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::{access, proxy as proxies};
 use bentpipe_models::service as services;
-use bentpipe_models::transport::{self, names};
+use bentpipe_models::transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,27 +126,10 @@ impl Flow {
         matches!(self.app, app::Config::Command(_))
     }
 
-    /// Whether TCP carries the flow.
-    pub fn is_tcp(&self) -> bool {
-        matches!(self.transport, transport::Config::Tcp(_))
-    }
-
-    /// Whether models run at the flow's ends in an emulation too: on request, and with TFRC, which kernels do
-    /// not have.
+    /// Whether models run at the flow's ends in an emulation too: on request, and over a transport that kernels
+    /// do not have.
     pub fn is_modelled(&self) -> bool {
-        self.endpoints == Endpoints::Model || matches!(self.transport, transport::Config::Tfrc(_))
-    }
-
-    /// The names under which the sender and the receiver of one of its connections are traced at an end: the
-    /// flow's name for its direction, NAME.reverse for the other, and .1, .2, ... appended for further
-    /// connections.
-    pub fn traced_as(&self, end: End, connection: u16) -> (String, String) {
-        let name = names::connection(&self.name, connection);
-        let reverse = names::reverse(&name);
-        match end {
-            End::Source => (name, reverse),
-            End::Destination => (reverse, name),
-        }
+        self.endpoints == Endpoints::Model || self.transport.socket().is_none()
     }
 }
 

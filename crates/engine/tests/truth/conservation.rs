@@ -6,6 +6,7 @@ use bentpipe_core::{Rate, Report, Time};
 use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_engine::Network;
 use bentpipe_models::mac::dama;
+use bentpipe_models::transport::names::traced_as;
 use bentpipe_models::Held;
 use bentpipe_models::{app, transport};
 use proptest::prelude::*;
@@ -455,7 +456,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                 let connections = flow.app.connections();
                 let mut total = 0.0;
                 for number in 0..connections.traced() {
-                    let (traced, _) = flow.traced_as(app::End::Source, number);
+                    let (traced, _) = traced_as(&flow.name, app::End::Source, number);
                     let deliveries = of(traces, "delivery", &traced);
                     prop_assert!(deliveries.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
                     let here = deliveries.last().map_or(0.0, |row| row.values[0]);

@@ -309,7 +309,7 @@ proptest! {
         let mut run = run.finished();
         balance(&mut run.network)?;
         let report = run.report();
-        for flow in scenario.flow.iter().filter(|flow| flow.is_tcp()) {
+        for flow in scenario.flow.iter().filter(|flow| flow.transport.tcp().is_some()) {
             let of = |table, name: &str, column| report.value(table, name, column);
             let sent = of("flow_source", &flow.name, "sent_bytes").unwrap_or(0.0);
             let arrived = of("flow_destination", &flow.name, "delivered_bytes").unwrap_or(0.0);

@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Problems, Size, Span, Stream, Time};
+use bentpipe_core::{Problems, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {

@@ -10,7 +10,7 @@
 
 use super::{Actions, App, End, Event, Workload};
 use crate::transport::udp;
-use bentpipe_core::{Problems, Rate, Size, Span, Stream, Time};
+use bentpipe_core::{Problems, Rate, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub enum Distribution {
 fn datagram() -> Size {
     Size::from_bytes(1000)
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {

@@ -18,7 +18,7 @@
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Problems, Stream, Time};
+use bentpipe_core::{Problems, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -88,6 +88,8 @@ fn filled(word: &str, places: &Places) -> Result<String, String> {
     text.push_str(rest);
     Ok(text)
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, _end: End, _plan: Stream) -> Box<dyn App> {

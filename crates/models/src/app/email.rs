@@ -14,7 +14,7 @@
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
 use super::{App, Connections, End, Workload};
-use bentpipe_core::{Count, Problems, Size, Span, Stream};
+use bentpipe_core::{Count, Problems, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,8 @@ impl Config {
         }
     }
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {

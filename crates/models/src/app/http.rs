@@ -22,7 +22,7 @@
 
 use super::draw::{self, Bounded, Number};
 use super::{Actions, App, Connections, End, Event, Transaction, Workload};
-use bentpipe_core::{Count, Problems, Size, Span, Stream, Time};
+use bentpipe_core::{Count, Problems, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,8 @@ impl Config {
         Bounded::whole(self.objects_min.value(), self.objects, self.objects_max.value())
     }
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {

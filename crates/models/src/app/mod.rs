@@ -19,7 +19,7 @@ use bentpipe_core::{kinds, Problems, Stream, Time};
 kinds! {
     /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
     /// opens the connection, its destination answers.
-    pub enum Config: Workload {
+    pub enum Config: Workload, tables {
         "bulk" => Bulk(bulk::Config),
         "cbr" => Cbr(cbr::Config),
         "command" => Command(command::Config),

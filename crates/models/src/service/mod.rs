@@ -12,8 +12,7 @@
 pub mod relay;
 
 use crate::transport;
-use crate::transport::tcp;
-use crate::transport::tcp::endpoint::MakeCongestion;
+pub use crate::transport::tcp::Supply;
 use crate::Stage;
 use bentpipe_core::{kinds, FlowId, NodeId, Problems};
 use schemars::JsonSchema;
@@ -103,10 +102,4 @@ impl Served {
     pub fn side(&self, node: NodeId) -> usize {
         usize::from(node != self.ends[0])
     }
-}
-
-/// What services ask of the engine while they are built.
-pub trait Supply: crate::Supply {
-    /// Makes congestion controls as `config` wants them.
-    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion;
 }

@@ -1,6 +1,7 @@
 //! What endpoints of all transports share: their position in the network, and the application that they host.
 
 use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
+use super::names;
 use crate::app::{Actions, App, End, Event, Transaction};
 use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
 
@@ -34,6 +35,11 @@ impl Site {
             End::Source => format!("{}.reverse", self.name),
             End::Destination => self.name.clone(),
         }
+    }
+
+    /// Under which names the sender and the receiver of one of its connections are traced here.
+    pub fn traced_as(&self, connection: u16) -> (String, String) {
+        names::traced_as(&self.name, self.end, connection)
     }
 
     /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from

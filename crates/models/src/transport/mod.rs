@@ -9,27 +9,90 @@ pub mod tcp;
 pub mod tfrc;
 pub mod udp;
 
-use crate::app;
+use crate::app::{App, Workload};
 use crate::net::quick_start::QuickStart;
-use bentpipe_core::{kinds, Problems, Rate};
+use crate::Stage;
+use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
+use hosting::Site;
 
 kinds! {
     /// The transport protocol that carries a flow.
-    pub enum Config {
+    pub enum Config: Transport, tables {
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),
         "udp" => Udp(udp::Config),
     }
 }
 
+/// What a transport's `Config` can do.
+pub trait Transport {
+    /// One end of a flow as a stage with in port 0 and out port 0.
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage>;
+
+    /// The socket of an operating system's kernel that carries the same. By default kernels do not have the transport: its
+    /// models stand at the ends of flows in emulations, too.
+    fn socket(&self) -> Option<Socket<'_>> {
+        None
+    }
+
+    /// Takes from an end's random stream what the protocol itself needs, before its application draws. Called once for each
+    /// end, on every clock, so that the applications' draws are identical.
+    fn draw(&self, _stream: &mut Stream) -> u64 {
+        0
+    }
+
+    /// Why an application of this `kind` cannot run over it, if so.
+    fn mismatch(&self, _kind: &str, _app: &dyn Workload) -> Option<String> {
+        None
+    }
+
+    /// Bytes of the largest packet at the network layer and the sum that they are, if the transport limits it.
+    fn largest_packet(&self) -> Option<(u64, String)> {
+        None
+    }
+
+    /// Adds what is wrong.
+    fn check(&self, _problems: &mut Problems) {}
+}
+
 impl Config {
-    /// Adds the problems of this configuration.
-    pub fn check(&self, problems: &mut Problems) {
-        match self {
-            Config::Tcp(config) => config.check(problems),
-            Config::Tfrc(config) => config.check(problems),
-            Config::Udp(_) => {}
+    /// TCP's configuration, if that is what carries the flow: for congestion controls, proxies and handovers.
+    pub fn tcp(&self) -> Option<&tcp::Config> {
+        match self.socket() {
+            Some(Socket::Stream(config)) => Some(config),
+            _ => None,
         }
+    }
+}
+
+/// A kernel's socket for a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum Socket<'a> {
+    /// TCP.
+    Stream(&'a tcp::Config),
+    /// UDP.
+    Datagram,
+}
+
+/// What an end of a flow is built from.
+pub struct Seat {
+    /// Where it stands.
+    pub site: Site,
+    /// The application there.
+    pub app: Box<dyn App>,
+    /// How many of the application's connections have traces of their own.
+    pub traced: u16,
+    /// Rows of [`hosting::TRACE`].
+    pub transactions: Option<Probe>,
+    /// This end's own random stream.
+    pub stream: Stream,
+}
+
+/// What transports ask of the engine while they are built.
+pub trait Supply: tcp::Supply {
+    /// This TCP with what the handovers on the flow's path will tell its end.
+    fn told(&mut self, config: &tcp::Config) -> tcp::Config {
+        config.clone()
     }
 }
 
@@ -42,21 +105,5 @@ fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
             "quick_start",
             format!("{rate} is out of range; allowed: {least} to {most} (RFC 4782, section 3.1)"),
         );
-    }
-}
-
-/// Returns why an application cannot run over a transport, if so.
-pub fn mismatch(app: &app::Config, transport: &Config) -> Option<String> {
-    let kind = app.kind();
-    match transport {
-        Config::Udp(_) if app.is_elastic() => Some(format!(
-            "\"{kind}\" needs a transport that controls the rate, such as tcp; allowed over udp: applications that have a \
-             rate of their own, such as cbr"
-        )),
-        Config::Tfrc(_) if app.has_transactions() => Some(format!(
-            "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
-             such as cbr and bulk"
-        )),
-        _ => None,
     }
 }

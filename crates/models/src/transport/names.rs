@@ -34,3 +34,14 @@ pub fn connection(flow: &str, number: u16) -> String {
         further => format!("{flow}.{further}"),
     }
 }
+
+/// Under which names the sender and the receiver of a connection of `flow` are traced at an end: the flow's for its direction,
+/// NAME.reverse for the other, and with .1, .2, ... those of further connections.
+pub fn traced_as(flow: &str, at: End, number: u16) -> (String, String) {
+    let name = connection(flow, number);
+    let back = reverse(&name);
+    match at {
+        End::Source => (name, back),
+        End::Destination => (back, name),
+    }
+}

@@ -6,10 +6,11 @@
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
-use crate::app::{Actions, App, Event};
+use crate::app::{Actions, App, End, Event, Workload};
 use crate::channel::effect::Received;
+use crate::transport::{Seat, Socket, Supply, Transport};
 use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
-use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
+use bentpipe_core::{Column, Probe, Report, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
+
+impl Transport for Config {
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let Seat { site, app, transactions, stream, .. } = seat;
+        let arrivals = match site.end {
+            End::Source => None,
+            End::Destination => supply.probe(&TRACE, &site.name),
+        };
+        Box::new(Endpoint::new(site, app, stream, Probes { arrivals, transactions }))
+    }
+
+    fn socket(&self) -> Option<Socket<'_>> {
+        Some(Socket::Datagram)
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.is_elastic().then(|| {
+            format!(
+                "\"{kind}\" needs a transport that controls the rate, such as tcp; allowed over udp: applications that have a \
+                 rate of their own, such as cbr"
+            )
+        })
+    }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&TRACE];
+}
 
 /// IPv4 and UDP header.
 pub const HEADER: u32 = 28;
@@ -201,7 +230,7 @@ impl Stage for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{cbr, Config as AppConfig, End};
+    use crate::app::{cbr, Config as AppConfig};
     use bentpipe_core::{FlowId, NodeId, Span, Streams};
 
     #[test]

@@ -86,7 +86,7 @@ impl Service for Mechanism {
     }
 
     fn refuses(&self, transport: &transport::Config) -> Option<&'static str> {
-        (!matches!(transport, transport::Config::Tcp(_))).then_some("is not over tcp")
+        transport.tcp().is_none().then_some("is not over tcp")
     }
 
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {

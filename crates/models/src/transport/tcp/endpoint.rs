@@ -17,6 +17,7 @@ use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use crate::transport::tcp::segment::Segment;
+use crate::transport::Transport;
 use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
 use std::collections::VecDeque;
@@ -154,7 +155,7 @@ impl Endpoint {
         mut stream: Stream,
         traces: Traces,
     ) -> Endpoint {
-        let random = stream.bits();
+        let random = config.draw(&mut stream);
         let hosted = Hosted::new(&site, app, stream);
         let wake = hosted.next_wake();
         let mut endpoint = Endpoint {

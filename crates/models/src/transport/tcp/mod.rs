@@ -16,6 +16,7 @@ pub mod connection;
 mod delayed_ack;
 pub mod endpoint;
 mod events;
+mod factory;
 pub mod handover;
 pub mod handshake;
 pub mod header;
@@ -42,3 +43,4 @@ mod wire;
 
 pub use config::Config;
 pub use endpoint::Endpoint;
+pub use factory::Supply;

@@ -1,6 +1,10 @@
 //! The configuration of a TFRC flow.
 
-use bentpipe_core::{Count, Problems, Rate};
+use super::endpoint::{Endpoint, Probes, REPORT, TRACE};
+use crate::app::{End, Workload};
+use crate::transport::{udp, Seat, Supply, Transport};
+use crate::Stage;
+use bentpipe_core::{Count, Problems, Rate, Table, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +38,32 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Adds the problems of this configuration.
-    pub fn check(&self, problems: &mut Problems) {
+impl Transport for Config {
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let Seat { site, app, transactions, stream, .. } = seat;
+        let (sender, arrivals) = match site.end {
+            End::Source => (supply.probe(&TRACE, &site.name), None),
+            End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
+        };
+        let probes = Probes { sender, arrivals, transactions };
+        Box::new(Endpoint::new(site, self, app, stream, probes))
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.has_transactions().then(|| {
+            format!(
+                "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
+                 such as cbr and bulk"
+            )
+        })
+    }
+
+    fn check(&self, problems: &mut Problems) {
         crate::transport::check_quick_start(self.quick_start, problems);
     }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&udp::TRACE, &TRACE];
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
