@@ -19,7 +19,8 @@ from networks import Bentpipe, Machine, needs, networks, until
 from pieces import PAIR, flow
 from test_live_leaks import in_use
 
-pytestmark = [networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
+#: Alone: the kernel gives the numbers of namespaces again at once.
+pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
 
 #: Numbers of bpf(2), and its commands that open an object of each kind by its number (linux/bpf.h).
 SYSCALL = {"x86_64": 321, "aarch64": 280}

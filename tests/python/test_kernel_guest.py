@@ -87,6 +87,7 @@ def kernels() -> set[int]:
 
 
 @guests
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_guest_ends_with_whoever_started_it(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "guest.toml"

@@ -15,7 +15,8 @@ import pytest
 from bentpipe.live import processes
 from networks import Bentpipe, Machine, namespace_of, needs, networks, until
 
-pytestmark = [networks, needs("nft", "nsenter", "ip", "unshare")]
+#: Alone: the kernel gives the numbers of namespaces again at once.
+pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare")]
 
 
 class Strangers:

@@ -50,6 +50,7 @@ def test_what_is_found_stands_in_the_table(examination: dict[str, Any]) -> None:
         assert f"{finding['status']:<9}{finding['what']}" in shown
 
 
+@pytest.mark.alone
 def test_calibration_measures_the_machine(examination: dict[str, Any]) -> None:
     if not examination["possible"]:
         pytest.skip("emulation is impossible on this machine: see bentpipe doctor")

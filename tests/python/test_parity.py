@@ -12,6 +12,9 @@ import pytest
 from bentpipe import _native
 from guests import guests
 
+#: They run side by side themselves, and what they measure is compared to 5 %.
+pytestmark = pytest.mark.alone
+
 #: Emulations at a time: few enough that they do not disturb each other on two processors.
 AT_A_TIME = 6
 

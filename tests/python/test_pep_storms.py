@@ -17,7 +17,8 @@ import pytest
 from networks import needs, networks, until
 from proxied import SERVER, Lab, received, reset
 
-pytestmark = [networks, needs("nft", "ip", "curl", "sysctl")]
+#: Alone: they load the machine.
+pytestmark = [pytest.mark.alone, networks, needs("nft", "ip", "curl", "sysctl")]
 
 METRICS = ("--metrics", "127.0.0.1:9377")
 CONNECTIONS = 400
