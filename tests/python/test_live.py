@@ -364,6 +364,13 @@ def test_the_state_is_private_or_refused(bentpipe: Bentpipe) -> None:
     assert modes["geo.json"] == modes["geo.sock"] == modes["geo.log"] == 0o600
 
 
+def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None:
+    bentpipe.state.mkdir(mode=0o700)
+    (bentpipe.state / "geo.new").write_text("{")
+    bentpipe("down", "--all")
+    assert bentpipe.left() == []
+
+
 def test_without_root_too(tmp_path: Path) -> None:
     """As nobody: a ping, networks within networks, and a network that stays."""
     nobody = 65534

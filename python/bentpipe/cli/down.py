@@ -30,6 +30,7 @@ def down(
     if everything and run is not None:
         raise InputError("either the name of a network or --all")
     if everything:
+        state.sweep()
         wanted = ending.in_order(state.records())
     else:
         known = state.records()

@@ -142,6 +142,15 @@ def locked() -> Iterator[None]:
         yield
 
 
+def sweep() -> None:
+    """Remove records that were never finished, by processes that were killed while they wrote them."""
+    with locked():
+        for file in folder().glob("*.new"):
+            # A first record is written while the state is locked; a later one has another beside it.
+            if not file.with_suffix(".json").exists():
+                file.unlink()
+
+
 def records() -> list[Record]:
     """All that are recorded, also those whose process is gone, the oldest first."""
     found = []
