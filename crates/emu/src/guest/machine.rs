@@ -117,7 +117,7 @@ pub fn run(
             BufReader::new(output).split(b'\n').map_while(Result::ok).try_for_each(|line| tell.send(line))
         })
         .doing("starting the thread that reads the guest's console")?;
-    let outcome = converse(input, &told, Watch::new(guest.child.id()), progress);
+    let outcome = converse(input, &told, Watch::new(guest.child.id(), start.init.join(" ")), progress);
     if outcome.is_err() {
         guest.kill();
     }

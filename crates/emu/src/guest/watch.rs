@@ -24,7 +24,10 @@ const ENOUGH: f64 = 0.5;
 const ANSWERS: u32 = 2;
 /// Unanswered questions in a row, with [`ENOUGH`] processor time for each, after which the busiest process is the reason.
 const SILENT: u32 = 5;
-/// Questions in a row, answered or not, after which a guest that does nothing is ended.
+/// The same while the guest starts, which takes half a second of processor time: it cannot be asked yet.
+const STARTING: u32 = 20;
+/// Questions in a row, answered or not, after which a guest that does nothing is ended, and one whose own first process, the
+/// engine, has computed for as long without a word.
 const IDLE: u32 = 40;
 /// Processor seconds between two questions that a guest with nothing to do takes to answer, at most.
 const NOTHING: f64 = 0.05;
@@ -42,6 +45,10 @@ pub enum Verdict {
 pub struct Watch {
     /// Its process on this machine.
     process: u32,
+    /// The command line of its first process.
+    first: String,
+    /// Whether it has started.
+    ready: bool,
     /// When it was last asked, or last made progress.
     since: Instant,
     last: Option<Answer>,
@@ -75,15 +82,16 @@ struct Idle {
 
 #[allow(clippy::disallowed_methods, reason = "how long a guest takes is real time")]
 impl Watch {
-    /// Of the guest whose process, or an ancestor of it, is `process`.
-    pub fn new(process: u32) -> Watch {
+    /// Of the guest whose process, or an ancestor of it, is `process`, and whose first process has the command line `first`.
+    pub fn new(process: u32, first: String) -> Watch {
         let (silence, idle) = Default::default();
-        Watch { process, since: Instant::now(), last: None, silence, idle }
+        Watch { process, first, ready: false, since: Instant::now(), last: None, silence, idle }
     }
 
-    /// It made progress.
+    /// It made progress; the first is that it has started.
     pub fn progressed(&mut self) {
-        *self = Watch::new(self.process);
+        let first = std::mem::take(&mut self.first);
+        *self = Watch { ready: true, ..Watch::new(self.process, first) };
     }
 
     /// Asks the guest what runs if it is time to: sends `tell` a question, and returns a verdict if earlier ones have led to
@@ -98,8 +106,15 @@ impl Watch {
         if self.idle.question(used.values().sum()) {
             return Some(Verdict::Idle(PATIENCE * IDLE));
         }
-        if let Some(busiest) = self.silence.question(&used) {
-            return Some(Verdict::Busy(vec![command_line(busiest)]));
+        let patience = if self.ready { SILENT } else { STARTING };
+        if let Some(busiest) = self.silence.question(&used, patience) {
+            let name = command_line(busiest);
+            if !name.starts_with(&self.first) || self.silence.questions >= IDLE {
+                return Some(Verdict::Busy(vec![name]));
+            }
+        }
+        if !self.ready {
+            return None;
         }
         tell(Told::WhatRuns);
         for process in processes.iter().filter(|process| process.traced) {
@@ -137,9 +152,9 @@ impl Watch {
 }
 
 impl Silence {
-    /// A question is asked when the processes have used so many processor seconds each: the busiest of them if enough
+    /// A question is asked when the processes have used so many processor seconds each: the busiest of them if `patience`
     /// questions were not answered.
-    fn question(&mut self, used: &BTreeMap<u32, f64>) -> Option<u32> {
+    fn question(&mut self, used: &BTreeMap<u32, f64>, patience: u32) -> Option<u32> {
         let before = std::mem::take(&mut self.used);
         let mut just_now = 0.0;
         for (id, now) in used {
@@ -151,7 +166,7 @@ impl Silence {
             self.questions += 1;
         }
         let busiest = self.used.iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1));
-        busiest.filter(|_| self.questions >= SILENT).map(|(id, _)| *id)
+        busiest.filter(|_| self.questions >= patience).map(|(id, _)| *id)
     }
 }
 
@@ -171,7 +186,7 @@ mod tests {
     #[test]
     fn a_program_is_named_only_when_time_stood_still_in_three_answers_in_a_row() {
         let spin = ["spin".to_owned()];
-        let mut watch = Watch::new(0);
+        let mut watch = Watch::new(0, String::new());
         assert_eq!(watch.judge(&spin, 1_000, 1.0), None);
         assert_eq!(watch.judge(&spin, 1_000, 2.0), None);
         assert_eq!(watch.judge(&[], 1_000, 3.0), None);
@@ -181,7 +196,7 @@ mod tests {
         assert_eq!(watch.judge(&spin, 1_000, 5.1), None);
         assert_eq!(watch.judge(&spin, 1_000, 6.0), Some(vec!["spin".to_owned()]));
         // A clock that goes on, be it at a tenth of what that costs, is none that stands still, whatever runs.
-        let mut watch = Watch::new(0);
+        let mut watch = Watch::new(0, String::new());
         for second in 0..10 {
             assert_eq!(watch.judge(&spin, second * 100_000_000, second as f64), None);
         }
@@ -193,13 +208,13 @@ mod tests {
         let mut silence = Silence::default();
         for question in 0..SILENT {
             let seconds = f64::from(question);
-            assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds)), None);
+            assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds), SILENT), None);
         }
         // Without processor time nobody can answer.
         for _ in 0..100 {
-            assert_eq!(silence.question(&used(50.5, 4.1)), None);
+            assert_eq!(silence.question(&used(50.5, 4.1), SILENT), None);
         }
-        assert_eq!(silence.question(&used(50.6, 5.0)), Some(2));
+        assert_eq!(silence.question(&used(50.6, 5.0), SILENT), Some(2));
     }
 
     #[test]
