@@ -34,6 +34,10 @@ def load(source: str | None, text: str | None, overrides: list[str]) -> str:
     what it says of a campaign is TOML of its own and no part of the resolved scenario. Raises :class:`ScenarioError`.
     """
 
+def facts(source: str | None, text: str | None, overrides: list[str]) -> str:
+    """What a scenario says about the paths of its flows, as JSON of :class:`bentpipe.facts.Facts`; arguments and
+    errors as of :func:`load`."""
+
 def refuse(source: str | None, text: str | None, overrides: list[str], path: list[str], message: str) -> None:
     """Raise :class:`ScenarioError` for what is wrong with a value of a scenario, with its place there; ``message``
     may end with ``; allowed: ...``."""

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from .path import NoPath, path_of
+from .facts import facts
 from .quantities import span_text
 
 
@@ -23,7 +23,7 @@ def scenario_from(preset: str, about: str, text: str) -> str:
         "# Quantities are texts with a unit. Try bentpipe check, bentpipe simulate and bentpipe predict on this file.",
         "",
         f"name = {_quoted(f'My {preset}')}",
-        *([] if "duration" in fragment else [f"duration = {_quoted(_duration(fragment))}"]),
+        *([] if "duration" in fragment else [f"duration = {_quoted(_duration(preset, fragment))}"]),
         "seed = 1                             # the same seed gives the same results, byte for byte",
         f"preset = {_quoted(preset)}",
         "",
@@ -70,14 +70,14 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     raise ValueError("the preset has neither a link nor a network")
 
 
-def _duration(fragment: Mapping[str, Any]) -> str:
+def _duration(preset: str, fragment: Mapping[str, Any]) -> str:
     """A minute, or a hundred round trips where that is longer."""
-    try:
-        there_and_back_s = 2 * path_of(fragment, *ends(fragment)).delay_s
-    except (KeyError, NoPath):
-        # A fragment leaves keys to their defaults, and the equations do not know every network.
-        there_and_back_s = 0.0
-    return span_text(max(60.0, 100 * there_and_back_s))
+    origin, destination = ends(fragment)
+    flow = {"name": "first", "from": origin, "to": destination, "app": "bulk", "transport": {"kind": "tcp"}}
+    scenario = {"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]}
+    (first,) = facts(scenario)["flows"]
+    hops = (*(first["there"] or ()), *(first["back"] or ()))
+    return span_text(max(60.0, 100 * sum(hop["delay_s"]["start"] for hop in hops)))
 
 
 def _quoted(text: str) -> str:

@@ -1,29 +1,39 @@
-"""From a resolved scenario to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
+"""From a scenario's facts to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
 
-Only what the equations know is taken from the scenario: one flow alone, the rates and delays on its way, the DAMA
-category of a return link, independent errors. What they cannot say is a reason in words instead of a number.
+The engine says what a path is (:mod:`bentpipe.facts`). What of it the equations cannot use stands in the prediction's
+note, and where they have nothing to say at all, the note is the reason.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from .path import Graph, NoPath, Path, kind_of
-from .quantities import base_value
+from ._native import ScenarioError
+from .facts import facts
+from .quantities import base_value, rate_text, span_text
 
 if TYPE_CHECKING:
-    from .predict import Prediction, Scheme
+    from .facts import Flow, Hop
+    from .predict import Prediction
+    from .runs import Run
     from .scenarios import ScenarioLike
 
-#: Header of a TCP segment without options over IPv4 (RFC 9293, RFC 791), and the option for timestamps (RFC 7323).
-HEADER_BYTES: Final = 40
-TIMESTAMP_BYTES: Final = 12
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
+#: Keys of TCP that change what a flow brings in its steady state, and that no equation knows.
+UNUSED: Final = (
+    "adapt",
+    "freeze",
+    "on_handover",
+    "parameters",
+    "quick_start",
+    "segmentation_offload",
+)
+#: The largest window without window scaling (RFC 7323, section 2.2).
+UNSCALED_BYTES: Final = 65_535.0
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,19 @@ class FlowPrediction:
         return {"flow": self.flow, "note": self.note, "arguments": arguments, "prediction": prediction}
 
 
+@dataclass(frozen=True)
+class Leg:
+    """A connection that carries a flow, alone or as one of several in series: its TCP and its path."""
+
+    transport: Mapping[str, Any]
+    there: Sequence[Hop]
+    back: Sequence[Hop]
+
+
+class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
+    """Why there is no prediction."""
+
+
 def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> dict[str, FlowPrediction]:
     """The prediction of every flow of a scenario, by the flow's name; nothing is simulated.
 
@@ -60,66 +83,77 @@ def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> d
     """
     from .scenarios import load
 
-    return predict_resolved(load(scenario, overrides).data)
+    loaded = load(scenario, overrides)
+    flows = zip(loaded.data.get("flow", []), facts(loaded)["flows"], strict=True)
+    return {flow["name"]: _predict(loaded.data, flow, known) for flow, known in flows}
 
 
-def predict_resolved(scenario: Mapping[str, Any]) -> dict[str, FlowPrediction]:
-    """The same of a scenario that is resolved already (``Run.scenario``), which may be an older version's."""
+def predict_run(run: Run) -> dict[str, FlowPrediction]:
+    """The same of the scenario of a run, which may be an older version's: then its refusal is every flow's note."""
     try:
-        graph = Graph(scenario)
-    except NoPath:
-        # Each flow that needs a path then says why it has none.
-        graph = None
-    return {flow["name"]: _predict(scenario, flow, graph) for flow in scenario.get("flow", [])}
+        return predict_scenario(run.scenario)
+    except ScenarioError as refused:
+        note = f"the run's scenario is not valid in this version: {refused.problems[0]['message']}"
+        names = [flow["name"] for flow in run.scenario.get("flow", [])]
+        return {name: FlowPrediction(name, None, note, {}) for name in names}
 
 
-def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> FlowPrediction:
+def kind_of(variant: str | Mapping[str, Any]) -> str:
+    """The name of a variant, which is written as a table with the key ``kind`` or as its name alone."""
+    return variant if isinstance(variant, str) else str(variant["kind"])
+
+
+def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> FlowPrediction:
     """Of a flow that proxies split, the prediction of the leg that brings least: its legs are in series."""
-    legs = [_predict_leg(scenario, leg, graph) for leg in _legs(scenario, flow, graph)]
-    known = [leg for leg in legs if leg.prediction is not None]
-    if len(legs) == 1 or len(known) < len(legs):
+    try:
+        legs = [_predict_leg(scenario, flow, known, leg) for leg in _legs(scenario, flow, known)]
+    except NotPredicted as reason:
+        return FlowPrediction(known["name"], None, str(reason), {})
+    predicted = [leg for leg in legs if leg.prediction is not None]
+    if len(legs) == 1 or len(predicted) < len(legs):
         return next((leg for leg in legs if leg.prediction is None), legs[0])
-    slowest = min(known, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
+    slowest = min(predicted, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
     note = f"split in {len(legs)} legs: this is what leg {legs.index(slowest) + 1} would bring alone"
     return replace(slowest, note="; ".join(filter(None, (note, slowest.note))))
 
 
-def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> list[dict[str, Any]]:
-    """The connections that carry a flow, one after the other, as flows: several where proxies split it."""
-    legs = [dict(flow)]
+def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> list[Leg]:
+    """The connections that carry a flow, one after the other: several where proxies split it."""
     if kind_of(flow["transport"]) != "tcp":
-        return legs
-    try:
-        hops = (graph or Graph(scenario)).path(flow["from"], flow["to"]).hops
-    except NoPath:
-        return legs
-    for before, after in itertools.pairwise(hops):
-        for proxy in scenario.get("proxy", []):
-            mechanism = proxy["mechanism"]
-            served = flow["name"] in proxy.get("flows", [flow["name"]])
-            if kind_of(mechanism) != "split" or proxy["node"] != before.to or not served:
-                continue
-            transport = mechanism.get("sides", {}).get(after.name, mechanism["transport"])
-            legs[-1]["to"] = proxy["node"]
-            legs.append({**flow, "from": proxy["node"], "transport": {"kind": "tcp", **transport}})
-            # What is under way on either side is also in the proxy's buffer.
-            for leg in legs[-2:]:
-                windows = (leg["transport"].get("receive_window"), mechanism["buffer"])
-                least = min((window for window in windows if window is not None), key=base_value)
-                leg["transport"] = {**leg["transport"], "receive_window": least}
+        raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(flow['transport'])}")
+    if kind_of(flow["app"]) != "bulk":
+        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {kind_of(flow['app'])}")
+    there, back = known["there"], known["back"]
+    if there is None or back is None:
+        raise NotPredicted(f"there is no path from {flow['from']} to {flow['to']} and back")
+    legs = [Leg(flow["transport"], there, back)]
+    proxies = {proxy["name"]: proxy for proxy in scenario.get("proxy", [])}
+    for passed in (proxy for proxy in known["proxies"] if proxy["kind"] == "split"):
+        mechanism, node, last = proxies[passed["name"]]["mechanism"], passed["node"], legs.pop()
+        place = next(place for place, hop in enumerate(last.there) if hop["from"] == node)
+        returned = next(place for place, hop in enumerate(last.back) if hop["from"] == node)
+        beyond = mechanism.get("sides", {}).get(last.there[place]["network"], mechanism["transport"])
+        before = Leg(_within(last.transport, mechanism), last.there[:place], last.back[returned:])
+        after = Leg(_within(beyond, mechanism), last.there[place:], last.back[:returned])
+        legs += [before, after]
     return legs
 
 
-def _predict_leg(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None) -> FlowPrediction:
+def _within(transport: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
+    """TCP on a side of a proxy: what is under way there is also in the proxy's buffer."""
+    windows = (transport.get("receive_window"), mechanism["buffer"])
+    least = min((window for window in windows if window is not None), key=base_value)
+    return {**transport, "receive_window": least}
+
+
+def _predict_leg(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
+) -> FlowPrediction:
     from .predict import predict_flow
 
-    name = str(flow["name"])
-    try:
-        arguments = flow_arguments(scenario, flow, graph)
-    except (NoPath, NotPredicted) as reason:
-        return FlowPrediction(name, None, str(reason), {})
-    congestion = flow["transport"]["congestion"]
-    note = "" if congestion in COVERED else f"{congestion} is not predicted: this is what Reno would do"
+    name = known["name"]
+    arguments = flow_arguments(scenario, flow, known, leg)
+    note = "; ".join(dict.fromkeys(_notes(base_value(scenario["duration"]), known, leg, arguments)))
     try:
         return FlowPrediction(name, predict_flow(**arguments), note, arguments)
     except ValueError as refused:
@@ -127,63 +161,118 @@ def _predict_leg(scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Gr
         return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
 
 
-class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
-    """Why there is no prediction."""
-
-
 def flow_arguments(
-    scenario: Mapping[str, Any], flow: Mapping[str, Any], graph: Graph | None = None
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
 ) -> dict[str, Any]:
     """The arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason where the
-    equations have nothing to say, and :class:`bentpipe.path.NoPath` where the way of the flow is not clear."""
-    transport, app = flow["transport"], flow["app"]
-    if kind_of(transport) != "tcp":
-        raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(transport)}")
-    if kind_of(app) != "bulk":
-        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {kind_of(app)}")
-    graph = graph or Graph(scenario)
-    there, back = graph.path(flow["from"], flow["to"]), graph.path(flow["to"], flow["from"])
+    equations have nothing to say."""
+    from .predict import SCHEMES
+
+    transport, app = leg.transport, flow["app"]
     segment = int(transport["segment_size"])
-    header = HEADER_BYTES + (TIMESTAMP_BYTES if transport["timestamps"] else 0)
-    start_s = base_value(flow["start"]) if "start" in flow else 0.0
-    duration_s = base_value(scenario["duration"]) - start_s
+    duration_s = base_value(scenario["duration"]) - known["start_s"]
     if duration_s <= 0:
         raise NotPredicted("it does not start within the run")
-    window = transport.get("receive_window")
-    demand = _demand(there, back)
+    if isinstance(app, Mapping) and "duration" in app:
+        duration_s = min(duration_s, base_value(app["duration"]))
+    dama = next((hop["dama"] for hop in (*leg.there, *leg.back) if hop["dama"] is not None), None)
+    if dama is not None and dama["scheme"] not in SCHEMES:
+        raise NotPredicted(f"the equations know no category {dama['scheme']}")
+    rates = [hop["rate_bit_s"]["mean"] for hop in leg.there]
+    share = known["share_bit_s"]
+    rate_bit_s = min(*rates, _acknowledged_bit_s(known, leg), math.inf if share is None else share)
+    if rate_bit_s <= 0:
+        raise NotPredicted("nothing is left for it on its path")
+    window_bytes = _window_bytes(transport)
     return {
-        "rate_bit_s": there.rate_bit_s,
-        "rtt0_s": there.delay_s + back.delay_s,
-        "scheme": demand.scheme,
-        "superframe_s": demand.superframe_s,
-        "response_superframes": demand.response_superframes,
+        "rate_bit_s": rate_bit_s,
+        "rtt0_s": sum(hop["delay_s"]["mean"] for hop in (*leg.there, *leg.back)),
+        "scheme": "none" if dama is None else dama["scheme"],
+        "superframe_s": 0.0 if dama is None else dama["superframe_s"],
+        "response_superframes": 0 if dama is None else dama["response_superframes"],
         "segment_bytes": segment,
-        "header_bytes": header,
+        "header_bytes": known["packet_bytes"] - int(flow["transport"]["segment_size"]),
         "initial_window": float(transport["initial_window"]),
         "ssthresh": float(transport.get("initial_ssthresh", math.inf)),
         "size_bytes": round(base_value(app["size"])) if isinstance(app, Mapping) and "size" in app else None,
         "duration_s": duration_s,
-        "loss_probability": there.loss_probability(segment + header),
-        "window_bytes": None if window is None else base_value(window),
-        "segments_per_ack": 2 if transport["delayed_ack"] else 1,
+        "loss_probability": 1 - math.prod(1 - hop["loss"] for hop in leg.there),
+        "window_bytes": None if math.isinf(window_bytes) else window_bytes,
+        "segments_per_ack": _segments_per_ack(transport),
         "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
     }
 
 
-@dataclass(frozen=True)
-class _Demand:
-    scheme: Scheme = "none"
-    superframe_s: float = 0.0
-    response_superframes: int = 0
+def _segments_per_ack(transport: Mapping[str, Any]) -> int:
+    return int(transport.get("ack_every", 2)) if transport["delayed_ack"] else 1
 
 
-def _demand(there: Path, back: Path) -> _Demand:
-    """Demand assignment on the way of the data, or else on that of the acknowledgements."""
-    from .predict import SCHEMES
+def _acknowledged_bit_s(known: Flow, leg: Leg) -> float:
+    """The rate of data whose acknowledgments the way back carries."""
+    slowest = min(hop["rate_bit_s"]["mean"] for hop in leg.back)
+    return slowest / known["answer_bytes"] * _segments_per_ack(leg.transport) * known["packet_bytes"]
 
-    dama = there.dama or back.dama
-    if dama is None:
-        return _Demand()
-    if dama.scheme not in SCHEMES:
-        raise NotPredicted(f"the equations know no category {dama.scheme}")
-    return _Demand(dama.scheme, dama.superframe_s, dama.response_superframes)
+
+def _window_bytes(transport: Mapping[str, Any]) -> float:
+    """The least of the windows that bound what is under way; infinite without any."""
+    given = [transport[key] for key in ("receive_window", "send_buffer") if transport.get(key) is not None]
+    unscaled = [] if transport["window_scaling"] else [UNSCALED_BYTES]
+    return min((*map(base_value, given), *unscaled), default=math.inf)
+
+
+def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """What the equations do not use, each thing as a clause."""
+    congestion = leg.transport["congestion"]
+    if congestion not in COVERED:
+        yield f"{congestion} is not predicted: this is what Reno would do"
+    if arguments["loss_probability"] > 0:
+        yield "losses on its way are in it by a response function, which holds within a factor"
+    unused = [key for key in UNUSED if leg.transport.get(key)]
+    if unused:
+        yield f"not in the equations: {', '.join(unused)}"
+    for proxy in known["proxies"]:
+        if proxy["kind"] != "split":
+            yield f"what proxy {proxy['name']} does ({proxy['kind']}) is not in the equations"
+    for hop in (*leg.there, *leg.back):
+        yield from _about(hop, duration_s)
+    yield from _shared(known, leg)
+    if _acknowledged_bit_s(known, leg) <= arguments["rate_bit_s"]:
+        yield f"the way back carries acknowledgments for {rate_text(arguments['rate_bit_s'])} only"
+    for hop in leg.there:
+        yield from _short(hop, known, arguments)
+
+
+def _about(hop: Hop, duration_s: float) -> Iterator[str]:
+    """What happens on a hop and is in none of its numbers."""
+    name = hop["network"]
+    for note in (*hop["notes"], *hop["queue"]["notes"]):
+        yield f"{name}: {note}"
+    changes = [change for change in hop["changes"] if change["at_s"] <= duration_s]
+    if changes:
+        first, more = changes[0], len(changes) - 1
+        times = f" and {more} more time{'s' if more > 1 else ''}" if more else ""
+        yield (
+            f"{name} changes at {span_text(first['at_s'])} ({first['what']}){times}; predicted for its first state"
+        )
+
+
+def _shared(known: Flow, leg: Leg) -> Iterator[str]:
+    for hop in leg.there:
+        if hop["flows"] > 1:
+            share = rate_text(known["share_bit_s"])
+            yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for a max-min share of {share}"
+
+
+def _short(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """That the bottleneck's queue is too short for a window that losses cut."""
+    queue, rate = hop["queue"], hop["rate_bit_s"]["mean"]
+    if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
+        return
+    limits = [None if queue["packets"] is None else queue["packets"] * known["packet_bytes"], queue["bytes"]]
+    room = min((limit for limit in limits if limit is not None), default=math.inf)
+    product = rate * arguments["rtt0_s"] / 8
+    if room < product:
+        yield (
+            f"{hop['network']}: its queue holds {room / product:.2g} of a bandwidth-delay product, so a window that "
+            "losses cut does not always fill the link"
+        )

@@ -79,6 +79,15 @@ def span_text(seconds: float | None) -> str:
     return _scaled(seconds, "s")
 
 
+def size_text(count: float | None) -> str:
+    """An amount of data in the unit in which it reads best.
+
+    >>> size_text(12_000_000), size_text(752)
+    ('12 MB', '752 B')
+    """
+    return _scaled(count, "bytes")
+
+
 #: Base unit, as the columns of results name it -> the units in which it reads well, the largest first.
 _READABLE: Final = {
     "bit/s": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),

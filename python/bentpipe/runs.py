@@ -61,17 +61,17 @@ class Run:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
 
     @cached_property
+    def predictions(self) -> dict[str, FlowPrediction]:
+        """What the equations say about each flow, by its name."""
+        from .prediction import predict_run
+
+        return predict_run(self)
+
+    @cached_property
     def fidelity(self) -> dict[str, Any]:
         """What an emulation imposed and how far that is from the scenario, with a ``verdict``: ``"valid"``,
         ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
         return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
-
-    @cached_property
-    def predictions(self) -> dict[str, FlowPrediction]:
-        """What the equations say about each flow of the scenario, by its name."""
-        from .prediction import predict_resolved
-
-        return predict_resolved(self.scenario)
 
     @property
     def name(self) -> str:

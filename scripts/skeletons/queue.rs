@@ -7,8 +7,8 @@
 //! ```
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::{DropReason, Packet};
-use bentpipe_core::{Count, Rate, Stream, Time};
+use crate::{facts, DropReason, Packet};
+use bentpipe_core::{Count, Dscp, Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ pub struct Config {
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
         Queue::Arrival(Box::new({Camel} { packets: self.packets.value() }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::fifo("{kebab}", Some(self.packets.value()), None)
     }
 }
 

@@ -6,7 +6,7 @@
 //! dama = { scheme = { kind = "{kebab}" } }
 //! ```
 
-use super::{Account, Ask, Category, Need, Requester, Terms, Wanted};
+use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ impl Category for Config {
 
     fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Owed::default())
+    }
+
+    fn most(&self, _link: &Link) -> u32 {
+        u32::MAX
     }
 }
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from bentpipe.plots.data import thin
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
-from bentpipe.prediction import predict_scenario
 
 from .curves import CONGESTIONS, FLOW, SCHEMES, WINDOW_S, Curve, Direction, Scheme, Series
 from .measures import FULL
@@ -141,7 +140,7 @@ def _two_panels(
 
 
 def _prediction(one: Series) -> Prediction | None:
-    return predict_scenario(one.run.scenario)[FLOW].prediction
+    return one.run.predictions[FLOW].prediction
 
 
 def _stated(one: Series, paper: Mapping[str, float]) -> tuple[float, float] | None:

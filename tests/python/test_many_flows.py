@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from bentpipe import plots
 from bentpipe.plots.data import on_grid, quantiles
-from bentpipe.prediction import predict_resolved
+from bentpipe.prediction import predict_run
 from bentpipe.report import page
 from bentpipe.results import flow_results, over_flows
 from hypothesis import given
@@ -69,7 +69,7 @@ def calls(work: Callable[[], object]) -> int:
 @pytest.mark.parametrize(
     "work",
     [
-        pytest.param(lambda run: predict_resolved(run.scenario), id="predictions"),
+        pytest.param(predict_run, id="predictions"),
         pytest.param(flow_results, id="results"),
         pytest.param(plots.overview, id="overview"),
         pytest.param(lambda run: page([run]), id="page"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import bentpipe as bp
 import pytest
-from bentpipe.path import NoPath, path_of
+from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
 
 UPLOAD = {"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}
@@ -50,15 +50,14 @@ def test_with_constant_slots_alone_their_rate_is_the_rate() -> None:
 def test_the_response_emerges_where_it_is_not_imposed() -> None:
     star = bp.load(STAR).data
     del star["network"]["sat"]["return"]["dama"]["response"]
-    dama = path_of(star, "st1", "gw").dama
-    assert dama is not None and dama.response_superframes == 6
+    assert arguments(scenario=star)["response_superframes"] == 6
 
 
 def test_positions_give_the_propagation_delay() -> None:
     rome = {"latitude": "41.9 deg", "longitude": "12.5 deg"}
     star = bp.load(STAR).data
     star["network"]["sat"]["propagation"] = {"satellite": "13 deg", "gateway": rome, "terminals": rome}
-    assert path_of(star, "st1", "gw").delay_s == pytest.approx(0.2507, abs=5e-4)
+    assert arguments(scenario=star)["rtt0_s"] / 2 == pytest.approx(0.2507, abs=5e-4)
 
 
 def test_errors_on_the_way_become_a_loss_probability() -> None:
@@ -71,13 +70,24 @@ def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
     assert "start within the run" in note("flow.up.start=61 s")
     assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=GEO)
-    with pytest.raises(NoPath):
-        path_of(bp.load(STAR).data, "st1", "elsewhere")
     for category in ("avbdc", "fca"):
         said = note(f"network.sat.return.dama.scheme={category}")
         assert said == f"the equations know no category {category}"
-    sky = {"kind": "skyplex", "forward": {"rate": "10 Mbit/s"}, "terminals": ["st1"], "gateway": "gw"}
-    said = note(scenario={"name": "sky", "duration": "60 s", "network": {"sat": sky}, "flow": [UPLOAD]})
-    assert "not sat, which is skyplex" in said
+
+
+def test_bursts_of_errors_are_named() -> None:
     bursts = 'link.sat.error={kind="gilbert",probability=0.01,burst=8.0}'
-    assert "independent errors only" in note(bursts, scenario=GEO)
+    (flow,) = predict_scenario(GEO, [bursts]).values()
+    assert "sat: errors of the kind gilbert are not independent" in flow.note
+    assert flow.arguments["loss_probability"] == pytest.approx(0.01)
+
+
+def test_flows_that_yield_share_what_those_that_do_not_leave() -> None:
+    udp = {"app": {"kind": "cbr", "rate": "3 Mbit/s"}, "transport": {"kind": "udp"}}
+    bulk = UPLOAD | {"from": "user", "to": "server"}
+    scenario = GEO | {"flow": [bulk, bulk | {"name": "other"}, bulk | udp | {"name": "udp"}]}
+    found = facts(scenario)
+    up, other, constant = found["flows"]
+    assert constant["share_bit_s"] == pytest.approx(3e6 * 1028 / 1000)
+    assert up["share_bit_s"] == other["share_bit_s"] == pytest.approx((10e6 - 3.084e6) / 2)
+    assert found["media"] == {"sat": ["up", "other", "udp"]}

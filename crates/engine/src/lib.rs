@@ -2,6 +2,7 @@
 
 mod builder;
 mod change;
+pub mod facts;
 mod handovers;
 mod instantiate;
 mod network;

@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod channel;
+pub mod facts;
 pub mod link;
 pub mod mac;
 pub mod net;

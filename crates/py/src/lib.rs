@@ -77,6 +77,19 @@ fn load(
     .to_string())
 }
 
+/// The facts about the paths of a scenario's flows, as JSON.
+#[pyfunction]
+fn facts(
+    py: Python<'_>,
+    source: Option<&str>,
+    text: Option<&str>,
+    overrides: Vec<String>,
+) -> PyResult<String> {
+    let loaded = read(py, source, text, &overrides)?;
+    let facts = py.detach(|| bentpipe_engine::facts::facts(&loaded.value));
+    Ok(serde_json::to_string(&facts).expect("facts are numbers, texts, lists and tables"))
+}
+
 /// Refuses a scenario for what a later check found at a key path.
 #[pyfunction]
 fn refuse(
@@ -194,6 +207,7 @@ fn version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(facts, module)?)?;
     module.add_function(wrap_pyfunction!(refuse, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate, module)?)?;

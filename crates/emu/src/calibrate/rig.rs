@@ -29,7 +29,7 @@ pub struct Ran {
 pub fn one_link(rate: u64, delay: u64) -> Scenario {
     let link = json!({
         "name": "link", "from": "a", "to": "b",
-        "rate": format!("{rate} bit/s"), "delay": format!("{delay} ns"),
+        "rate": format!("{rate} bit/s"), "delay": format!("{delay} ns"), "queue": {"unlimited": {}},
     });
     scenario(json!({"name": "calibration", "duration": "1 s", "record": {"traces": []}, "link": [link]}))
 }

@@ -234,7 +234,7 @@ fn slow_start_doubles_each_round_trip() {
 fn slow_start_fills_the_pipe_after_the_logarithm_of_its_size() {
     // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the link is full
     // from the arrival of the first acknowledgment that makes the window larger than the pipe.
-    let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"";
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"";
     let results = results(&scenario(&one_flow(20.0, link, "initial_window = 1\ndelayed_ack = false")));
     let rtt = 0.5 + 1540.0 * 8.0 / 10e6;
     let pipe = (10e6 * rtt / 12_000.0f64).ceil();

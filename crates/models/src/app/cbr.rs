@@ -8,7 +8,7 @@
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
 //! ```
 
-use super::{Actions, App, End, Event, Workload};
+use super::{Actions, App, Demand, End, Event, Workload};
 use crate::transport::udp;
 use bentpipe_core::{Problems, Rate, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
@@ -66,6 +66,14 @@ impl Workload for Config {
 
     fn is_elastic(&self) -> bool {
         false
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
+        let (on, off) = (seconds(self.on), seconds(self.off));
+        let share = if on > 0.0 { on / (on + off) } else { 1.0 };
+        let rate_bit_s = share * self.rate.bits_per_second() as f64;
+        Some(Demand { rate_bit_s, datagram: self.datagram.bytes() as u32 })
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -37,6 +37,11 @@ pub trait Workload {
     /// Whether it sends no faster than its transport permits, so that it needs a transport that sets a rate.
     fn is_elastic(&self) -> bool;
 
+    /// The rate that it offers in the long run; none if it takes whatever its transport gives.
+    fn demand(&self) -> Option<Demand> {
+        None
+    }
+
     /// The number of connections it can have.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
@@ -49,6 +54,15 @@ pub trait Workload {
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
+}
+
+/// What an application with a rate of its own sends.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Demand {
+    /// Mean rate of the payload in bit/s, pauses included.
+    pub rate_bit_s: f64,
+    /// Payload of a datagram in bytes.
+    pub datagram: u32,
 }
 
 /// The number of connections that an application can have in a run.

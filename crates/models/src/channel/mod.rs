@@ -2,6 +2,7 @@
 
 pub mod bit;
 pub mod effect;
+mod facts;
 pub mod gilbert;
 pub mod list;
 pub mod none;

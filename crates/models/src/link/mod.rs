@@ -17,6 +17,7 @@
 //!
 //! Transmission times are rounded down to the nanosecond.
 
+mod facts;
 pub mod framing;
 pub mod series;
 #[cfg(test)]

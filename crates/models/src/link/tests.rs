@@ -388,9 +388,13 @@ fn errors_act_on_the_units_that_are_sent() {
     // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less what the last cell of the one
     // before takes with it: a packet is intact when its 32 cells and that one are, 0.99^33 = 0.7177.
     let config: Config = serde_json::from_str(
-        r#"{"rate": "100 Mbit/s", "delay": "1 ms", "framing": {"atm": {}}, "error": {"packet": {"probability": 0.01}}}"#,
+        r#"{"rate": "100 Mbit/s", "delay": "1 ms", "framing": {"atm": {}}, "error": {"packet": {"probability": 0.01}},
+            "queue": {"unlimited": {}}}"#,
     )
     .unwrap();
+    // What facts expect is what the simulation below shows.
+    let framed = config.framing.framed(None, 1500);
+    assert!((config.error.loss(framed, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
     let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
     let (mut out, mut delivered) = (Outbox::default(), 0);
     for number in 0..20_000 {

@@ -6,8 +6,8 @@ use super::framing::{Added, Framer, Unit};
 use super::REPORT;
 use crate::net::quick_start::{self, Grants};
 use crate::queue::buffer::{Buffer, Effects};
-use crate::queue::drop_tail;
-use crate::queue::{Admission, Backlog, Discipline, Queue, Verdict};
+use crate::queue::unlimited::Unlimited;
+use crate::queue::{Admission, Backlog, Queue, Verdict};
 use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Fraction, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ pub struct Transmitter {
 
 /// Admits everything, behind a buffer.
 fn unlimited() -> Box<dyn Admission> {
-    drop_tail::Config::default().build(Rate::from_bits_per_second(1)).admission()
+    Box::new(Unlimited)
 }
 
 impl Transmitter {

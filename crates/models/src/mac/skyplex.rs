@@ -43,6 +43,7 @@
 use super::dama::category::{self, cra, rbdc};
 use super::dama::config::{Carrier, Forward, Planning, Propagation, Return, Terminals};
 use super::dama::{self, config::Dama};
+use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use crate::{channel, queue};
@@ -110,7 +111,7 @@ pub struct Config {
 }
 
 /// Queue and errors of the link from the terminals, whose structure is given by the network's other keys.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Back {
     /// Queue discipline in each terminal; drop-tail with 1000 packets by default.
@@ -119,12 +120,6 @@ pub struct Back {
     /// Errors on the link from the terminals, which also hit requests.
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-}
-
-impl Default for Back {
-    fn default() -> Back {
-        Back { queue: large_queue(), error: channel::Config::default() }
-    }
 }
 
 /// Rate of a carrier.
@@ -180,10 +175,6 @@ fn one() -> Count<1, 1000> {
 
 fn just_in_time() -> Planning {
     Planning::JustInTime
-}
-
-fn large_queue() -> queue::Config {
-    queue::Config::DropTail(queue::drop_tail::Config { packets: Some(Count::new(1000)), bytes: None })
 }
 
 /// Number of multi-frames in a super-frame.
@@ -260,6 +251,14 @@ impl Config {
 }
 
 impl AccessNetwork for Config {
+    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        self.star().hops(name, crossings)
+    }
+
+    fn queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        self.star().queues()
+    }
+
     fn nodes(&self) -> Vec<String> {
         self.star().nodes()
     }

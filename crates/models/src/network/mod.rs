@@ -19,9 +19,11 @@ mod construction;
 pub use construction::{Beyond, Construction, FlowEnds, RoutingStage, StageId};
 
 use crate::channel;
+use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::mac::{dama, skyplex};
 use crate::net::constellation;
+use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use std::any::Any;
 use std::sync::Arc;
@@ -70,6 +72,15 @@ pub trait AccessNetwork {
     /// # Panics
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
+
+    /// The hops that paths take over it, each between two of its nodes that its edges join.
+    ///
+    /// # Panics
+    /// If the configuration has not passed [`check`](AccessNetwork::check).
+    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop>;
+
+    /// Its queues: what each stands in, by the end of its name, the rate behind it, and its discipline.
+    fn queues(&self) -> Vec<(String, Rate, queue::Config)>;
 
     /// Which stages are told of a change, and what. None if no key of the configuration is marked as changeable.
     fn changing(&self, _name: &str) -> Option<Changing> {

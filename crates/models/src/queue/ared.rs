@@ -15,8 +15,8 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::Packet;
-use bentpipe_core::{Fraction, Problems, Rate, Size, Span, Stream, Time};
+use crate::{facts, Packet};
+use bentpipe_core::{Dscp, Fraction, Problems, Rate, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,10 @@ impl Default for Config {
 impl Discipline for Config {
     fn build(&self, rate: Rate) -> Queue {
         Queue::Arrival(Box::new(Ared::new(self.clone(), rate)))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::early("ared", self.packets.value())
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -3,7 +3,7 @@
 
 use super::buffer::{Buffer, Effects, Head};
 use super::Config;
-use crate::{Held, Packet};
+use crate::{facts, Held, Packet};
 use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,20 @@ pub(super) fn check_quantum(quantum: Size, problems: &mut Problems) {
     if !(64..=1_000_000).contains(&quantum.bytes()) {
         problems.add("quantum", format!("{quantum} is out of range; allowed: 64 B to 1 MB"));
     }
+}
+
+/// What a scheduler of the kind `kind` does to packets of a code point: what their class' queue does, in its turn.
+pub(super) fn facts(kind: &'static str, classes: &[Class], rate: Rate, dscp: Dscp) -> facts::Queue {
+    let class = &classes[usize::from(by_dscp(classes)[usize::from(dscp.value())])];
+    let mut facts = class.queue.facts(rate, dscp);
+    if classes.len() > 1 {
+        facts.notes.push(format!(
+            "{kind} serves {} classes, of which this is \"{}\"",
+            classes.len(),
+            class.name
+        ));
+    }
+    facts::Queue { kind, ..facts }
 }
 
 /// The queues of all classes.

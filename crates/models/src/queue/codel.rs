@@ -16,8 +16,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets};
 use super::{Discipline, Queue};
-use crate::{DropReason, Held, Packet};
-use bentpipe_core::{Problems, Rate, Size, Span, Time};
+use crate::{facts, DropReason, Held, Packet};
+use bentpipe_core::{Dscp, Problems, Rate, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,10 @@ impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
         let (line, control) = (Line::default(), Control::new(self));
         Queue::Departure(Box::new(Codel { packets: self.packets.value(), line, control }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::early("codel", self.packets.value())
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -12,6 +12,7 @@
 use super::classes::Class;
 use super::early::Packets;
 use super::{drop_tail, priority, red, shaper, wfq, wred, Config as Any, Discipline, Queue};
+use crate::facts;
 use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,12 @@ impl Config {
 impl Discipline for Config {
     fn build(&self, rate: Rate) -> Queue {
         self.tree(rate).build(rate)
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        let mut facts = self.tree(rate).facts(rate, dscp);
+        facts.notes.push("diffserv stands for a tree of these".to_owned());
+        facts::Queue { kind: "diffserv", ..facts }
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -2,37 +2,63 @@
 //!
 //! The packet in transmission is not counted, as in a Linux or ns-3 device queue.
 //!
+//! Without a limit it holds 1000 packets, the length that Linux gives a device's transmit queue (`DEFAULT_TX_QUEUE_LEN` in
+//! `include/net/pkt_sched.h`) and tc-netem its own (`limit`, tc-netem(8)); docs/decisions/0028-default-queue.md says why.
+//!
 //! ```toml
 //! queue = { kind = "drop-tail", packets = 417 }
 //! ```
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::{DropReason, Packet};
-use bentpipe_core::{Count, Problems, Rate, Size, Stream, Time};
+use crate::{facts, DropReason, Packet};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The queue was full.
 pub const FULL: DropReason = DropReason::new("queue full");
 
-/// A drop-tail queue; without a limit it takes everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Most packets that wait where a scenario names no limit.
+pub const DEFAULT_PACKETS: u64 = 1000;
+
+/// A drop-tail queue, limited in packets, in bytes or in both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The most packets that wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Count<1, 1_000_000_000>>,
-    /// The most bytes that wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { packets: Some(Count::new(DEFAULT_PACKETS)), bytes: None }
+    }
+}
+
+impl Config {
+    /// The most packets that wait, if they are limited.
+    pub fn most_packets(&self) -> Option<u64> {
+        match (self.packets, self.bytes) {
+            (None, None) => Some(DEFAULT_PACKETS),
+            (packets, _) => packets.map(Count::value),
+        }
+    }
 }
 
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
         Queue::Arrival(Box::new(DropTail {
-            packets: self.packets.map_or(u64::MAX, Count::value),
+            packets: self.most_packets().unwrap_or(u64::MAX),
             bytes: self.bytes.map_or(u64::MAX, Size::bytes),
         }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::fifo("drop-tail", self.most_packets(), self.bytes.map(Size::bytes))
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -7,7 +7,8 @@
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
-use bentpipe_core::{Problems, Rate, Size, Time};
+use crate::facts;
+use bentpipe_core::{Dscp, Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,10 @@ impl Discipline for Config {
             self.classes.iter().map(|class| class.weight() * self.quantum.bytes()).collect();
         let drr = Drr { deficits: vec![0; quanta.len()], quanta, turn: 0, given: false };
         Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, drr)))
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        classes::facts("drr", &self.classes, rate, dscp)
     }
 
     fn check(&self, problems: &mut Problems) {

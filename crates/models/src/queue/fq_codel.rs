@@ -16,8 +16,8 @@ use super::codel::{self, Control};
 use super::drop_tail::FULL;
 use super::early::Packets;
 use super::{Discipline, Queue};
-use crate::{Held, Packet};
-use bentpipe_core::{Count, Problems, Rate, Size, Span, Time};
+use crate::{facts, Held, Packet};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -74,6 +74,10 @@ impl Discipline for Config {
             old: VecDeque::new(),
             held: Held::default(),
         }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::early("fq-codel", self.packets.value())
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -22,13 +22,14 @@ pub mod red;
 pub mod shaper;
 #[cfg(test)]
 mod tests;
+pub mod unlimited;
 pub mod wfq;
 pub mod wred;
 pub mod wrr;
 
 use self::buffer::Buffer;
-use crate::Packet;
-use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
+use crate::{facts, Packet};
+use bentpipe_core::{kinds, Dscp, Problems, Rate, Stream, Time};
 
 kinds! {
     /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
@@ -47,9 +48,11 @@ kinds! {
         "wfq" => Wfq(wfq::Config),
         "shaper" => Shaper(shaper::Config),
         "diffserv" => Diffserv(diffserv::Config),
+        "unlimited" => Unlimited(unlimited::Config),
     }
 }
 
+/// Of every queue that a scenario does not describe: links, terminals, classes, sites and satellites.
 impl Default for Config {
     fn default() -> Config {
         Config::DropTail(drop_tail::Config::default())
@@ -60,6 +63,9 @@ impl Default for Config {
 pub trait Discipline {
     /// Builds the discipline for a link of this rate.
     fn build(&self, rate: Rate) -> Queue;
+
+    /// What it does to packets of a code point, in front of a link with this rate.
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue;
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
@@ -100,7 +106,7 @@ impl Config {
                 "kind",
                 format!(
                     "{kind} decides when a packet leaves, but here packets are assigned slots when they arrive; \
-                     allowed: drop-tail, red, gentle-red, ared, wred"
+                     allowed: drop-tail, red, gentle-red, ared, wred, unlimited"
                 ),
             );
         }

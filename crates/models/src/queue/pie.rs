@@ -17,8 +17,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
 use super::{Discipline, Queue};
-use crate::{Held, Packet};
-use bentpipe_core::{Problems, Rate, Span, Stream, Time};
+use crate::{facts, Held, Packet};
+use bentpipe_core::{Dscp, Problems, Rate, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,10 @@ impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
         let (line, control) = (Line::default(), Control::new(self));
         Queue::Departure(Box::new(Pie { packets: self.packets.value(), line, control }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::early("pie", self.packets.value())
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -11,7 +11,8 @@
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
-use bentpipe_core::{Problems, Rate, Time};
+use crate::facts;
+use bentpipe_core::{Dscp, Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,10 @@ pub struct Config {
 impl Discipline for Config {
     fn build(&self, rate: Rate) -> Queue {
         Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, Priority)))
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        classes::facts("priority", &self.classes, rate, dscp)
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -65,6 +65,11 @@ macro_rules! config {
                 Queue::Arrival(Box::new(Red::new(self.packets, curve, average, self.typical, self.ecn)))
             }
 
+            fn facts(&self, _rate: Rate, _dscp: bentpipe_core::Dscp) -> crate::facts::Queue {
+                let kind = if $gentle { "gentle-red" } else { "red" };
+                crate::facts::Queue::early(kind, self.packets.value())
+            }
+
             fn check(&self, problems: &mut Problems) {
                 early::check_thresholds(self.min, self.max, problems);
                 early::check_typical(self.typical, problems);

@@ -15,8 +15,8 @@
 use super::bucket::Bucket;
 use super::buffer::{Buffer, Effects, Head};
 use super::{Config as Inner, Discipline, Queue};
-use crate::{DropReason, Held, Packet};
-use bentpipe_core::{Problems, Rate, Size, Time};
+use crate::{facts, DropReason, Held, Packet};
+use bentpipe_core::{Dscp, Problems, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,12 @@ impl Discipline for Config {
         let inner = self.queue.build(self.rate.min(rate)).buffer();
         let bucket = Bucket::new(self.rate, self.burst);
         Queue::Departure(Box::new(Shaper { bucket, burst: self.burst.bytes(), inner, next: None }))
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        let inner = self.queue.facts(self.rate.min(rate), dscp);
+        let own = self.rate.bits_per_second() as f64;
+        facts::Queue { kind: "shaper", rate: Some(inner.rate.map_or(own, |rate| rate.min(own))), ..inner }
     }
 
     fn check(&self, problems: &mut Problems) {

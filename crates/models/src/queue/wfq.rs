@@ -13,7 +13,8 @@
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
-use bentpipe_core::{Problems, Rate, Time};
+use crate::facts;
+use bentpipe_core::{Dscp, Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,10 @@ impl Discipline for Config {
         let weights: Vec<f64> = self.classes.iter().map(|class| class.weight() as f64).collect();
         let wfq = Wfq { starts: vec![0.0; weights.len()], weights, virtual_time: 0.0 };
         Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, wfq)))
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        classes::facts("wfq", &self.classes, rate, dscp)
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -17,7 +17,7 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::Packet;
+use crate::{facts, Packet};
 use bentpipe_core::{Dscp, Fraction, Problems, Rate, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,10 @@ impl Default for Config {
 impl Discipline for Config {
     fn build(&self, rate: Rate) -> Queue {
         Queue::Arrival(Box::new(Wred::new(self, rate)))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::early("wred", self.packets.value())
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -8,7 +8,8 @@
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
-use bentpipe_core::{Problems, Rate, Time};
+use crate::facts;
+use bentpipe_core::{Dscp, Problems, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,10 @@ impl Discipline for Config {
         let weights: Vec<u64> = self.classes.iter().map(Class::weight).collect();
         let wrr = Wrr { turn: 0, left: weights[0], weights };
         Queue::Departure(Box::new(Scheduler::new(&self.classes, rate, wrr)))
+    }
+
+    fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
+        classes::facts("wrr", &self.classes, rate, dscp)
     }
 
     fn check(&self, problems: &mut Problems) {

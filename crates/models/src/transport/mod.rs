@@ -51,8 +51,24 @@ pub trait Transport {
         None
     }
 
+    /// The packets of a flow in its steady state, whose application sends datagrams of this size, or as much as it may.
+    fn packets(&self, datagram: Option<u32>) -> Packets;
+
     /// Adds what is wrong.
     fn check(&self, _problems: &mut Problems) {}
+}
+
+/// The packets of a flow in its steady state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packets {
+    /// Payload of a packet, in bytes.
+    pub payload: u32,
+    /// Its size at the network layer, in bytes.
+    pub size: u32,
+    /// Size of what comes back, in bytes; 0 if nothing does.
+    pub answer: u32,
+    /// Whether the flow sends less when packets are lost.
+    pub responsive: bool,
 }
 
 impl Config {

@@ -8,7 +8,7 @@ use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, End, Event, Workload};
 use crate::channel::effect::Received;
-use crate::transport::{Seat, Socket, Supply, Transport};
+use crate::transport::{Packets, Seat, Socket, Supply, Transport};
 use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
@@ -24,6 +24,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {}
 
 impl Transport for Config {
+    fn packets(&self, datagram: Option<u32>) -> Packets {
+        let payload = datagram.unwrap_or(LARGEST as u32);
+        Packets { payload, size: payload + HEADER, answer: 0, responsive: false }
+    }
+
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let Seat { site, app, transactions, stream, .. } = seat;
         let arrivals = match site.end {

@@ -97,6 +97,39 @@ impl Unit {
     }
 }
 
+/// What a framing makes of packets of one size that follow each other without a pause.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Framed {
+    /// Bytes of packets for each byte that is sent.
+    pub efficiency: f64,
+    /// Bytes of a unit, if packets are put into units.
+    pub unit: Option<u32>,
+    /// Units of which none may be lost for a packet to arrive, in the mean.
+    pub units: f64,
+}
+
+impl Config {
+    /// Frames packets of `bytes`; `carrier` as in [`Framing::build`].
+    pub fn framed(&self, carrier: Option<u32>, bytes: u32) -> Framed {
+        const PACKETS: u32 = 1000;
+        let Some(mut framer) = self.build(carrier) else {
+            return Framed { efficiency: 1.0, unit: None, units: 1.0 };
+        };
+        let (mut begun, mut shared) = (0, 0);
+        for index in 0..PACKETS {
+            let added = framer.add(bytes, index > 0);
+            begun += added.units;
+            shared += u32::from(added.shares);
+        }
+        let sent = f64::from(begun) * f64::from(framer.unit());
+        Framed {
+            efficiency: f64::from(bytes) * f64::from(PACKETS) / sent,
+            unit: Some(framer.unit()),
+            units: f64::from(begun + shared) / f64::from(PACKETS) + f64::from(u8::from(framer.merges())),
+        }
+    }
+}
+
 /// The units of a stream that were lost, as far as they affect packets to come.
 #[derive(Default)]
 pub struct Verdicts {

@@ -62,7 +62,7 @@ pub struct Forward {
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
     /// Queue discipline in front of the forward link.
-    #[serde(default = "large_queue")]
+    #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
@@ -112,7 +112,7 @@ pub struct Return {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
     /// Queue discipline in each terminal, for every class that has none of its own.
-    #[serde(default = "large_queue")]
+    #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
     /// Errors on the return link, which also hit requests.
@@ -294,11 +294,6 @@ fn frames() -> Count<1, 255> {
     Count::new(4)
 }
 
-/// Some seconds at the study's rates, as the study's transfers lose nothing.
-fn large_queue() -> queue::Config {
-    queue::Config::DropTail(queue::drop_tail::Config { packets: Some(Count::new(1000)), bytes: None })
-}
-
 impl Default for Dama {
     fn default() -> Dama {
         Dama {
@@ -424,6 +419,15 @@ impl Config {
                 Schedule::just_in_time(frame, dama.processing, transmission, timings)
             }
         }
+    }
+
+    /// When terminals ask and the control centre plans, how many superframes ahead a plan is made, and L.
+    pub fn response(&self, frame: &Frame, members: &[Member]) -> (Schedule, u64, u64) {
+        let (dama, timings) = (&self.return_link.dama, || members.iter().map(|member| &member.timing));
+        let schedule = self.schedule(frame, members);
+        let lead = schedule.lead(frame, self.plan_transmission(frame, members.len()), timings());
+        let emergent = schedule.response(frame, dama.processing, lead, timings());
+        (schedule, lead, dama.response.map_or(emergent, |response| response.value()))
     }
 
     /// The terminals one by one, with their delays.

@@ -19,6 +19,7 @@ pub mod category;
 mod check;
 pub mod config;
 pub mod estimator;
+mod facts;
 pub mod forward;
 pub mod frame;
 pub mod message;

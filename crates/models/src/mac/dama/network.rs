@@ -99,13 +99,10 @@ impl<'a> Shape<'a> {
     fn of(name: &'a str, config: &'a Config, members: &[Member]) -> Shape<'a> {
         let frame = config.frame().expect(CHECKED);
         let dama = &config.return_link.dama;
-        let timings = || members.iter().map(|member| &member.timing);
-        let schedule = config.schedule(&frame, members);
-        let lead = schedule.lead(&frame, config.plan_transmission(&frame, members.len()), timings());
-        let emergent = schedule.response(&frame, dama.processing, lead, timings());
+        let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        Shape { name, config, frame, schedule, response: imposed.unwrap_or(emergent), controller }
+        Shape { name, config, frame, schedule, response, controller }
     }
 
     /// The frame with slots that carry what a terminal's slots do.

@@ -2,13 +2,23 @@
 
 use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
+use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
+use crate::queue;
 use crate::Port;
-use bentpipe_core::{NodeId, Problems, Span};
+use bentpipe_core::{NodeId, Problems, Rate, Span};
 use std::sync::Arc;
 
 impl AccessNetwork for Config {
+    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        self.path_hops(name, crossings)
+    }
+
+    fn queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        self.described_queues()
+    }
+
     fn nodes(&self) -> Vec<String> {
         let mut nodes = self.terminal_names();
         nodes.push(self.gateway.clone());

@@ -4,13 +4,23 @@ use super::config::Config;
 use super::routes::Exit;
 use super::stage::{Constellation, Parts, HANDOVER};
 use super::way::{FlowPath, PATH};
+use crate::facts::{Crossing, Hop};
 use crate::network::{AccessNetwork, Beyond, Construction, FlowEnds, Part};
+use crate::queue;
 use crate::transport::names::reverse;
 use crate::Port;
 use crate::Supply;
-use bentpipe_core::{NodeId, Problems, Span, Streams};
+use bentpipe_core::{NodeId, Problems, Rate, Span, Streams};
 
 impl AccessNetwork for Config {
+    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        self.path_hops(name, crossings)
+    }
+
+    fn queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        self.described_queues()
+    }
+
     fn nodes(&self) -> Vec<String> {
         self.sites.keys().cloned().collect()
     }

@@ -14,6 +14,7 @@ pub mod balance;
 pub mod carrier;
 pub mod choice;
 mod config;
+mod facts;
 pub mod forwarding;
 pub mod isl;
 mod remarks;

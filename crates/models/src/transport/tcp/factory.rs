@@ -2,7 +2,7 @@
 
 use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELIVERY, TRACE};
 use super::{header, Config};
-use crate::transport::{self, Seat, Socket, Transport};
+use crate::transport::{self, Packets, Seat, Socket, Transport};
 use crate::Stage;
 use bentpipe_core::{Problems, Stream, Table, Tables};
 
@@ -13,6 +13,12 @@ pub trait Supply: crate::Supply {
 }
 
 impl Transport for Config {
+    fn packets(&self, _datagram: Option<u32>) -> Packets {
+        let options = if self.timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        let (payload, headers) = (self.segment_size.value() as u32, header::HEADER + options);
+        Packets { payload, size: payload + headers, answer: headers, responsive: true }
+    }
+
     fn build(&self, seat: Seat, supply: &mut dyn transport::Supply) -> Box<dyn Stage> {
         let Seat { site, app, traced, transactions, stream } = seat;
         let config = supply.told(self);

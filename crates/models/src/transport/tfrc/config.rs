@@ -1,8 +1,8 @@
 //! The configuration of a TFRC flow.
 
-use super::endpoint::{Endpoint, Probes, REPORT, TRACE};
+use super::endpoint::{Endpoint, Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
 use crate::app::{End, Workload};
-use crate::transport::{udp, Seat, Supply, Transport};
+use crate::transport::{udp, Packets, Seat, Supply, Transport};
 use crate::Stage;
 use bentpipe_core::{Count, Problems, Rate, Table, Tables};
 use schemars::JsonSchema;
@@ -39,6 +39,12 @@ impl Default for Config {
 }
 
 impl Transport for Config {
+    fn packets(&self, datagram: Option<u32>) -> Packets {
+        let payload = datagram.unwrap_or(self.segment_size.value() as u32);
+        let (size, answer) = (payload + udp::HEADER + DATA_HEADER, udp::HEADER + REPORT_HEADER);
+        Packets { payload, size, answer, responsive: true }
+    }
+
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let Seat { site, app, transactions, stream, .. } = seat;
         let (sender, arrivals) = match site.end {

@@ -19,9 +19,9 @@ use std::collections::VecDeque;
 pub const NOT_TFRC: DropReason = DropReason::new("not a datagram of TFRC");
 
 /// Header of a data packet: sequence number, timestamp, round-trip time.
-const DATA_HEADER: u32 = 12;
+pub(super) const DATA_HEADER: u32 = 12;
 /// A report: timestamp and delay, receive rate, loss event rate.
-const REPORT_HEADER: u32 = 16;
+pub(super) const REPORT_HEADER: u32 = 16;
 /// The Quick-Start option (RFC 4782, section 3.1).
 const QUICK_START: u32 = 8;
 /// What RFC 4828 counts as headers, and the least time between two packets.

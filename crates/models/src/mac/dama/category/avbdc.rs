@@ -40,6 +40,10 @@ impl Category for Config {
         Box::new(Pending::new(terms.link.maximum(self.max)))
     }
 
+    fn most(&self, link: &Link) -> u32 {
+        link.maximum(self.max)
+    }
+
     fn check(&self, link: &Link, problems: &mut Problems) {
         link.check_maximum(self.max, problems);
     }

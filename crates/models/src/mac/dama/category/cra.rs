@@ -8,7 +8,7 @@
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Need, Requester, Terms, Wanted};
+use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ impl Category for Config {
 
     fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Nothing)
+    }
+
+    fn most(&self, _link: &Link) -> u32 {
+        0
     }
 }
 

@@ -10,7 +10,7 @@
 //! dama = { scheme = "fca", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Requester, Terms, Wanted};
+use super::{Account, Ask, Category, Link, Requester, Terms, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ impl Category for Config {
 
     fn account(&self, _terms: &Terms) -> Box<dyn Account> {
         Box::new(Spare)
+    }
+
+    fn most(&self, _link: &Link) -> u32 {
+        u32::MAX
     }
 }
 

@@ -57,6 +57,21 @@ impl Category for Config {
         })
     }
 
+    fn most(&self, link: &Link) -> u32 {
+        let Config { rbdc, vbdc, avbdc, fca } = self;
+        let parts: [Option<&dyn Category>; 3] = [
+            rbdc.as_ref().map(|part| part as &dyn Category),
+            vbdc.as_ref().map(|part| part as &dyn Category),
+            avbdc.as_ref().map(|part| part as &dyn Category),
+        ];
+        let most = parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.most(link)));
+        if *fca {
+            u32::MAX
+        } else {
+            most
+        }
+    }
+
     fn check(&self, link: &Link, problems: &mut Problems) {
         if self.rbdc.is_none() && self.vbdc.is_none() && self.avbdc.is_none() && !self.fca {
             problems.add("", "names no category; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");

@@ -44,6 +44,14 @@ pub trait Category {
     /// Builds the controller's half, for one terminal.
     fn account(&self, terms: &Terms) -> Box<dyn Account>;
 
+    /// The most slots that a terminal gets by request.
+    fn most(&self, link: &Link) -> u32;
+
+    /// What in it delays or limits a terminal and is not in [`Category::most`], by its keys.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Adds the problems of this configuration.
     fn check(&self, _link: &Link, _problems: &mut Problems) {}
 }

@@ -69,6 +69,18 @@ impl Category for Config {
         Box::new(Valid::new(self))
     }
 
+    fn most(&self, link: &Link) -> u32 {
+        link.maximum(self.max)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Config { gamma, timeout, estimator, max: _ } = self;
+        let usual = Config::default();
+        let keys = [("gamma", *gamma != usual.gamma), ("timeout", *timeout != usual.timeout)];
+        let keys = keys.into_iter().chain([("estimator", *estimator != usual.estimator)]);
+        keys.filter(|(_, unusual)| *unusual).map(|(key, _)| format!("rbdc has a {key} of its own")).collect()
+    }
+
     fn check(&self, link: &Link, problems: &mut Problems) {
         link.check_maximum(self.max, problems);
         if self.gamma.value() == 0.0 {

@@ -48,6 +48,14 @@ impl Category for Config {
         Box::new(Pending::new(self, terms))
     }
 
+    fn most(&self, link: &Link) -> u32 {
+        link.maximum(self.max)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.timeout.map(|_| "vbdc has a timeout".to_owned()).into_iter().collect()
+    }
+
     fn check(&self, link: &Link, problems: &mut Problems) {
         link.check_maximum(self.max, problems);
     }

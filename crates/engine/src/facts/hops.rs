@@ -1,0 +1,174 @@
+//! The hops of paths: collected first, then described network by network, so that each describes all of its own at once.
+
+use super::{Change, Flow, Hop};
+use crate::builder::Builder;
+use crate::scenario::{LinkPair, Scenario};
+use bentpipe_core::NodeId;
+use bentpipe_models::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
+use bentpipe_models::net::access;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The hops of all paths.
+pub(super) struct Paths<'a> {
+    scenario: &'a Scenario,
+    /// By network: who crosses it.
+    crossings: BTreeMap<&'a str, Vec<Owned>>,
+}
+
+/// A crossing, and the place where its hop is waited for.
+struct Owned {
+    from: String,
+    to: String,
+    traffic: Traffic,
+}
+
+impl<'a> Paths<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Paths<'a> {
+        Paths { scenario, crossings: BTreeMap::new() }
+    }
+
+    /// The hops from one node to another, still without what they are in numbers; none if there is no path.
+    pub(super) fn add(
+        &mut self,
+        builder: &Builder<'a>,
+        (from, to): (NodeId, NodeId),
+        traffic: Traffic,
+    ) -> Option<Vec<Hop>> {
+        let path = builder.path(from, to)?;
+        let ends = path.iter().skip(1).map(|(node, _)| *node).chain([to]);
+        let hops = path.iter().zip(ends).map(|((from, network), to)| {
+            let [from, to] = [*from, to].map(|node| builder.name(node).to_owned());
+            let owned = Owned { from: from.clone(), to: to.clone(), traffic };
+            self.crossings.entry(network).or_default().push(owned);
+            let network = (*network).to_owned();
+            Hop { from, to, network, medium: unknown(), changes: Vec::new(), flows: 1 }
+        });
+        Some(hops.collect())
+    }
+
+    /// Describes all hops that were added, which are those of `flows` in their order, forward paths before backward ones.
+    pub(super) fn fill(self, flows: &mut [Flow]) {
+        let mut described: BTreeMap<&str, _> = BTreeMap::new();
+        for (name, owned) in &self.crossings {
+            let crossing = |one: &'_ Owned| (one.from.clone(), one.to.clone(), one.traffic);
+            let crossings: Vec<_> = owned.iter().map(crossing).collect();
+            described.insert(*name, describe(self.scenario, name, &crossings).into_iter());
+        }
+        for flow in flows {
+            for hop in flow.there.iter_mut().chain(&mut flow.back).flatten() {
+                let next = described.get_mut(hop.network.as_str()).and_then(Iterator::next);
+                let (medium, changes) = next.expect("every hop was described");
+                (hop.medium, hop.changes) = (medium, changes);
+            }
+        }
+    }
+}
+
+type Described = (Medium, Vec<Change>);
+
+/// What stands in a hop until it is described.
+fn unknown() -> Medium {
+    Medium {
+        part: String::new(),
+        rate_bit_s: Course::constant(0.0),
+        delay_s: Course::constant(0.0),
+        loss: 0.0,
+        queue: Queue::fifo("", None, None),
+        dama: None,
+        shared: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// What the crossings of a link, access or network are, and what changes about them.
+fn describe(scenario: &Scenario, name: &str, crossings: &[(String, String, Traffic)]) -> Vec<Described> {
+    let link = |name: &str| scenario.link.iter().find(|link| link.name == name);
+    if let Some(access) = scenario.access.iter().find(|access| access.name == name) {
+        let first = access.links.first().and_then(|name| link(name));
+        let first = first.expect("the scenario has been checked");
+        return crossings
+            .iter()
+            .map(|(from, _, traffic)| over(scenario, access, first.from == *from, *traffic))
+            .collect();
+    }
+    if let Some(pair) = link(name) {
+        return crossings
+            .iter()
+            .map(|(from, _, traffic)| {
+                let forward = pair.from == *from;
+                (of_link(pair, forward, *traffic), changes(scenario, "link", name, !forward))
+            })
+            .collect();
+    }
+    let crossings: Vec<Crossing<'_>> =
+        crossings.iter().map(|(from, to, traffic)| Crossing { from, to, traffic: *traffic }).collect();
+    let network = &scenario.network[name];
+    let changes = changes(scenario, "network", name, false);
+    network.hops(name, &crossings).into_iter().map(|medium| (medium, changes.clone())).collect()
+}
+
+pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Medium {
+    match forward {
+        true => pair.forward().facts(&pair.name, traffic),
+        false => pair.back().facts(&LinkPair::back_name(&pair.name), traffic),
+    }
+}
+
+/// A direction of an access: the link that carries at the start, and what follows.
+fn over(scenario: &Scenario, access: &access::Config, forward: bool, traffic: Traffic) -> Described {
+    let access::Config { name: _, links, back, handover: _, policy } = access;
+    let first = if forward { &links[0] } else { back.as_ref().unwrap_or(&links[0]) };
+    let pair = scenario.link.iter().find(|link| link.name == *first).expect("the scenario has been checked");
+    let mut medium = of_link(pair, forward, traffic);
+    if policy.kind() != "schedule" {
+        let others = links.iter().filter(|link| *link != first).map(String::as_str).collect::<Vec<_>>();
+        medium.notes.push(format!("the policy {} may hand over to {}", policy.kind(), others.join(", ")));
+    }
+    let mut all: Vec<Change> =
+        links.iter().flat_map(|link| changes(scenario, "link", link, !forward)).collect();
+    let side = usize::from(!forward);
+    let orders = scenario.schedule_of(access).into_iter().filter(|(_, order)| order.direction.includes(side));
+    all.extend(orders.map(|(at, order)| Change {
+        at_s: at.as_secs_f64(),
+        what: format!("handover to {}", links[order.to]),
+    }));
+    all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    (medium, all)
+}
+
+/// What the scenario's `[[change]]`s set of a part, in order of time. Of a link's other direction that is what they set under
+/// `return`, and what they set of a link whose directions are alike.
+fn changes(scenario: &Scenario, list: &str, name: &str, back: bool) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let pair = scenario.link.iter().find(|link| list == "link" && link.name == name);
+    let apart = pair.is_some_and(|link| link.back.is_some());
+    for (_, change) in scenario.changes() {
+        let Some(set) = change.set.get(list).and_then(|parts| parts.get(name)).and_then(Value::as_object)
+        else {
+            continue;
+        };
+        let mut keys = Vec::new();
+        for (key, value) in set {
+            let own = key == "return";
+            if pair.is_none() || own == back || (back && !apart && !own) {
+                texts(key, value, &mut keys);
+            }
+        }
+        if !keys.is_empty() {
+            changes.push(Change { at_s: change.at.as_secs_f64(), what: keys.join(", ") });
+        }
+    }
+    changes
+}
+
+/// Adds `key = value` for each value below.
+fn texts(key: &str, value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Object(set) => {
+            set.iter().for_each(|(inner, value)| texts(&format!("{key}.{inner}"), value, into))
+        }
+        Value::String(text) => into.push(format!("{key} = {text}")),
+        other => into.push(format!("{key} = {other}")),
+    }
+}

@@ -1,0 +1,172 @@
+//! What a scenario says about the paths of its flows, in numbers: the one reading of it that equations, `bentpipe check`, reports
+//! and pages use.
+//!
+//! Nodes, routes and the parts of networks are those that a run is made of (`instantiate::lay`), so that a path here is the path
+//! there. What a hop is in numbers each part says itself (`bentpipe_models::facts`).
+
+mod hops;
+mod queues;
+mod sharing;
+
+use crate::instantiate::lay;
+use crate::scenario::{Flow as Wanted, Scenario};
+use bentpipe_core::{Recorder, Streams};
+use bentpipe_models::facts::{Hop as Medium, Traffic};
+use bentpipe_models::net::edge::Rule;
+use bentpipe_models::net::proxy;
+use bentpipe_models::network::Construction;
+use bentpipe_models::transport::tcp::header;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+pub use queues::Queue;
+
+/// The facts of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Facts {
+    /// Of each flow, in the order of the scenario.
+    pub flows: Vec<Flow>,
+    /// The queues of all links and networks.
+    pub queues: Vec<Queue>,
+    /// The flows whose packets share a medium, by its name.
+    pub media: BTreeMap<String, Vec<String>>,
+}
+
+/// A flow with its path in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Its source.
+    pub from: String,
+    /// Its destination.
+    pub to: String,
+    /// When it starts, in seconds.
+    pub start_s: f64,
+    /// Size of its full packets at the network layer, in bytes.
+    pub packet_bytes: u32,
+    /// Size of what comes back for them; 0 if nothing does.
+    pub answer_bytes: u32,
+    /// Rate that its application offers in the long run, at the network layer in bit/s; null if it takes what it gets.
+    pub demand_bit_s: Option<f64>,
+    /// Whether it sends less when packets are lost.
+    pub responsive: bool,
+    /// Rate that the other flows on its path leave it, at the network layer in bit/s; null if it has no path.
+    pub share_bit_s: Option<f64>,
+    /// The hops of its packets, in order; null if there is no path.
+    pub there: Option<Vec<Hop>>,
+    /// The hops of what comes back for them.
+    pub back: Option<Vec<Hop>>,
+    /// Proxies that its packets pass.
+    pub proxies: Vec<Proxy>,
+}
+
+/// A hop of a flow's path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hop {
+    /// The node that it leads from.
+    pub from: String,
+    /// The node that it leads to.
+    pub to: String,
+    /// The link, access or network that it goes over.
+    pub network: String,
+    /// What it is in numbers.
+    #[serde(flatten)]
+    pub medium: Medium,
+    /// What the scenario changes about it.
+    pub changes: Vec<Change>,
+    /// How many flows' packets share its media, this one's counted.
+    pub flows: usize,
+}
+
+/// What a scenario changes about a hop while it runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// What: keys with their new values, or the link that a handover leads to.
+    pub what: String,
+}
+
+/// A proxy on a flow's path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Proxy {
+    /// Its name.
+    pub name: String,
+    /// Its node.
+    pub node: String,
+    /// Its mechanism.
+    pub kind: &'static str,
+}
+
+/// The facts of a scenario that its check has passed.
+pub fn facts(scenario: &Scenario) -> Facts {
+    let mut builder = lay(scenario, Streams::new(0, 0), Recorder::default());
+    let mut flows: Vec<Flow> = scenario.flow.iter().map(of_flow).collect();
+    let mut paths = hops::Paths::new(scenario);
+    for (flow, wanted) in flows.iter_mut().zip(&scenario.flow) {
+        let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
+        let traffic = |bytes| Traffic { bytes, dscp: wanted.dscp, run: scenario.duration };
+        flow.there = paths.add(&builder, (from, to), traffic(flow.packet_bytes));
+        flow.back = paths.add(&builder, (to, from), traffic(flow.answer_bytes.max(header::HEADER)));
+    }
+    paths.fill(&mut flows);
+    for (flow, wanted) in flows.iter_mut().zip(&scenario.flow) {
+        pass(scenario, wanted, flow);
+    }
+    let media = sharing::share(&mut flows);
+    Facts { flows, queues: queues::of(scenario), media }
+}
+
+fn of_flow(flow: &Wanted) -> Flow {
+    let demand = flow.app.demand();
+    let packets = flow.transport.packets(demand.map(|demand| demand.datagram));
+    let headers = f64::from(packets.size) / f64::from(packets.payload.max(1));
+    Flow {
+        name: flow.name.clone(),
+        from: flow.from.clone(),
+        to: flow.to.clone(),
+        start_s: flow.start.as_secs_f64(),
+        packet_bytes: packets.size,
+        answer_bytes: packets.answer,
+        demand_bit_s: demand.map(|demand| headers * demand.rate_bit_s),
+        responsive: packets.responsive,
+        share_bit_s: None,
+        there: None,
+        back: None,
+        proxies: Vec::new(),
+    }
+}
+
+/// Notes the proxies that serve a flow, and the edges that condition its packets.
+fn pass(scenario: &Scenario, wanted: &Wanted, flow: &mut Flow) {
+    let there = flow.there.iter().flatten();
+    let inner: Vec<&str> = there.skip(1).map(|hop| hop.from.as_str()).collect();
+    let serves = |proxy: &&proxy::Config| {
+        inner.contains(&proxy.node.as_str())
+            && wanted.transport.tcp().is_some()
+            && (proxy.flows.is_empty() || proxy.flows.contains(&flow.name))
+    };
+    let proxies = inner.iter().flat_map(|node| scenario.proxy.iter().filter(|proxy| proxy.node == **node));
+    let proxies = proxies.filter(serves).map(|proxy| Proxy {
+        name: proxy.name.clone(),
+        node: proxy.node.clone(),
+        kind: proxy.mechanism.kind(),
+    });
+    flow.proxies = proxies.collect();
+    let ends = [[&wanted.from, &wanted.to], [&wanted.to, &wanted.from]];
+    for (hops, [from, to]) in [&mut flow.there, &mut flow.back].into_iter().zip(ends) {
+        for hop in hops.iter_mut().flatten() {
+            let fits = |rule: &&Rule| {
+                let among = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+                among(&rule.flow, &wanted.name) && among(&rule.from, from) && among(&rule.to, to)
+            };
+            let rules = scenario.edge.get(&hop.from).map_or(&[][..], |rules| rules);
+            if let Some(rule) = rules.iter().find(fits) {
+                let meter = rule.meter.as_ref().map_or("no meter", |meter| meter.kind());
+                let note = format!("the edge at {} conditions its packets ({meter})", hop.from);
+                hop.medium.notes.push(note);
+            }
+        }
+    }
+}

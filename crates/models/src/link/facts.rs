@@ -1,0 +1,70 @@
+//! What a link in one direction is, in numbers.
+
+use super::series::{self, Playback};
+use super::Config;
+use crate::facts::{Course, Hop, Traffic};
+use bentpipe_core::{Span, Time};
+
+impl Config {
+    /// The hop over the direction that results call `part`.
+    pub fn facts(&self, part: &str, traffic: Traffic) -> Hop {
+        // Quick-Start changes how a flow starts, which is the flow's to say.
+        let Config { rate, delay, queue, framing, error, quick_start: _, trace } = self;
+        let framed = framing.framed(None, traffic.bytes);
+        let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
+        let mut hop = Hop {
+            part: part.to_owned(),
+            rate_bit_s: Course::constant(rate.bits_per_second() as f64),
+            delay_s: Course::constant(delay.as_secs_f64()),
+            loss: error.loss(framed, traffic.bytes, packets),
+            queue: queue.facts(*rate, traffic.dscp),
+            dama: None,
+            shared: Vec::new(),
+            notes: error.notes(),
+        };
+        if let Some(trace) = trace {
+            follow(trace.build(*rate, *delay), trace, traffic.run, &mut hop);
+        }
+        if traffic.bytes > framing.longest() {
+            hop.notes.push(format!("packets of {} B are longer than the framing carries", traffic.bytes));
+        }
+        hop.shared.push((part.to_owned(), hop.rate_bit_s.mean));
+        hop.within(framed.efficiency)
+    }
+}
+
+/// Gives a hop the rate, delay and loss of a trace.
+fn follow(mut playback: Playback, trace: &series::Config, run: Span, hop: &mut Hop) {
+    let end = Time::ZERO + run;
+    let (mut at, mut loss) = (Time::ZERO, hop.loss);
+    let (mut rate, mut delay) = (hop.rate_bit_s.start, hop.delay_s.start);
+    let (mut rates, mut delays, mut losses) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        let next = playback.next().filter(|next| *next < end);
+        let until = next.unwrap_or(end);
+        if until > at {
+            let seconds = until.since(at).as_secs_f64();
+            rates.push((rate, seconds));
+            delays.push((delay, seconds));
+            losses.push((loss, seconds));
+        }
+        let Some(next) = next else { break };
+        at = next;
+        if let Some(sample) = playback.take(next) {
+            (rate, delay) = (sample.rate.bits_per_second() as f64, sample.delay.as_secs_f64());
+            loss = sample.error.map_or(loss, |error| error.expected_loss(1, 0.0));
+        }
+    }
+    hop.rate_bit_s = Course::of(rates).unwrap_or(hop.rate_bit_s);
+    hop.delay_s = Course::of(delays).unwrap_or(hop.delay_s);
+    let losses = Course::of(losses);
+    hop.loss = losses.map_or(hop.loss, |course| course.mean);
+    let varying = [("rate", hop.rate_bit_s.varies()), ("delay", hop.delay_s.varies())];
+    let varying = varying.into_iter().chain([("error", losses.is_some_and(|course| course.varies()))]);
+    for (key, _) in varying.filter(|(key, varies)| *varies && trace.drives(key)) {
+        hop.notes.push(format!(
+            "its trace varies the {}, of which this is the mean",
+            key.replace("error", "loss")
+        ));
+    }
+}

@@ -1,0 +1,174 @@
+//! What the hops of a star network are, in numbers.
+
+use super::config::{Config, Dama, Member, Planning, Return};
+use super::frame::Frame;
+use crate::channel;
+use crate::facts::{self, Course, Crossing, Hop, Traffic};
+use crate::queue::{self, classes};
+use bentpipe_core::Rate;
+
+impl Config {
+    /// The hops of network `name` that paths take, each between the gateway and a terminal.
+    ///
+    /// # Panics
+    /// If [`Config::check`] has found a problem, or an end is not one of the network's nodes.
+    pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        let members = self.members();
+        let frame = self.frame().expect("the configuration has been checked");
+        let star = Star { name, config: self, frame, members: &members };
+        let member = |node: &str| {
+            members
+                .iter()
+                .find(|member| member.name == node)
+                .expect("an end other than the gateway is a terminal")
+        };
+        let hop = |crossing: &Crossing<'_>| match crossing.from == self.gateway {
+            true => star.forward(member(crossing.to), crossing.traffic),
+            false => star.back(member(crossing.from), crossing.traffic),
+        };
+        crossings.iter().map(hop).collect()
+    }
+}
+
+impl Config {
+    /// The queues of the network: what each stands in, the rate behind it, and its discipline.
+    pub(super) fn described_queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        let (forward, back) = (&self.forward, &self.return_link);
+        let mut queues = vec![("forward".to_owned(), forward.rate, forward.queue.clone())];
+        if back.classes.is_empty() {
+            queues.push(("TERMINAL".to_owned(), back.rate, back.queue.clone()));
+        }
+        queues.extend(back.classes.iter().map(|class| {
+            let queue = class.queue.as_ref().unwrap_or(&back.queue).clone();
+            (format!("TERMINAL, class {}", class.name), back.rate, queue)
+        }));
+        queues
+    }
+}
+
+struct Star<'a> {
+    name: &'a str,
+    config: &'a Config,
+    frame: Frame,
+    members: &'a [Member],
+}
+
+impl Star<'_> {
+    fn forward(&self, member: &Member, traffic: Traffic) -> Hop {
+        let super::config::Forward { rate, queue, framing, error } = &self.config.forward;
+        let framed = framing.framed(None, traffic.bytes);
+        // Burst time plans take their share.
+        let plan = self.config.plan_transmission(&self.frame, self.members.len());
+        let left = 1.0 - plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
+        let rate_bit_s = rate.bits_per_second() as f64 * left.max(0.0);
+        let part = format!("{}.forward", self.name);
+        let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
+        let mut notes = error.notes();
+        notes.extend(coming_and_going(member));
+        Hop {
+            part: part.clone(),
+            rate_bit_s: Course::constant(rate_bit_s),
+            delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
+            loss: error.loss(framed, traffic.bytes, packets),
+            queue: queue.facts(*rate, traffic.dscp),
+            dama: None,
+            shared: vec![(part, rate_bit_s)],
+            notes,
+        }
+        .within(framed.efficiency)
+    }
+
+    fn back(&self, member: &Member, traffic: Traffic) -> Hop {
+        let Return {
+            rate: carrier,
+            slots_per_frame: _,
+            frame: _,
+            slot_bytes: _,
+            carriers: _,
+            frames_per_superframe: _,
+            acm: _,
+            framing,
+            classes,
+            queue,
+            error,
+            dama,
+        } = &self.config.return_link;
+        let framed = framing.framed(Some(member.slot_bytes), traffic.bytes);
+        let rate = |slots: u32| {
+            8.0 * f64::from(slots) * f64::from(member.slot_bytes) / self.frame.length.as_secs_f64()
+        };
+        let (slots, all) = self.slots(member);
+        let mut notes = error.notes();
+        notes.extend(self.notes(dama, member));
+        let mut queue = queue;
+        if !classes.is_empty() {
+            let class = &classes[usize::from(classes::by_dscp(classes)[usize::from(traffic.dscp.value())])];
+            queue = class.queue.as_ref().unwrap_or(queue);
+            notes.push(format!("its class \"{}\" has slots of its own", class.name));
+        }
+        let (_, _, response) = self.config.response(&self.frame, self.members);
+        let packets =
+            (rate(slots) * traffic.run.as_secs_f64() / 8.0) as u64 / u64::from(traffic.bytes.max(1));
+        Hop {
+            part: format!("{}.{}", self.name, member.name),
+            rate_bit_s: Course::constant(rate(slots)),
+            delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
+            loss: error.loss(framed, traffic.bytes, packets),
+            queue: queue.facts(*carrier, traffic.dscp),
+            dama: Some(facts::Dama {
+                scheme: dama.scheme.kind(),
+                superframe_s: self.frame.superframe().as_secs_f64(),
+                response_superframes: response,
+                planning: match dama.planning {
+                    Planning::Boundary => "boundary",
+                    Planning::JustInTime => "just-in-time",
+                },
+                constant_bit_s: rate(member.constant) * framed.efficiency,
+            }),
+            shared: vec![(format!("{}.return", self.name), rate(all))],
+            notes,
+        }
+        .within(framed.efficiency)
+    }
+
+    /// The most slots that a terminal can have in a frame, and those that all terminals share.
+    fn slots(&self, member: &Member) -> (u32, u32) {
+        let all: u32 = self.config.carriers().into_iter().flatten().sum();
+        let link = self.config.link();
+        let others: u32 = self.members.iter().map(|other| other.constant).sum::<u32>() - member.constant;
+        let asked = self.config.return_link.dama.scheme.most(&link).min(member.max);
+        let most = member.constant.saturating_add(asked).min(u32::try_from(link.longest).unwrap_or(u32::MAX));
+        (most.min(all.saturating_sub(others)).max(member.constant), all)
+    }
+
+    fn notes(&self, dama: &Dama, member: &Member) -> Vec<String> {
+        let Dama {
+            scheme,
+            cra: _,
+            allocator: _,
+            processing: _,
+            planning: _,
+            requests,
+            request_error,
+            plan_error,
+            response: _,
+        } = dama;
+        let mut notes = scheme.notes();
+        if requests.kind() != "dedicated" || *requests != Default::default() {
+            notes.push(format!("requests have to wait for their turn (requests = {})", requests.kind()));
+        }
+        for (key, error) in [("request_error", request_error), ("plan_error", plan_error)] {
+            if *error != channel::Config::default() {
+                notes.push(format!("signalling is lost ({key})"));
+            }
+        }
+        notes.extend(coming_and_going(member));
+        notes
+    }
+}
+
+/// That a terminal is not logged on all the time.
+fn coming_and_going(member: &Member) -> Option<String> {
+    let comes = member.logon.is_some() || member.logoff.is_some();
+    comes.then(|| format!("{} logs on or off (logon, logoff, period)", member.name))
+}

@@ -1,0 +1,95 @@
+//! What the hops over a constellation are, in numbers: the paths at moments spread over the run.
+
+use super::config::Config;
+use super::view::{View, Way};
+use crate::facts::{Course, Crossing, Hop};
+use crate::link::framing;
+use crate::queue;
+use bentpipe_core::{Rate, Span, Time};
+use std::collections::BTreeSet;
+
+/// Moments of the run at which paths are looked at, besides its start.
+const MOMENTS: u64 = 20;
+
+impl Config {
+    /// The hops over network `name` that paths take, each between two of its sites.
+    ///
+    /// # Panics
+    /// If [`Config::check`] has found a problem, or an end is not one of the network's sites.
+    pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        let site = |node: &str| self.sites.keys().position(|site| site == node).expect("both ends are sites");
+        let pairs: Vec<(usize, usize)> =
+            crossings.iter().map(|crossing| (site(crossing.from), site(crossing.to))).collect();
+        let run = crossings.iter().map(|crossing| crossing.traffic.run).max().unwrap_or(Span::ZERO);
+        let mut ways: Vec<Vec<Option<Way>>> = vec![Vec::new(); pairs.len()];
+        if !pairs.is_empty() {
+            let mut view = View::new(self);
+            for moment in 0..=MOMENTS {
+                let now = Time::ZERO + Span::from_nanos(run.as_nanos() / MOMENTS * moment);
+                let found = view.frame(now, &pairs).ways;
+                ways.iter_mut().zip(found).for_each(|(ways, way)| ways.push(way));
+            }
+        }
+        crossings.iter().zip(ways).map(|(crossing, ways)| self.hop(name, crossing, &ways)).collect()
+    }
+
+    /// The queues of the network: what each stands in, the rate behind it, and its discipline.
+    pub(super) fn described_queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        let ground = |what: &str, rate| (what.to_owned(), rate, self.gsl.queue.clone());
+        let mut queues = vec![ground("SITE.up", self.gsl.up), ground("SITE.down", self.gsl.down)];
+        queues.extend(self.isl.link().map(|isl| ("isl".to_owned(), isl.rate, isl.queue)));
+        queues
+    }
+
+    fn hop(&self, name: &str, crossing: &Crossing<'_>, ways: &[Option<Way>]) -> Hop {
+        let super::Gsl { up, down, mask: _, queue, error, choice: _, antennas: _ } = &self.gsl;
+        let traffic = crossing.traffic;
+        let delays = Course::of(ways.iter().flatten().map(|way| (way.delay, 1.0)));
+        let over: BTreeSet<&[u32]> = ways.iter().flatten().map(|way| &way.satellites[..]).collect();
+        let longest = over.iter().map(|satellites| satellites.len()).max().unwrap_or(0);
+        let between = self.isl.link().filter(|_| longest > 1);
+        let rate = between.iter().fold((*up).min(*down), |rate, isl| rate.min(isl.rate));
+        let mut notes = error.notes();
+        let missing = ways.iter().filter(|way| way.is_none()).count();
+        if missing > 0 {
+            notes.push(format!("at {missing} of {} moments there is no path", ways.len()));
+        }
+        if over.len() > 1 {
+            notes.push(format!(
+                "its path changes with the satellites (handover, routing): {} different ones were seen",
+                over.len()
+            ));
+        }
+        if self.routing.balance.is_some() {
+            notes.push("it spreads connections over several paths (balance)".to_owned());
+        }
+        let plain = framing::Config::default().framed(None, traffic.bytes);
+        let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
+        let ground = error.loss(plain, traffic.bytes, packets);
+        let space = between.as_ref().map_or(0.0, |isl| isl.error.loss(plain, traffic.bytes, packets));
+        let survive = (1.0 - ground).powi(2) * (1.0 - space).powi(longest.saturating_sub(1) as i32);
+        let (up, down) = (up.bits_per_second() as f64, down.bits_per_second() as f64);
+        let queue = queue.facts(rate, traffic.dscp);
+        notes.extend(between.iter().flat_map(|isl| isl.queue.facts(isl.rate, traffic.dscp).notes));
+        Hop {
+            part: format!("{name}.{}", crossing.from),
+            rate_bit_s: Course::constant(rate.bits_per_second() as f64),
+            delay_s: delays.unwrap_or_else(|| Course::constant(self.expected(crossing))),
+            loss: 1.0 - survive,
+            queue,
+            dama: None,
+            shared: vec![
+                (format!("{name}.{}.up", crossing.from), up),
+                (format!("{name}.{}.down", crossing.to), down),
+            ],
+            notes,
+        }
+        .within(1.0)
+    }
+
+    /// The delay that routing counts with, for a path that is never there.
+    fn expected(&self, crossing: &Crossing<'_>) -> f64 {
+        let [from, to] = [crossing.from, crossing.to].map(|node| &self.sites[node]);
+        self.expected_delay(from, to).as_secs_f64()
+    }
+}

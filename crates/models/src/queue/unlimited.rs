@@ -1,0 +1,44 @@
+//! A queue without a limit: first in, first out, and no packet is ever dropped.
+//!
+//! No device has one. It isolates what a protocol does by itself: a window that grows over it fills no buffer, and delay grows
+//! with it instead. Scenarios that want that say so.
+//!
+//! ```toml
+//! queue = "unlimited"
+//! ```
+
+use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use crate::{facts, Packet};
+use bentpipe_core::{Dscp, Rate, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A first-in, first-out queue that admits every packet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Discipline for Config {
+    fn build(&self, _rate: Rate) -> Queue {
+        Queue::Arrival(Box::new(Unlimited))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        facts::Queue::fifo("unlimited", None, None)
+    }
+}
+
+/// Admits every packet.
+pub struct Unlimited;
+
+impl Admission for Unlimited {
+    fn admit(
+        &mut self,
+        _now: Time,
+        _packet: &mut Packet,
+        _backlog: Backlog,
+        _stream: &mut Stream,
+    ) -> Verdict {
+        Verdict::Admit
+    }
+}

@@ -1,0 +1,132 @@
+"""What a scenario says about the paths of its flows, in numbers, as the engine reads it.
+
+Equations, ``bentpipe check`` and reports take their numbers from here: rates in bit/s at the network layer, times in
+seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from . import _native
+from .scenarios import source_and_text
+
+if TYPE_CHECKING:
+    from .scenarios import ScenarioLike
+
+
+class Course(TypedDict):
+    """A quantity that may change in the course of a run: when it starts, its mean over time, and its range."""
+
+    start: float
+    mean: float
+    least: float
+    greatest: float
+
+
+class Queue(TypedDict):
+    """What a queue does to a flow's packets; ``packets`` and ``bytes`` are limits, ``rate`` what the discipline itself
+    lets through. None is no limit."""
+
+    kind: str
+    packets: int | None
+    bytes: int | None
+    rate: float | None
+    notes: list[str]
+
+
+class Dama(TypedDict):
+    """Demand assignment on a hop; ``response_superframes`` is L."""
+
+    scheme: str
+    superframe_s: float
+    response_superframes: int
+    planning: str
+    constant_bit_s: float
+
+
+class Change(TypedDict):
+    """What the scenario changes about a hop: when, and what as a text."""
+
+    at_s: float
+    what: str
+
+
+#: The nodes where a hop or a flow begins and ends.
+Ends = TypedDict("Ends", {"from": str, "to": str})
+
+
+class Hop(Ends):
+    """One hop of a path, from a node to the next over one link, access or network.
+
+    ``rate_bit_s`` is what framing and the queue's own limit leave for packets of this flow's size, ``loss`` the part of
+    them that the channel is expected to spoil, ``shared`` the media that the hop takes with what each carries of such
+    packets, and ``flows`` how many flows share them, this one counted. ``notes`` are what happens to packets and is in
+    none of the numbers.
+    """
+
+    network: str
+    part: str
+    rate_bit_s: Course
+    delay_s: Course
+    loss: float
+    queue: Queue
+    dama: Dama | None
+    shared: list[tuple[str, float]]
+    notes: list[str]
+    changes: list[Change]
+    flows: int
+
+
+class Proxy(TypedDict):
+    """A proxy on a flow's path."""
+
+    name: str
+    node: str
+    kind: str
+
+
+class Flow(Ends):
+    """A flow with the hops of its packets (``there``) and of what comes back for them (``back``), which are None where
+    there is no path. ``share_bit_s`` is what the other flows leave it, max-min fair over their demands."""
+
+    name: str
+    start_s: float
+    packet_bytes: int
+    answer_bytes: int
+    demand_bit_s: float | None
+    responsive: bool
+    share_bit_s: float | None
+    there: list[Hop] | None
+    back: list[Hop] | None
+    proxies: list[Proxy]
+
+
+class QueueOfPart(TypedDict):
+    """A queue of a link or network, and how long sending all takes that it can hold (None without a limit)."""
+
+    part: str
+    rate_bit_s: float
+    queue: Queue
+    drains_in_s: float | None
+
+
+class Facts(TypedDict):
+    """The facts of a scenario; ``media`` are the flows whose packets share a medium, by its name."""
+
+    flows: list[Flow]
+    queues: list[QueueOfPart]
+    media: dict[str, list[str]]
+
+
+def facts(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Facts:
+    """The facts of a scenario; nothing is run. Raises :class:`bentpipe.ScenarioError`.
+
+    >>> (upload,) = facts("examples/dvb-rcs-upload.toml")["flows"]
+    >>> [(hop["part"], hop["rate_bit_s"]["mean"], hop["delay_s"]["mean"]) for hop in upload["there"]]
+    [('sat.st1', 2048000.0, 0.25)]
+    """
+    source, text = source_and_text(scenario)
+    return cast("Facts", json.loads(_native.facts(source, text, list(overrides))))
