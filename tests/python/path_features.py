@@ -65,6 +65,26 @@ STAR: Final[dict[str, Any]] = {
     },
     "flow": [UPLOAD],
 }
+#: The same with a frame that follows from the bytes of a slot.
+SLOTS: Final[dict[str, Any]] = {
+    **STAR,
+    "network": {"sat": {**STAR["network"]["sat"], "return": {"rate": "2048 kbit/s", "slot_bytes": 212}}},
+}
+ROME: Final = {"latitude": "41.9 deg", "longitude": "12.5 deg"}
+#: The same with positions.
+PLACES: Final[dict[str, Any]] = {
+    **STAR,
+    "network": {
+        "sat": {
+            **STAR["network"]["sat"],
+            "propagation": {
+                "satellite": "13 deg",
+                "gateway": {**ROME, "altitude": "100 m"},
+                "terminals": ROME,
+            },
+        }
+    },
+}
 SKYPLEX: Final[dict[str, Any]] = {
     **STAR,
     "duration": "120 s",
@@ -152,6 +172,12 @@ def _star(keys: str, values: str, word: str | None = None) -> Row:
     return Row(own, STAR, tuple(f"network.sat.{value}" for value in values.split(";")), word)
 
 
+def _places(keys: str, values: str) -> Row:
+    return Row(
+        f"network.dvb-rcs.{keys}", PLACES, tuple(f"network.sat.{value}" for value in values.split(";"))
+    )
+
+
 def _sky(keys: str, values: str, word: str | None = None, base: dict[str, Any] = GEO) -> Row:
     own = " ".join(f"network.constellation.{key}" for key in keys.split())
     return Row(own, base, tuple(f"network.sky.{value}" for value in values.split(";")), word)
@@ -171,7 +197,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "link.return.trace link.return.trace.samples link.trace",
         LINK,
-        ('link.w.trace.samples="time,rate\n0,1000000"',),
+        ('link.w.trace.samples="time,rate\\n0,1000000"',),
     ),
     Row(
         "change change.at change.set",
@@ -203,7 +229,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "link.return.trace.repeat",
         LINK,
-        ('link.w.trace={samples="time,rate\n0,1000000\n5,3000000",repeat="10 s"}',),
+        ('link.w.trace={samples="time,rate\\n0,1000000\\n5,3000000",repeat="10 s"}',),
         "trace varies the rate",
     ),
     Row(
@@ -412,7 +438,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "access.policy.signal.time_to_trigger",
         ACCESS,
         (
-            'access.both.policy={kind="signal",samples="time,w,v\n0,-50,-90\n5,-90,-50",hysteresis=2.0,'
+            'access.both.policy={kind="signal",samples="time,w,v\\n0,-50,-90\\n5,-90,-50",hysteresis=2.0,'
             'time_to_trigger="1 s"}',
         ),
         "signal may hand over",
@@ -445,7 +471,7 @@ ROWS: Final[tuple[Row, ...]] = (
         (f'edge.a=[{{dscp=[0],each="connection",{POLICER}}}]',),
         "edge",
     ),
-    Row("edge.protocol.udp", LINK, ('edge.a=[{protocol="udp",red="drop"}]',)),
+    Row("edge.protocol.udp", LINK, ('edge.a=[{protocol="udp",green="drop"}]',)),
     _meter("token-bucket", "rate burst", 'rate="1 Mbit/s",burst="15 kB"'),
     _meter(
         "srtcm",
@@ -466,16 +492,16 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("flow.app.bulk.duration", LINK, ('flow.f.app={kind="bulk",duration="10 s"}',)),
     Row(
         "flow.app.email flow.app.email.size flow.app.email.distribution flow.app.email.distribution.constant "
-        "flow.app.email.mails flow.app.email.message flow.app.email.messages",
+        "flow.app.email.message flow.app.email.messages",
         LINK,
-        ('flow.f.app={kind="email",size="1 MB",mails=1}',),
+        ('flow.f.app={kind="email",size="1 MB"}',),
         "this flow is email",
     ),
     Row(
-        "flow.app.email.every flow.app.email.shape flow.app.email.distribution.exponential "
+        "flow.app.email.every flow.app.email.mails flow.app.email.shape flow.app.email.distribution.exponential "
         "flow.app.email.distribution.pareto",
         LINK,
-        ('flow.f.app={kind="email",size="1 MB",every="5 s",distribution="pareto",shape=2.5}',),
+        ('flow.f.app={kind="email",size="1 MB",every="5 s",mails=3,distribution="pareto",shape=2.5}',),
         "this flow is email",
     ),
     Row(
@@ -504,7 +530,7 @@ ROWS: Final[tuple[Row, ...]] = (
     # TCP: what counts in the steady state.
     _tcp("congestion", "congestion=vegas", "vegas is not predicted"),
     _tcp("congestion", "congestion=cubic"),
-    _tcp("parameters", "congestion=vegas;parameters={alpha=1.0}", "parameters"),
+    _tcp("parameters", "congestion=vegas;parameters={alpha=1}", "parameters"),
     _tcp("segment_size", "segment_size=536"),
     _tcp("timestamps", "timestamps=false"),
     _tcp("receive_window", "receive_window=20 kB"),
@@ -588,9 +614,10 @@ ROWS: Final[tuple[Row, ...]] = (
             'proxy=[{name="p",node="m",flows=["f"],mechanism={kind="split",accept="early",buffer="30 kB",'
             'sides.w={congestion="reno"}}}]',
         ),
+        "split in 2 legs",
     ),
     Row(
-        "proxy.mechanism.split.accept.late",
+        "proxy.mechanism.split.accept.late proxy.mechanism.split.transport",
         LINKS,
         ('proxy=[{name="p",node="m",mechanism={kind="split",accept="late",transport={congestion="reno"}}}]',),
     ),
@@ -618,7 +645,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _star(
         "return.rate return.slots_per_frame return.frame", 'return={rate="1024 kbit/s",slots_per_frame=16}'
     ),
-    _star("return.slot_bytes", 'return={rate="2048 kbit/s",slot_bytes=212};return.frame=26.5 ms'),
+    Row("network.dvb-rcs.return.slot_bytes", SLOTS),
     _star("return.frames_per_superframe", "return.frames_per_superframe=8"),
     _star(
         "return.carriers return.carriers.rate return.carriers.count",
@@ -652,17 +679,13 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _star("quick_start", "quick_start=0.5"),
     _star("propagation", "propagation=250 ms"),
-    _star(
-        "propagation.satellite propagation.gateway propagation.gateway.latitude propagation.gateway.longitude "
-        "propagation.gateway.altitude propagation.terminals",
-        'propagation={satellite="13 deg",gateway={latitude="41.9 deg",longitude="12.5 deg",altitude="100 m"},'
-        'terminals={latitude="41.9 deg",longitude="12.5 deg"}}',
+    Row(
+        "network.dvb-rcs.propagation.satellite network.dvb-rcs.propagation.gateway "
+        "network.dvb-rcs.propagation.gateway.latitude network.dvb-rcs.propagation.gateway.longitude "
+        "network.dvb-rcs.propagation.gateway.altitude network.dvb-rcs.propagation.terminals",
+        PLACES,
     ),
-    _star(
-        "terminals.site",
-        'propagation={satellite="13 deg",gateway={latitude="41.9 deg",longitude="12.5 deg"}};'
-        'terminals=[{name="st",site={latitude="60 deg",longitude="20 deg"}}]',
-    ),
+    _places("terminals.site", 'terminals=[{name="st",site={latitude="60 deg",longitude="20 deg"}}]'),
     _star(
         "terminals.cra terminals.prefix terminals.count",
         'terminals=[{name="st",cra="512 kbit/s"},{prefix="x",count=3}]',
@@ -734,7 +757,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _skyplex("assignment.cir cir", 'assignment="cir";cir=440 kbit/s'),
     _skyplex("assignment.mixed", 'assignment="mixed";cir=440 kbit/s'),
     _skyplex("access.scpc", "access=scpc"),
-    _skyplex("channel.high-rate", "channel=high-rate;assignment=cir;cir=1037666 bit/s"),
+    _skyplex("channel.high-rate", "channel=high-rate;assignment=cir;cir=6226 kbit/s"),
     _skyplex("carriers", "carriers=2"),
     _skyplex("slots cells frames", "slots=4;cells=10;frames=4"),
     _skyplex("framing", "framing=mpe"),
@@ -768,7 +791,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "path changes",
         LEO,
     ),
-    _sky("epoch", "epoch=2024-06-01T00:00:00Z", "path changes", LEO),
+    _sky("epoch", 'epoch="2024-06-01T00:00:00Z"', "path changes", LEO),
     _sky(
         "handover handover.interruption handover.overlap handover.packets",
         'handover={interruption="1 s",packets="lose"}',

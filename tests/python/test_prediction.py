@@ -35,7 +35,8 @@ def test_an_upload_meets_the_return_links_rate_delay_and_category() -> None:
 
 def test_a_download_meets_the_forward_rate_and_the_category_of_its_acknowledgements() -> None:
     found = arguments("flow.up.from=gw", "flow.up.to=st1")
-    assert found["rate_bit_s"] == 10_000_000 and found["scheme"] == "rbdc"
+    # Burst time plans take a little of it.
+    assert found["rate_bit_s"] == pytest.approx(10_000_000, rel=1e-3) and found["scheme"] == "rbdc"
 
 
 def test_with_constant_slots_alone_their_rate_is_the_rate() -> None:
