@@ -1,0 +1,112 @@
+"""The checks that `make test` is made of find what they are for."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def test_skipped_rust_tests_are_counted_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "skipped"
+    lines = [
+        "a::x: no network namespaces: EPERM",
+        "y: no network namespaces: EPERM",
+        "y: no tshark",
+        "y: no tshark",
+    ]
+    file.write_text("".join(f"{line}\n" for line in lines))
+    said = subprocess.run([SCRIPTS / "skipped", file], check=True, capture_output=True, text=True).stdout
+    first, *rest = said.splitlines()
+    assert first == "2 Rust tests skipped:"
+    assert sorted(rest) == ["SKIPPED [1] no tshark: y", "SKIPPED [2] no network namespaces: EPERM: a::x y"]
+    file.write_text("")
+    said = subprocess.run([SCRIPTS / "skipped", file], check=True, capture_output=True, text=True).stdout
+    assert said == "0 Rust tests skipped\n"
+
+
+@pytest.mark.parametrize(
+    "wanted, manifest, runs",
+    [
+        (None, "", True),
+        (None, "real-time = true", True),
+        ("no", "", True),
+        ("no", "real-time = true", False),
+        ("yes", "", False),
+        ("yes", "real-time = true", True),
+    ],
+)
+def test_every_test_program_runs_in_one_of_two_turns(
+    tmp_path: Path, wanted: str | None, manifest: str, runs: bool
+) -> None:
+    (tmp_path / "Cargo.toml").write_text(f"[package]\n{manifest}\n")
+    environment = {name: value for name, value in os.environ.items() if name != "BENTPIPE_REAL_TIME"}
+    if wanted is not None:
+        environment["BENTPIPE_REAL_TIME"] = wanted
+    command = [SCRIPTS / "runner", "sh", "-c", "echo ran; exit 3"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == ((3, "ran\n") if runs else (0, ""))
+
+
+@pytest.fixture(scope="module")
+def dependencies() -> ModuleType:
+    """The script as a module."""
+    loader = importlib.machinery.SourceFileLoader("dependencies", str(SCRIPTS / "dependencies"))
+    spec = importlib.util.spec_from_loader("dependencies", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_a_crate_that_is_not_used_is_found(
+    dependencies: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    folder = tmp_path / "crates/one"
+    for file, text in {
+        "src/lib.rs": "// serde_json, once\nuse used_here::Thing;\n/// ```\n/// in_doc::f();\n/// ```\n",
+        "tests/all.rs": "use only_tests as other;\n",
+    }.items():
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(text)
+    needed = [
+        ("used-here", None),
+        ("serde_json", None),
+        ("only-tests", None),
+        ("only-tests", "dev"),
+        ("in-doc", "dev"),
+    ]
+    package = {
+        "manifest_path": str(folder / "Cargo.toml"),
+        "dependencies": [{"name": name, "rename": None, "kind": kind} for name, kind in needed],
+    }
+    assert list(dependencies.unused_crates([package])) == [
+        "crates/one/Cargo.toml: dependency serde_json is not used",
+        "crates/one/Cargo.toml: dependency only-tests is not used",
+    ]
+
+
+def test_a_python_package_that_is_not_used_is_found(dependencies: ModuleType, tmp_path: Path) -> None:
+    for file, text in {
+        "pyproject.toml": '[project]\ndependencies = ["numpy>=2", "polars"]\n'
+        '[project.optional-dependencies]\ndev = ["ruff", "pandas<9", "pytest-one", "pytest-two", "mypy"]\n',
+        "python/a.py": "import numpy.linalg\n",
+        "tests/b.py": "import polars\npolars.f().to_pandas()\n",
+        "Makefile": "test:\n\t$(BIN)/ruff check\n\tpytest --one\n",
+        "scripts/c": "#!/bin/sh\n# not mypy\n",
+    }.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    assert list(dependencies.unused_packages(tmp_path)) == [
+        "pyproject.toml: polars is not used",
+        "pyproject.toml: pytest-two is not used",
+        "pyproject.toml: mypy is not used",
+    ]
