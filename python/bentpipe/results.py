@@ -116,10 +116,11 @@ def connection_failures(run: Run) -> dict[str, str]:
     """Why connections failed, by flow, for those that have one which did."""
     if "tcp_connection" not in run.tables:
         return {}
-    rows = run.table("tcp_connection").select("flow end", "failure").iter_rows()
-    ends = {end: FAILURES[number] for end, number in rows if number}
+    rows = run.table("tcp_connection").select("of_flow", "end", "failure").iter_rows()
+    flows = [flow["name"] for flow in run.scenario["flow"]]
     # Of both ends the source comes last and counts.
-    return {end.rpartition(".")[0]: ends[end] for end in sorted(ends)}
+    failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
+    return {flows[flow]: FAILURES[number] for _, flow, number in failed}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:

@@ -231,7 +231,7 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let into = incoming(count, &self.edges);
-        // By the ways out of each node: those into a constellation lead to several nodes over one.
+        // Counts the ports out of each node: one port may lead to several nodes.
         let mut out_degree = vec![0u32; count];
         let mut way_out = vec![None; count];
         let ways: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();

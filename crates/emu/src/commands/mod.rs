@@ -13,7 +13,7 @@ use crate::error::{Doing, Error};
 use crate::live::LiveHost;
 use bentpipe_core::{Report, Time};
 use bentpipe_models::app::End;
-use bentpipe_models::transport::flow;
+use bentpipe_models::transport::{flow, names};
 use files::Files;
 use program::{Ended, Program, Started};
 use serde_json::{json, Value};
@@ -95,8 +95,10 @@ impl Done {
                 );
             }
             for direction in &measured {
-                let reverse = if direction.reverse { ".reverse" } else { "" };
-                let name = format!("{}{reverse}", planned.flow);
+                let name = match direction.reverse {
+                    true => names::reverse(&planned.flow),
+                    false => planned.flow.clone(),
+                };
                 report.row(&flow::SOURCE, &name, &direction.source(start, completed));
                 report.row(&flow::DESTINATION, &name, &direction.destination(start));
             }

@@ -388,10 +388,6 @@ impl Planned<'_> {
     /// Makes the end, in its host's namespace.
     fn make(&self, streams: &Streams, variants: &Variants, probes: &[Probes]) -> Result<Endpoint, Error> {
         let (own, peer) = self.hosts;
-        let part = match self.end {
-            End::Source => "source",
-            End::Destination => "destination",
-        };
         let site = Site {
             flow: self.id,
             name: self.flow.name.clone(),
@@ -403,10 +399,10 @@ impl Planned<'_> {
             details: false,
             capture: None,
         };
-        let mut stream = streams.stream(&format!("{}.{part}", self.flow.name));
+        let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
         // A kernel draws for itself.
         let _ = self.flow.transport.draw(&mut stream);
-        let plan = streams.stream(&format!("{}.plan", self.flow.name));
+        let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);
         let (local, remote) = self.addresses();
         let made = match self.flow.transport.socket() {

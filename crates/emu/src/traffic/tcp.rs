@@ -11,6 +11,7 @@ use bentpipe_core::{Report, Time};
 use bentpipe_models::app::{End, Event};
 use bentpipe_models::transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_models::transport::hosting::{Hosted, Site};
+use bentpipe_models::transport::names;
 use bentpipe_models::transport::tcp::endpoint::CONNECTION;
 use bentpipe_models::transport::tcp::Config;
 use nix::errno::Errno;
@@ -336,10 +337,6 @@ impl Endpoint {
             report.row(table, entity, &values);
         }
         self.hosted.report(&self.site.name, report);
-        let end = match self.site.end {
-            End::Source => "source",
-            End::Destination => "destination",
-        };
         const LISTEN: u8 = 1;
         let newest = self.lines.last();
         let last = newest.and_then(|line| line.last.as_ref());
@@ -348,7 +345,9 @@ impl Endpoint {
             f64::from(self.failure.as_ref().map_or(0, |(number, _)| *number)),
             last.map_or(f64::NAN, |info: &Info| info.cwnd().into()),
             last.map_or(f64::NAN, |info| f64::from(info.rto()) / 1e6),
+            f64::from(self.site.flow.0),
+            names::end_number(self.site.end),
         ];
-        report.row(&CONNECTION, &format!("{}.{end}", self.site.name), &values);
+        report.row(&CONNECTION, &names::end(&self.site.name, self.site.end), &values);
     }
 }

@@ -32,7 +32,7 @@ impl Site {
     /// The name of the direction that comes in here: the flow's own at its destination.
     pub fn incoming(&self) -> String {
         match self.end {
-            End::Source => format!("{}.reverse", self.name),
+            End::Source => names::reverse(&self.name),
             End::Destination => self.name.clone(),
         }
     }
@@ -45,7 +45,7 @@ impl Site {
     /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from
     /// source to destination; when data flows the other way too, its rows carry the name `NAME.reverse`.
     pub fn report(&self, sent: &SourceCounters, received: &DestinationCounters, report: &mut Report) {
-        let reverse = || format!("{}.reverse", self.name);
+        let reverse = || names::reverse(&self.name);
         match self.end {
             End::Source => {
                 sent.report(&self.name, report);

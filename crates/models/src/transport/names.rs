@@ -17,6 +17,14 @@ pub fn end(flow: &str, end: End) -> String {
     format!("{flow}.{end}")
 }
 
+/// The number of an end in tables that have such a column: 0 for the source, 1 for the destination.
+pub fn end_number(end: End) -> f64 {
+    match end {
+        End::Source => 0.0,
+        End::Destination => 1.0,
+    }
+}
+
 /// The random stream from which both ends of a flow draw the lengths of their messages.
 pub fn plan(flow: &str) -> String {
     format!("{flow}.plan")

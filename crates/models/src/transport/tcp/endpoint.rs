@@ -16,6 +16,7 @@ use crate::app::{self, Actions, App, End};
 use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
+use crate::transport::names;
 use crate::transport::tcp::segment::Segment;
 use crate::transport::Transport;
 use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
@@ -76,6 +77,8 @@ pub static CONNECTION: Table = Table {
         ),
         Column::whole("cwnd", "segments", "congestion window at the end of the run"),
         Column::real("rto", "s", "retransmission time-out at the end of the run"),
+        Column::whole("of_flow", "1", "place of the flow in the scenario, from 0"),
+        Column::whole("end", "1", "0 for the source of the flow, 1 for its destination"),
     ],
 };
 
@@ -560,16 +563,14 @@ impl Stage for Endpoint {
             Some(Failure::Handshake) => 2,
             Some(Failure::TooManyRetries) => 3,
         };
-        let end = match self.site.end {
-            End::Source => "source",
-            End::Destination => "destination",
-        };
         let values = [
             f64::from(phase),
             f64::from(failure),
             f64::from(sender.state.snd_cwnd),
             sender.estimator().rto().as_secs_f64(),
+            f64::from(self.site.flow.0),
+            names::end_number(self.site.end),
         ];
-        report.row(&CONNECTION, &format!("{}.{end}", self.site.name), &values);
+        report.row(&CONNECTION, &names::end(&self.site.name, self.site.end), &values);
     }
 }

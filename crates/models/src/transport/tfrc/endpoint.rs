@@ -9,6 +9,7 @@ use crate::channel::effect::Received;
 use crate::net::quick_start::QuickStart;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
+use crate::transport::names;
 use crate::transport::tfrc::header::{Tfrc, TfrcFeedback};
 use crate::transport::udp;
 use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
@@ -329,12 +330,12 @@ impl Stage for Endpoint {
         self.hosted.report(&self.site.name, report);
         self.spoiled.report(&self.site.incoming(), report);
         let (events, lost) = self.receiver.losses().counts();
-        let (end, granted) = match self.site.end {
-            End::Source => ("source", self.granted.map_or(f64::NAN, |bits| bits as f64)),
-            End::Destination => ("destination", f64::NAN),
+        let granted = match self.site.end {
+            End::Source => self.granted.map_or(f64::NAN, |bits| bits as f64),
+            End::Destination => f64::NAN,
         };
         let values =
             [self.reports as f64, self.sender.timer_expiries() as f64, granted, events as f64, lost as f64];
-        report.row(&REPORT, &format!("{}.{end}", self.site.name), &values);
+        report.row(&REPORT, &names::end(&self.site.name, self.site.end), &values);
     }
 }
