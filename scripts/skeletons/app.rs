@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Size, Stream, Time};
+use bentpipe_core::{Size, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct Config {
     /// How much to send.
     pub size: Size,
 }
+
+impl Tables for Config {}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {

@@ -278,8 +278,11 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     let transactions = (end == End::Source && flow.app.has_transactions())
         .then(|| builder.probe(&hosting::TRACE, &flow.name))
         .flatten();
+    let measures = flow.app.measures().filter(|_| end == End::Destination);
+    let measures = measures.and_then(|table| builder.probe(table, &flow.name));
     let stream = builder.stream(&stage_name);
-    let seat = Seat { site, app, traced: flow.app.connections().traced(), transactions, stream };
+    let traced = flow.app.connections().traced();
+    let seat = Seat { site, app, traced, transactions, measures, stream };
     let stage = flow.transport.build(seat, &mut seats);
     seats.builder.stage(&stage_name, stage)
 }

@@ -9,8 +9,19 @@ use std::ptr::null_mut;
 /// Datagrams in one call, at most.
 pub const BATCH: usize = 64;
 
-/// First bytes of a datagram, which are all that is looked at.
+/// First bytes of a datagram, which are those of its sender.
 pub const HEAD: usize = 16;
+
+/// Bytes of a datagram that are looked at.
+const SEEN: usize = 2048;
+
+/// Room for what is seen of the datagrams of one call.
+pub type Room = [[u8; SEEN]; BATCH];
+
+/// Room for [`receive`].
+pub fn room() -> Box<Room> {
+    vec![[0; SEEN]; BATCH].into_boxed_slice().try_into().expect("the length is that of the array")
+}
 
 /// Room for one control message with a `struct timespec`, aligned as its header is.
 type Control = [u64; 8];
@@ -22,11 +33,13 @@ pub struct Outgoing {
     pub size: usize,
 }
 
-/// A datagram that came: what it begins with, its length in bytes, and when, in nanoseconds of CLOCK_REALTIME.
+/// A datagram that came: what it begins with, its length in bytes, whether what was seen of the rest is zeros, and when it came, in
+/// nanoseconds of CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incoming {
     pub head: [u8; HEAD],
     pub size: usize,
+    pub zeros: bool,
     pub stamp: Option<u64>,
 }
 
@@ -50,16 +63,17 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io
     Ok(Errno::result(sent)? as usize)
 }
 
-/// Takes waiting datagrams from a socket into the first of `into`; returns how many. Only their heads are copied.
-pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH]) -> io::Result<usize> {
+/// Takes waiting datagrams from a socket into the first of `into`; returns how many. Of each the first 2048 bytes are copied, to
+/// `room`.
+pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH], room: &mut Room) -> io::Result<usize> {
     // SAFETY: all are plain data for which zeros are valid.
     let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
         unsafe { (zeroed(), zeroed()) };
     let mut controls: [Control; BATCH] = [[0; 8]; BATCH];
-    for (((datagram, part), message), control) in
-        into.iter_mut().zip(&mut parts).zip(&mut messages).zip(&mut controls)
+    for (((bytes, part), message), control) in
+        room.iter_mut().zip(&mut parts).zip(&mut messages).zip(&mut controls)
     {
-        *part = libc::iovec { iov_base: datagram.head.as_mut_ptr().cast(), iov_len: HEAD };
+        *part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: SEEN };
         let header = &mut message.msg_hdr;
         header.msg_iov = part;
         header.msg_iovlen = 1;
@@ -71,8 +85,13 @@ pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH]) -> io::Resu
     let received =
         unsafe { libc::recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), BATCH as _, flags, null_mut()) };
     let received = Errno::result(received)? as usize;
-    for (datagram, message) in into.iter_mut().zip(&messages).take(received) {
+    for ((datagram, message), bytes) in into.iter_mut().zip(&messages).zip(room.iter()).take(received) {
         datagram.size = message.msg_len as usize;
+        let seen = &bytes[..datagram.size.min(SEEN)];
+        let (head, rest) = seen.split_at(seen.len().min(HEAD));
+        datagram.head = [0; HEAD];
+        datagram.head[..head.len()].copy_from_slice(head);
+        datagram.zeros = rest.iter().all(|byte| *byte == 0);
         datagram.stamp = stamp(&message.msg_hdr);
     }
     Ok(received)

@@ -73,6 +73,13 @@ impl Watch<'_> {
         self.rows.add(self.traces.arrival, now, &values);
     }
 
+    /// A row of the application's own trace, if it has written one.
+    fn measured(&mut self, now: Time, row: &[f64]) {
+        if !row.is_empty() {
+            self.rows.add(self.traces.measures, now, row);
+        }
+    }
+
     fn over(&mut self, now: Time, over: &Transaction) {
         self.rows.add(self.traces.transactions, now, &hosting::row(now, over));
     }
@@ -92,6 +99,8 @@ struct Traces {
     /// `datagram`.
     arrival: Option<Probe>,
     transactions: Option<Probe>,
+    /// The application's own.
+    measures: Option<Probe>,
 }
 
 /// An end, and what is known of it besides.
@@ -376,10 +385,14 @@ impl Planned<'_> {
         match (self.end, self.flow.transport.socket()) {
             (End::Source, _) => {
                 let has = self.flow.app.has_transactions();
-                Traces { arrival: None, transactions: has.then(|| probe(&hosting::TRACE, name)).flatten() }
+                Traces {
+                    transactions: has.then(|| probe(&hosting::TRACE, name)).flatten(),
+                    ..Traces::default()
+                }
             }
             (End::Destination, Some(Socket::Datagram)) => {
-                Traces { arrival: probe(&udp_model::TRACE, name), transactions: None }
+                let measures = self.flow.app.measures().and_then(|table| probe(table, name));
+                Traces { arrival: probe(&udp_model::TRACE, name), transactions: None, measures }
             }
             (End::Destination, _) => Traces::default(),
         }

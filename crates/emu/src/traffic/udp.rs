@@ -1,5 +1,6 @@
 //! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the time at which it was
-//! sent, as far as it has room for them, so that its delay and the losses are measured.
+//! sent, as far as it has room for them, so that its delay and the losses are measured; the rest is zeros, by which wrong bits are
+//! seen.
 //!
 //! The driver is some time late; what has come due by then goes in one call.
 
@@ -8,7 +9,7 @@ use crate::clock::Clock;
 use crate::sys::batch::{self, Incoming, Outgoing, BATCH, HEAD};
 use crate::sys::socket;
 use bentpipe_core::{Report, Time};
-use bentpipe_models::app::{Actions, Event};
+use bentpipe_models::app::{Actions, Arrival, Event, Stamp};
 use bentpipe_models::transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_models::transport::hosting::{Hosted, Site};
 use bentpipe_models::transport::udp::LARGEST;
@@ -33,8 +34,9 @@ pub struct Endpoint {
     socket: OwnedFd,
     /// Datagrams to be sent, and when each was due.
     waiting: Vec<Outgoing>,
+    room: Box<batch::Room>,
     due: Vec<Time>,
-    number: u64,
+    number: u32,
     open: bool,
     pub sent: SourceCounters,
     pub received: DestinationCounters,
@@ -67,6 +69,7 @@ impl Endpoint {
             hosted,
             socket,
             waiting: Vec::new(),
+            room: batch::room(),
             due: Vec::new(),
             number: 0,
             open: false,
@@ -95,31 +98,42 @@ impl Endpoint {
     fn tell(&mut self, clock: Clock, now: Time, event: Event, watch: &mut Watch<'_>) -> io::Result<()> {
         let mut event = Some(event);
         while let Some(told) = event.take() {
-            let Actions { send, connect: opens, close, stop, over, timer: _, turn: _ } =
-                self.hosted.on(now, 0, told);
-            if let Some(over) = &over {
-                watch.over(now, over);
-            }
-            if send > 0 {
-                let mut head = [0; HEAD];
-                head[..8].copy_from_slice(&self.number.to_be_bytes());
-                self.number += 1;
-                self.waiting.push(Outgoing { head, size: send.min(LARGEST) as usize });
-                self.due.push(now);
-                if self.waiting.len() >= BATCH {
-                    self.flush(clock, watch)?;
-                }
-            }
-            if close || stop {
-                self.sent.completed = Some(now);
-            }
-            if opens && !self.open {
-                self.open = true;
-                self.sent.start = Some(now);
-                event = Some(Event::Connected);
-            }
+            let actions = self.hosted.on(now, 0, told);
+            event = self.act(clock, now, &actions, watch)?;
         }
         Ok(())
+    }
+
+    /// Does what the application asks, and returns what it should hear next.
+    fn act(
+        &mut self,
+        clock: Clock,
+        now: Time,
+        actions: &Actions,
+        watch: &mut Watch<'_>,
+    ) -> io::Result<Option<Event>> {
+        if let Some(over) = &actions.over {
+            watch.over(now, over);
+        }
+        if actions.send > 0 {
+            let mut head = [0; HEAD];
+            head[..4].copy_from_slice(&self.number.to_be_bytes());
+            self.number = self.number.wrapping_add(1);
+            self.waiting.push(Outgoing { head, size: actions.send.min(LARGEST) as usize });
+            self.due.push(now);
+            if self.waiting.len() >= BATCH {
+                self.flush(clock, watch)?;
+            }
+        }
+        if actions.close || actions.stop {
+            self.sent.completed = Some(now);
+        }
+        if actions.connect && !self.open {
+            self.open = true;
+            self.sent.start = Some(now);
+            return Ok(Some(Event::Connected));
+        }
+        Ok(None)
     }
 
     /// Sends what waits, as far as the kernel takes it.
@@ -129,7 +143,7 @@ impl Endpoint {
             let now = clock.now();
             let end = self.waiting.len().min(done + BATCH);
             for datagram in &mut self.waiting[done..end] {
-                datagram.head[8..].copy_from_slice(&now.as_nanos().to_be_bytes());
+                stamp(&mut datagram.head, now);
             }
             match batch::send(self.socket.as_fd(), &self.waiting[done..end], &ZEROS) {
                 Ok(count) => {
@@ -167,7 +181,7 @@ impl Endpoint {
     /// Takes some of the datagrams that have come, and says how many.
     fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut incoming = [Incoming::default(); BATCH];
-        let count = match batch::receive(self.socket.as_fd(), &mut incoming) {
+        let count = match batch::receive(self.socket.as_fd(), &mut incoming, &mut self.room) {
             Ok(count) => count,
             Err(error) => match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
                 Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR => return Ok(0),
@@ -185,20 +199,28 @@ impl Endpoint {
             self.received.delivered_bytes += payload;
             self.received.delivered_packets += 1;
             self.received.last_delivery = Some(now);
-            if datagram.size >= HEAD {
-                let word =
-                    |at: usize| u64::from_be_bytes(datagram.head[at..at + 8].try_into().expect("8 bytes"));
-                let delay = now.since(Time::from_nanos(word(8)));
+            let sent = (datagram.size >= HEAD).then(|| stamp_of(&datagram.head));
+            if let Some(Some(stamp)) = sent {
+                let delay = now.since(stamp.sent);
                 self.received.delay.add(delay);
                 let row = [
-                    word(0) as f64,
+                    f64::from(stamp.number),
                     delay.as_secs_f64(),
                     payload as f64,
                     self.received.delivered_bytes as f64,
                 ];
                 watch.datagram(now, row);
             }
-            self.tell(clock, now, Event::Received { bytes: payload }, watch)?;
+            let arrival = Arrival {
+                bytes: payload,
+                stamp: sent.flatten(),
+                intact: datagram.zeros && sent != Some(None),
+            };
+            let actions = self.hosted.arrived(now, &arrival);
+            watch.measured(now, self.hosted.row());
+            if let Some(event) = self.act(clock, now, &actions, watch)? {
+                self.tell(clock, now, event, watch)?;
+            }
         }
         Ok(count)
     }
@@ -217,5 +239,44 @@ impl Endpoint {
     pub fn report(&self, report: &mut Report) {
         self.site.report(&self.sent, &self.received, report);
         self.hosted.report(&self.site.name, report);
+    }
+}
+
+/// Writes the time of sending beside the number in the head of a datagram, and between them a check, by which the receiver knows
+/// that neither has a wrong bit.
+fn stamp(head: &mut [u8; HEAD], now: Time) {
+    head[8..].copy_from_slice(&now.as_nanos().to_be_bytes());
+    let check = check(head);
+    head[4..8].copy_from_slice(&check);
+}
+
+/// The stamp in the head of a datagram, if it has no wrong bit.
+fn stamp_of(head: &[u8; HEAD]) -> Option<Stamp> {
+    let number = u32::from_be_bytes(head[..4].try_into().expect("4 bytes"));
+    let sent = Time::from_nanos(u64::from_be_bytes(head[8..].try_into().expect("8 bytes")));
+    (check(head) == head[4..8]).then_some(Stamp { number, sent })
+}
+
+/// The exclusive or of the words of number and time: another if one bit is wrong.
+fn check(head: &[u8; HEAD]) -> [u8; 4] {
+    std::array::from_fn(|at| head[at] ^ head[8 + at] ^ head[12 + at] ^ 0x5a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_read_as_written_and_not_with_a_wrong_bit() {
+        let mut head = [0; HEAD];
+        head[..4].copy_from_slice(&7_u32.to_be_bytes());
+        stamp(&mut head, Time::from_nanos(1_234_567_890_123));
+        assert_eq!(stamp_of(&head), Some(Stamp { number: 7, sent: Time::from_nanos(1_234_567_890_123) }));
+        for bit in 0..HEAD * 8 {
+            let mut wrong = head;
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(stamp_of(&wrong), None, "bit {bit}");
+        }
+        assert_eq!(stamp_of(&[0; HEAD]), None);
     }
 }

@@ -8,9 +8,9 @@
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
 //! ```
 
-use super::{Actions, App, Demand, End, Event, Workload};
+use super::{Actions, App, Arrival, Demand, End, Event, Workload};
 use crate::transport::udp;
-use bentpipe_core::{Problems, Rate, Size, Span, Stream, Tables, Time};
+use bentpipe_core::{Column, Problems, Rate, Report, Size, Span, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,9 @@ fn datagram() -> Size {
     Size::from_bytes(1000)
 }
 
-impl Tables for Config {}
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&DATAGRAMS];
+}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {
@@ -60,7 +62,7 @@ impl Workload for Config {
                 interval: self.rate.span_of(self.datagram.bytes()),
                 burst_end: Time::MAX,
             }),
-            End::Destination => Box::new(Sink),
+            End::Destination => Box::new(Sink::default()),
         }
     }
 
@@ -97,7 +99,34 @@ struct Source {
     burst_end: Time,
 }
 
-struct Sink;
+/// What the destination of a flow of datagrams sees of them.
+pub static DATAGRAMS: Table = Table {
+    name: "flow_datagrams",
+    entity: "flow",
+    about: "at the end of the run, by the destination of a cbr flow over udp or tfrc whose datagrams have 16 bytes or more",
+    columns: &[
+        Column::whole(
+            "datagrams_missing",
+            "packets",
+            "datagrams that had not arrived, of those sent before the last that had",
+        ),
+        Column::whole("datagrams_overtaken", "packets", "datagrams that arrived after one that was sent later"),
+        Column::whole("datagrams_corrupted", "packets", "datagrams that arrived with wrong bytes"),
+    ],
+};
+
+/// Counts datagrams that are missing, overtaken or corrupted.
+#[derive(Default)]
+struct Sink {
+    /// Datagrams that came with a stamp.
+    stamped: u64,
+    /// The highest number among them, and one more.
+    sent: u64,
+    overtaken: u64,
+    corrupted: u64,
+    /// Datagrams whose stamp was corrupted.
+    unstamped: u64,
+}
 
 impl Source {
     fn length(&self, mean: Span, stream: &mut Stream) -> Span {
@@ -139,6 +168,35 @@ impl App for Source {
 
 impl App for Sink {
     fn on(&mut self, _: Time, _: u16, _: Event, _: &mut Stream, _: &mut Actions) {}
+
+    fn arrived(
+        &mut self,
+        _now: Time,
+        _connection: u16,
+        arrival: &Arrival,
+        _row: &mut Vec<f64>,
+        _stream: &mut Stream,
+        _actions: &mut Actions,
+    ) {
+        self.corrupted += u64::from(!arrival.intact);
+        match arrival.stamp {
+            Some(stamp) => {
+                let number = u64::from(stamp.number);
+                self.overtaken += u64::from(number < self.sent);
+                self.sent = self.sent.max(number + 1);
+                self.stamped += 1;
+            }
+            None => self.unstamped += u64::from(!arrival.intact),
+        }
+    }
+
+    fn report(&self, flow: &str, report: &mut Report) {
+        if self.stamped > 0 {
+            let missing = self.sent.saturating_sub(self.stamped + self.unstamped);
+            let values = [missing as f64, self.overtaken as f64, self.corrupted as f64];
+            report.row(&DATAGRAMS, flow, &values);
+        }
+    }
 }
 
 #[cfg(test)]

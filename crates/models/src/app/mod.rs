@@ -14,7 +14,8 @@ pub mod ftp;
 pub mod http;
 pub mod session;
 
-use bentpipe_core::{kinds, Problems, Stream, Time};
+use crate::Packet;
+use bentpipe_core::{kinds, Problems, Report, Stream, Table, Time};
 
 kinds! {
     /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
@@ -50,6 +51,11 @@ pub trait Workload {
     /// Whether its user waits for pages, files or messages, for which results are then reported.
     fn has_transactions(&self) -> bool {
         false
+    }
+
+    /// The trace of which the application at the flow's destination writes rows, if any: see [`App::arrived`].
+    fn measures(&self) -> Option<&'static Table> {
+        None
     }
 
     /// Adds the problems of this configuration.
@@ -164,9 +170,61 @@ pub struct Transaction {
     pub complete: bool,
 }
 
+/// A datagram that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// Bytes of its payload.
+    pub bytes: u64,
+    /// What the sender wrote into it. `None` if the payload is shorter than [`STAMP_BYTES`], or if that is where a wrong bit
+    /// is (over real sockets; a simulated datagram has no bytes, and keeps its stamp).
+    pub stamp: Option<Stamp>,
+    /// Whether its payload is as it was sent. If not, a channel has corrupted it and no checksum noticed.
+    pub intact: bool,
+}
+
+/// What the sender of a datagram writes into it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or still under way.
+    pub number: u32,
+    /// When it was sent.
+    pub sent: Time,
+}
+
+impl Arrival {
+    /// A simulated datagram that arrives with `bytes` of payload.
+    pub fn of(packet: &Packet, bytes: u64, intact: bool) -> Arrival {
+        let stamp = Stamp { number: packet.number, sent: packet.birth };
+        Arrival { bytes, stamp: (bytes >= STAMP_BYTES).then_some(stamp), intact }
+    }
+}
+
+/// Room that a stamp takes in the payload of a datagram: number, check and time.
+pub const STAMP_BYTES: u64 = 16;
+
 /// One end of an application.
 pub trait App: Send {
     /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in the order in
     /// which the source opens them; `stream` is the random stream of this end of the flow.
     fn on(&mut self, now: Time, connection: u16, event: Event, stream: &mut Stream, actions: &mut Actions);
+
+    /// A datagram has arrived. An application that measures overrides this; by default it hears of the bytes only
+    /// ([`Event::Received`]). Values that it leaves in `row` become a row of its trace ([`Workload::measures`]).
+    ///
+    /// A stream (TCP) has no datagrams: there all applications get [`Event::Received`].
+    fn arrived(
+        &mut self,
+        now: Time,
+        connection: u16,
+        arrival: &Arrival,
+        _row: &mut Vec<f64>,
+        stream: &mut Stream,
+        actions: &mut Actions,
+    ) {
+        self.on(now, connection, Event::Received { bytes: arrival.bytes }, stream, actions);
+    }
+
+    /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of
+    /// the flow.
+    fn report(&self, _flow: &str, _report: &mut Report) {}
 }

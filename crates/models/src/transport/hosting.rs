@@ -2,7 +2,7 @@
 
 use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
 use super::names;
-use crate::app::{Actions, App, End, Event, Transaction};
+use crate::app::{Actions, App, Arrival, End, Event, Transaction};
 use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
 
 /// One end of a flow: where it stands and what it is called.
@@ -141,6 +141,7 @@ pub struct Hosted {
     app: Box<dyn App>,
     transactions: Transactions,
     stream: Stream,
+    row: Vec<f64>,
     /// When the application starts; `Time::MAX` afterwards and at a destination.
     start: Time,
     /// When its timer expires; `Time::MAX` for never.
@@ -151,7 +152,14 @@ impl Hosted {
     /// An application that starts when its site says.
     pub fn new(site: &Site, app: Box<dyn App>, stream: Stream) -> Hosted {
         let start = if site.end == End::Source { site.start } else { Time::MAX };
-        Hosted { app, transactions: Transactions::default(), stream, start, timer: Time::MAX }
+        Hosted {
+            app,
+            transactions: Transactions::default(),
+            stream,
+            row: Vec::new(),
+            start,
+            timer: Time::MAX,
+        }
     }
 
     /// When to ask [`Hosted::due`]; `Time::MAX` for never.
@@ -185,6 +193,25 @@ impl Hosted {
     #[inline]
     pub fn ask(&mut self, now: Time, connection: u16, event: Event, actions: &mut Actions) {
         self.app.on(now, connection, event, &mut self.stream, actions);
+        self.follow(now, actions);
+    }
+
+    /// Tells the application of a datagram and returns what it asks for; the timer is already set.
+    pub fn arrived(&mut self, now: Time, arrival: &Arrival) -> Actions {
+        let mut actions = Actions::default();
+        self.row.clear();
+        self.app.arrived(now, 0, arrival, &mut self.row, &mut self.stream, &mut actions);
+        self.follow(now, &actions);
+        actions
+    }
+
+    /// The row of its trace that the application wrote about the last datagram; empty if it wrote none.
+    pub fn row(&self) -> &[f64] {
+        &self.row
+    }
+
+    #[inline]
+    fn follow(&mut self, now: Time, actions: &Actions) {
         if let Some(timer) = actions.timer {
             self.timer = timer.max(now);
         }
@@ -195,6 +222,7 @@ impl Hosted {
 
     /// Writes the row of what the user of `flow` waited for, if there was anything.
     pub fn report(&self, flow: &str, report: &mut Report) {
+        self.app.report(flow, report);
         let Transactions { took, broken_off, bytes, rates } = &self.transactions;
         if took.count() + broken_off == 0 {
             return;

@@ -100,6 +100,8 @@ pub struct Seat {
     pub traced: u16,
     /// Rows of [`hosting::TRACE`].
     pub transactions: Option<Probe>,
+    /// Rows of the application's own trace ([`Workload::measures`]).
+    pub measures: Option<Probe>,
     /// This end's own random stream.
     pub stream: Stream,
 }

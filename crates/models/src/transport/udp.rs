@@ -6,7 +6,7 @@
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
-use crate::app::{Actions, App, End, Event, Workload};
+use crate::app::{Actions, App, Arrival, End, Event, Workload};
 use crate::channel::effect::Received;
 use crate::transport::{Packets, Seat, Socket, Supply, Transport};
 use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
@@ -30,12 +30,12 @@ impl Transport for Config {
     }
 
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let Seat { site, app, transactions, stream, .. } = seat;
+        let Seat { site, app, transactions, measures, stream, .. } = seat;
         let arrivals = match site.end {
             End::Source => None,
             End::Destination => supply.probe(&TRACE, &site.name),
         };
-        Box::new(Endpoint::new(site, app, stream, Probes { arrivals, transactions }))
+        Box::new(Endpoint::new(site, app, stream, Probes { arrivals, transactions, measures }))
     }
 
     fn socket(&self) -> Option<Socket<'_>> {
@@ -107,6 +107,8 @@ pub struct Probes {
     pub arrivals: Option<Probe>,
     /// Rows of [`hosting::TRACE`].
     pub transactions: Option<Probe>,
+    /// Rows of the application's own trace.
+    pub measures: Option<Probe>,
 }
 
 /// The stage.
@@ -186,16 +188,9 @@ impl Endpoint {
         }
         out.create(Port(0), packet);
     }
-}
 
-impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        if !matches!(packet.body, Body::Datagram) {
-            if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
-                self.receive(now, Port(0), packet, out);
-            }
-            return;
-        }
+    /// Takes a datagram; whether its payload is as it was sent.
+    fn take(&mut self, now: Time, packet: Packet, intact: bool, out: &mut Outbox) {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
         }
@@ -211,7 +206,26 @@ impl Stage for Endpoint {
             let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
             out.record(probe, now, &row);
         }
-        self.tell(now, Event::Received { bytes: payload }, out);
+        let actions = self.hosted.arrived(now, &Arrival::of(&packet, payload, intact));
+        if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
+            out.record(probe, now, row);
+        }
+        if let Some(event) = self.act(now, actions, out) {
+            self.tell(now, event, out);
+        }
+    }
+}
+
+impl Stage for Endpoint {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        if matches!(packet.body, Body::Datagram) {
+            self.take(now, packet, true, out);
+        } else if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
+            match packet.body {
+                Body::Datagram => self.take(now, packet, false, out),
+                _ => out.drop(packet, NOT_UDP),
+            }
+        }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
@@ -236,7 +250,8 @@ impl Stage for Endpoint {
 mod tests {
     use super::*;
     use crate::app::{cbr, Config as AppConfig};
-    use bentpipe_core::{FlowId, NodeId, Span, Streams};
+    use crate::Spoiled;
+    use bentpipe_core::{FlowId, NodeId, Recorder, Row, Sink, Span, Streams};
 
     #[test]
     fn a_constant_bit_rate_flow_is_sent_on_time_and_its_delay_measured() {
@@ -281,5 +296,127 @@ mod tests {
         assert_eq!(report.value("flow_destination", "voice", "delay_max"), Some(0.25));
         assert_eq!((out.totals().created.bytes, out.totals().consumed.packets), (5140, 5));
         assert!(destination.next_wake().is_none());
+    }
+
+    /// An application that measures: a row for each datagram and a count at the end.
+    #[derive(Default)]
+    struct Meter {
+        arrivals: Vec<Arrival>,
+    }
+
+    static ROWS: Table = Table {
+        name: "meter",
+        entity: "flow",
+        about: "when a datagram arrives",
+        columns: &[
+            Column::whole("number", "1", "its number"),
+            Column::real("age", "s", "time since it was sent"),
+        ],
+    };
+
+    static COUNT: Table = Table {
+        name: "flow_meter",
+        entity: "flow",
+        about: "at the end of the run",
+        columns: &[Column::whole("corrupted", "packets", "datagrams with wrong bytes")],
+    };
+
+    impl App for Meter {
+        fn on(&mut self, _: Time, _: u16, event: Event, _: &mut Stream, _: &mut Actions) {
+            panic!("an application that measures hears {event:?} as an arrival");
+        }
+
+        fn arrived(
+            &mut self,
+            now: Time,
+            _: u16,
+            arrival: &Arrival,
+            row: &mut Vec<f64>,
+            _: &mut Stream,
+            _: &mut Actions,
+        ) {
+            self.arrivals.push(*arrival);
+            if let Some(stamp) = arrival.stamp {
+                row.extend([f64::from(stamp.number), now.since(stamp.sent).as_secs_f64()]);
+            }
+        }
+
+        fn report(&self, flow: &str, report: &mut Report) {
+            let corrupted = self.arrivals.iter().filter(|arrival| !arrival.intact).count();
+            report.row(&COUNT, flow, &[corrupted as f64]);
+        }
+    }
+
+    type Written = std::sync::Arc<std::sync::Mutex<Vec<f64>>>;
+
+    struct Kept(Written);
+
+    impl Sink for Kept {
+        fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
+            assert_eq!((table.name, entities[rows[0].entity as usize].as_str()), ("meter", "voice"));
+            self.0.lock().unwrap().extend(values);
+        }
+    }
+
+    #[test]
+    fn an_application_learns_number_time_and_state_and_writes_rows_of_its_own() {
+        let written = Written::default();
+        let mut recorder = Recorder::new(Box::new(Kept(written.clone())));
+        let measures = Some(recorder.open(&ROWS, "voice"));
+        let site = Site {
+            flow: FlowId(0),
+            name: "voice".to_owned(),
+            node: NodeId(1),
+            peer: NodeId(0),
+            end: End::Destination,
+            start: Time::ZERO,
+            dscp: 0,
+            details: false,
+            capture: None,
+        };
+        let probes = Probes { measures, ..Probes::default() };
+        let stream = Streams::new(1, 0).stream("test");
+        let mut destination = Endpoint::new(site, Box::new(Meter::default()), stream, probes);
+        let mut out = Outbox::new(recorder);
+        let now = Time::ZERO + Span::from_millis(300);
+        for (number, size, valid) in [(4, 60, None), (2, 60, Some(true)), (3, 60, Some(false)), (5, 43, None)]
+        {
+            let birth = Time::ZERO + Span::from_millis(number * 10);
+            let body = match valid {
+                None => Body::Datagram,
+                Some(valid) => Body::Spoiled(Box::new(Spoiled { body: Body::Datagram, valid })),
+            };
+            let packet = Packet { birth, number: number as u32, size, body, ..Packet::default() };
+            out.create(Port(0), packet);
+            let packet = out.next_sent().unwrap().packet;
+            destination.receive(now, Port(0), packet, &mut out);
+        }
+        let mut report = Report::default();
+        destination.report(now, &mut report);
+        // Number 3 did not pass its checksum, and number 5 has no room for a stamp.
+        assert_eq!(report.value("flow_meter", "voice", "corrupted"), Some(1.0));
+        assert_eq!(report.value("flow_destination", "voice", "delivered_packets"), Some(3.0));
+        out.recorder().flush();
+        assert_eq!(*written.lock().unwrap(), [4.0, 0.26, 2.0, 0.28]);
+    }
+
+    #[test]
+    fn cbr_counts_what_is_missing_overtaken_and_corrupted() {
+        let config: cbr::Config = serde_json::from_str(r#"{"rate": "80 kbit/s"}"#).unwrap();
+        let mut app = config.build(End::Destination, Streams::new(1, 0).stream("plan"));
+        let mut stream = Streams::new(1, 0).stream("test");
+        for (number, intact) in [(0, true), (3, true), (1, false), (6, true)] {
+            let stamp = Some(crate::app::Stamp { number, sent: Time::ZERO });
+            let arrival = Arrival { bytes: 1000, stamp, intact };
+            app.arrived(Time::ZERO, 0, &arrival, &mut Vec::new(), &mut stream, &mut Actions::default());
+        }
+        let mut report = Report::default();
+        app.report("f", &mut report);
+        let value = |column: &str| report.value("flow_datagrams", "f", column).unwrap();
+        // 2, 4 and 5 are missing; 1 came after 3.
+        assert_eq!(
+            ["missing", "overtaken", "corrupted"].map(|name| value(&format!("datagrams_{name}"))),
+            [3.0, 1.0, 1.0]
+        );
     }
 }

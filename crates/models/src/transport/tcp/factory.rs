@@ -20,7 +20,7 @@ impl Transport for Config {
     }
 
     fn build(&self, seat: Seat, supply: &mut dyn transport::Supply) -> Box<dyn Stage> {
-        let Seat { site, app, traced, transactions, stream } = seat;
+        let Seat { site, app, traced, transactions, stream, .. } = seat;
         let config = supply.told(self);
         let congestion = supply.congestion(&config);
         let connections = (0..traced).map(|number| {

@@ -46,12 +46,12 @@ impl Transport for Config {
     }
 
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let Seat { site, app, transactions, stream, .. } = seat;
+        let Seat { site, app, transactions, measures, stream, .. } = seat;
         let (sender, arrivals) = match site.end {
             End::Source => (supply.probe(&TRACE, &site.name), None),
             End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
         };
-        let probes = Probes { sender, arrivals, transactions };
+        let probes = Probes { sender, arrivals, transactions, measures };
         Box::new(Endpoint::new(site, self, app, stream, probes))
     }
 

@@ -4,7 +4,7 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::Config;
-use crate::app::{Actions, App, End, Event};
+use crate::app::{Actions, App, Arrival, End, Event};
 use crate::channel::effect::Received;
 use crate::net::quick_start::QuickStart;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
@@ -74,6 +74,8 @@ pub struct Probes {
     pub arrivals: Option<Probe>,
     /// Rows of [`hosting::TRACE`].
     pub transactions: Option<Probe>,
+    /// Rows of the application's own trace.
+    pub measures: Option<Probe>,
 }
 
 /// The stage.
@@ -260,20 +262,12 @@ impl Endpoint {
         ];
         out.record(probe, now, &row);
     }
-}
 
-impl Stage for Endpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        let Some(header) = packet.body.of::<Tfrc>() else {
-            if let Some(packet) = self.spoiled.open(packet, NOT_TFRC, out) {
-                self.receive(now, Port(0), packet, out);
-            }
-            return;
-        };
+    /// Takes a packet with its header; whether its payload is as it was sent.
+    fn take(&mut self, now: Time, packet: Packet, (header, intact): (Tfrc, bool), out: &mut Outbox) {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
         }
-        let header = Tfrc::clone(header);
         let packet = out.consume(packet);
         if let Some(feedback) = &header.feedback {
             self.take_report(now, feedback, out);
@@ -300,7 +294,26 @@ impl Stage for Endpoint {
         if let Some(feedback) = due {
             self.report(now, feedback, out);
         }
-        self.tell(now, Event::Received { bytes: payload.into() }, out);
+        let actions = self.hosted.arrived(now, &Arrival::of(&packet, payload.into(), intact));
+        if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
+            out.record(probe, now, row);
+        }
+        if let Some(event) = self.act(now, &actions, out) {
+            self.tell(now, event, out);
+        }
+    }
+}
+
+impl Stage for Endpoint {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        if let Some(header) = packet.body.of::<Tfrc>().cloned() {
+            self.take(now, packet, (header, true), out);
+        } else if let Some(packet) = self.spoiled.open(packet, NOT_TFRC, out) {
+            match packet.body.of::<Tfrc>().cloned() {
+                Some(header) => self.take(now, packet, (header, false), out),
+                None => out.drop(packet, NOT_TFRC),
+            }
+        }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
