@@ -153,12 +153,15 @@ def _predict_leg(
 
     name = known["name"]
     arguments = flow_arguments(scenario, flow, known, leg)
-    note = "; ".join(dict.fromkeys(_notes(base_value(scenario["duration"]), known, leg, arguments)))
+    notes = [*_notes(base_value(scenario["duration"]), known, leg, arguments)]
     try:
-        return FlowPrediction(name, predict_flow(**arguments), note, arguments)
+        prediction = predict_flow(**arguments)
     except ValueError as refused:
         # A scenario may be right and still have nothing to say to the equations, such as links without delay.
         return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
+    if prediction.limited_by == "rate":
+        notes += [note for hop in leg.there for note in _bottleneck(hop, known, arguments)]
+    return FlowPrediction(name, prediction, "; ".join(dict.fromkeys(notes)), arguments)
 
 
 def flow_arguments(
@@ -197,7 +200,8 @@ def flow_arguments(
         "size_bytes": round(base_value(app["size"])) if isinstance(app, Mapping) and "size" in app else None,
         "duration_s": duration_s,
         "loss_probability": 1 - math.prod(1 - hop["loss"] for hop in leg.there),
-        "window_bytes": None if math.isinf(window_bytes) else window_bytes,
+        # Whole segments are sent.
+        "window_bytes": None if math.isinf(window_bytes) else window_bytes // segment * segment,
         "segments_per_ack": _segments_per_ack(transport),
         "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
     }
@@ -238,8 +242,6 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     yield from _shared(known, leg)
     if _acknowledged_bit_s(known, leg) <= arguments["rate_bit_s"]:
         yield f"the way back carries acknowledgments for {rate_text(arguments['rate_bit_s'])} only"
-    for hop in leg.there:
-        yield from _short(hop, known, arguments)
 
 
 def _about(hop: Hop, duration_s: float) -> Iterator[str]:
@@ -263,8 +265,9 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
             yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for a max-min share of {share}"
 
 
-def _short(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """That the bottleneck's queue is too short for a window that losses cut."""
+def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """What the queue in front of the bottleneck does to a flow that fills it, if it is not about one bandwidth-delay
+    product long."""
     queue, rate = hop["queue"], hop["rate_bit_s"]["mean"]
     if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
         return
@@ -276,3 +279,6 @@ def _short(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]
             f"{hop['network']}: its queue holds {room / product:.2g} of a bandwidth-delay product, so a window that "
             "losses cut does not always fill the link"
         )
+    elif room > 1.5 * product:
+        added = f"up to {span_text(8 * room / rate)}" if math.isfinite(room) else "without a limit"
+        yield f"{hop['network']}: the round trip is longer by what waits in its queue, {added}"
