@@ -70,7 +70,7 @@ impl Scenario {
                     let why = why.join("; ");
                     problems.add("node", format!("no flow {what} that it could serve: {why}"));
                 }
-                if !served.is_empty() {
+                if !served.is_empty() && (at.flows.is_empty() || why.is_empty()) {
                     at.service.check_flows(&served, problems);
                 }
             });

@@ -62,7 +62,7 @@ fn what_one_participant_says_reaches_each_other_one_after_both_delays() {
         let longest = value(&report, "flow_destination", &back, "delay_max");
         let expected = from_end_to_end.iter().copied().fold(0.0, f64::max);
         // Two datagrams that come at one moment are sent one after the other.
-        assert!((0.0..3e-5).contains(&(longest - expected)), "{longest}, not {expected}");
+        assert!((-1e-9..3e-5).contains(&(longest - expected)), "{longest}, not {expected}");
     }
 }
 
