@@ -4,7 +4,6 @@
 //! global state; that the crate and `bentpipe-models` build for wasm proves it in CI.
 
 pub mod address;
-pub mod checksum;
 mod document;
 mod dscp;
 mod kind;

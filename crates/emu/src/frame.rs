@@ -1,18 +1,14 @@
 //! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and what models
 //! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
 
-use bentpipe_core::{checksum, FlowId};
+use bentpipe_core::FlowId;
 use bentpipe_models::Ecn;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+use bentpipe_wire::TCP;
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 /// What the headers of a packet say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// Source address.
-    pub source: IpAddr,
     /// Destination address.
     pub destination: IpAddr,
     /// Differentiated services code point.
@@ -45,118 +41,78 @@ fn flow(words: [u64; 3]) -> FlowId {
     FlowId(mixed as u32 | 1 << 31)
 }
 
+fn both(source: Ipv4Addr, destination: Ipv4Addr) -> u64 {
+    u64::from(u32::from(source)) << 32 | u64::from(u32::from(destination))
+}
+
 /// What [`parse`] gives the packets from `source` to `destination` of a TCP connection.
 pub fn tcp_flow(source: SocketAddrV4, destination: SocketAddrV4) -> FlowId {
-    let addresses = u64::from(u32::from(*source.ip())) << 32 | u64::from(u32::from(*destination.ip()));
+    let addresses = both(*source.ip(), *destination.ip());
     let ports = u64::from(source.port()) << 16 | u64::from(destination.port());
     flow([addresses, ports, TCP.into()])
 }
 
-/// Whether a packet of TCP over IPv4 has data.
+/// Whether a packet of TCP has data.
 pub fn has_data(packet: &[u8]) -> bool {
-    let header = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
-    let tcp = packet.get(header + 12).map_or(0, |offset| usize::from(offset >> 4) * 4);
-    packet.len() > header + tcp
+    let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP);
+    tcp.and_then(|headers| headers.payload(packet)).is_some_and(|data| !data.is_empty())
 }
 
-/// Source and destination port as one word; 0 where there are none at `offset`.
-fn ports(protocol: u8, packet: &[u8], offset: usize) -> u64 {
-    match (protocol, packet.get(offset..offset + 4)) {
-        (TCP | UDP, Some(bytes)) => u64::from(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-        _ => 0,
-    }
-}
-
-/// Reads the headers of `packet`; `None` if it is neither IPv4 nor IPv6 or too short to be.
+/// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see [`bentpipe_wire`].
 #[inline]
 pub fn parse(packet: &[u8]) -> Option<Headers> {
-    match packet.first()? >> 4 {
-        4 => {
-            let header = packet.get(..20)?;
-            let word =
-                |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-            let (source, destination, protocol) = (word(12), word(16), header[9]);
-            // Later fragments have no ports, so fragments of one datagram go without them altogether.
-            let fragment = header[6] & 0x3f != 0 || header[7] != 0;
-            let ports = if fragment { 0 } else { ports(protocol, packet, usize::from(header[0] & 15) * 4) };
-            Some(Headers {
-                source: IpAddr::V4(Ipv4Addr::from(source)),
-                destination: IpAddr::V4(Ipv4Addr::from(destination)),
-                dscp: header[1] >> 2,
-                ecn: ecn(header[1]),
-                flow: flow([u64::from(source) << 32 | u64::from(destination), ports, protocol.into()]),
-            })
+    let headers = bentpipe_wire::read(packet)?;
+    let addresses = match (headers.source, headers.destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => both(source, destination),
+        (source, destination) => {
+            let wide = |address| match address {
+                IpAddr::V4(address) => u128::from(u32::from(address)),
+                IpAddr::V6(address) => u128::from(address),
+            };
+            let mixed = wide(source) ^ wide(destination).rotate_left(64);
+            mixed as u64 ^ (mixed >> 64) as u64
         }
-        6 => {
-            let header = packet.get(..40)?;
-            let wide = |at: usize| u128::from_be_bytes(header[at..at + 16].try_into().expect("16 bytes"));
-            let (source, destination, protocol) = (wide(8), wide(24), header[6]);
-            let traffic_class = header[0] << 4 | header[1] >> 4;
-            let mixed = source ^ destination.rotate_left(64);
-            let ports = ports(protocol, packet, 40);
-            Some(Headers {
-                source: IpAddr::V6(Ipv6Addr::from(source)),
-                destination: IpAddr::V6(Ipv6Addr::from(destination)),
-                dscp: traffic_class >> 2,
-                ecn: ecn(traffic_class),
-                flow: flow([mixed as u64 ^ (mixed >> 64) as u64, ports, protocol.into()]),
-            })
-        }
-        _ => None,
-    }
+    };
+    let ports =
+        headers.ports.map_or(0, |(source, destination)| u64::from(source) << 16 | u64::from(destination));
+    Some(Headers {
+        destination: headers.destination,
+        dscp: headers.traffic_class >> 2,
+        ecn: ecn(headers.traffic_class),
+        flow: flow([addresses, ports, headers.protocol.into()]),
+    })
 }
 
-/// Gives a packet this code point and congestion notification, with its header's checksum (RFC 1624, equation 3).
+/// Gives a packet this code point and congestion notification, with its header's checksum.
 #[inline]
 pub fn mark(packet: &mut [u8], dscp: u8, ecn: Ecn) {
-    let class = dscp << 2 | ecn as u8;
-    match packet.first().map(|first| first >> 4) {
-        Some(4) if packet.len() >= 20 => {
-            if packet[1] == class {
-                return;
-            }
-            let old = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] = class;
-            let new = u16::from_be_bytes([packet[0], packet[1]]);
-            let sum = u16::from_be_bytes([packet[10], packet[11]]);
-            packet[10..12].copy_from_slice(&checksum::updated(sum, old, new).to_be_bytes());
-        }
-        Some(6) if packet.len() >= 40 => {
-            packet[0] = packet[0] & 0xf0 | class >> 4;
-            packet[1] = packet[1] & 0x0f | class << 4;
-        }
-        _ => {}
-    }
+    bentpipe_wire::set_traffic_class(packet, dscp << 2 | ecn as u8);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_wire::checksum;
+    use std::net::Ipv6Addr;
 
     /// The header of RFC 1071's kind: a valid IPv4 header with DSCP 46 and ECT(0), then ports 49152 and 80.
     fn ipv4() -> Vec<u8> {
         let mut packet =
             vec![0x45, 0xba, 0, 40, 0, 7, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 0xc0, 0, 0, 80];
         packet.resize(40, 0);
-        let sum = !sum(&packet[..20]);
+        let sum = checksum::of(&packet[..20]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
         packet
-    }
-
-    fn sum(bytes: &[u8]) -> u16 {
-        let mut sum = checksum::sum(bytes);
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        sum as u16
     }
 
     #[test]
     fn headers_are_read_and_connections_told_apart() {
         let packet = ipv4();
         let headers = parse(&packet).unwrap();
-        assert_eq!((headers.source, headers.destination), ([198, 18, 0, 1].into(), [198, 18, 0, 2].into()));
-        assert_eq!((headers.dscp, headers.ecn), (46, Ecn::Ect0));
+        let destination = IpAddr::from([198, 18, 0, 2]);
+        assert_eq!((headers.destination, headers.dscp, headers.ecn), (destination, 46, Ecn::Ect0));
+        let ends = ["198.18.0.1:49152", "198.18.0.2:80"].map(|end| end.parse().unwrap());
+        assert_eq!(headers.flow, tcp_flow(ends[0], ends[1]));
         let mut other = packet.clone();
         other[21] = 1;
         assert_ne!(parse(&other).unwrap().flow, headers.flow);
@@ -171,19 +127,40 @@ mod tests {
 
         let mut packet = vec![0u8; 48];
         packet[..8].copy_from_slice(&[0x6b, 0xa0, 0, 0, 0, 8, 17, 64]);
-        packet[8..24].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
+        packet[24..40].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
         let headers = parse(&packet).unwrap();
-        assert_eq!((headers.source, headers.dscp, headers.ecn), (Ipv6Addr::LOCALHOST.into(), 46, Ecn::Ect0));
+        let destination = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        assert_eq!((headers.destination, headers.dscp, headers.ecn), (destination, 46, Ecn::Ect0));
+    }
+
+    fn ipv6() -> Vec<u8> {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 0, 59, 64];
+        packet.resize(40, 0);
+        packet
+    }
+
+    #[test]
+    fn only_tcp_has_data() {
+        let mut packet = ipv4();
+        packet[32] = 5 << 4;
+        assert!(!has_data(&packet));
+        // Padding of Ethernet is no data.
+        packet.push(0);
+        assert!(!has_data(&packet));
+        packet[3] += 1;
+        assert!(has_data(&packet));
+        packet[9] = 17;
+        assert!(!has_data(&packet));
     }
 
     #[test]
     fn a_marked_packet_says_so_and_keeps_a_valid_checksum() {
         for (dscp, ecn) in [(46, Ecn::Ce), (10, Ecn::Ect0), (46, Ecn::Ect0)] {
-            for mut packet in [ipv4(), vec![0x60; 40]] {
+            for mut packet in [ipv4(), ipv6()] {
                 mark(&mut packet, dscp, ecn);
                 let headers = parse(&packet).unwrap();
                 assert_eq!((headers.dscp, headers.ecn), (dscp, ecn));
-                assert!(packet[0] >> 4 == 6 || sum(&packet[..20]) == 0xffff);
+                assert!(packet[0] >> 4 == 6 || checksum::of(&packet[..20]) == 0);
             }
         }
     }

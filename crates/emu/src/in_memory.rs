@@ -19,6 +19,7 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, instantiate_ends, Host, Network, StageId};
 use bentpipe_models::{Packet, Port as Entry, UDP};
 use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
+use bentpipe_wire::write;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::collections::BTreeMap;
 use std::io;
@@ -190,17 +191,15 @@ impl Ends {
     }
 }
 
-/// A packet as the engine sees it: its header, without a checksum, for nobody looks at that.
+/// A packet as the engine sees it: its network header, the ports, and in the place of what follows them its number.
 fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
     let plan = Plan::default();
     let mut bytes = vec![0; HEAD.max(packet.size as usize)];
-    bytes[0] = 0x45;
-    bytes[1] = packet.dscp << 2 | packet.ecn as u8;
-    bytes[2..4].copy_from_slice(&(packet.size as u16).to_be_bytes());
-    bytes[8] = 64;
-    bytes[9] = packet.body.payload().map_or(UDP, |payload| payload.protocol());
-    bytes[12..16].copy_from_slice(&plan.ipv4(packet.source).octets());
-    bytes[16..20].copy_from_slice(&plan.ipv4(packet.destination).octets());
+    let ends = (plan.ipv4(packet.source), plan.ipv4(packet.destination));
+    let class = packet.dscp << 2 | packet.ecn as u8;
+    let protocol = packet.body.payload().map_or(UDP, |payload| payload.protocol());
+    let header = write::ipv4(ends, class, 0, protocol, bytes.len() as u16);
+    bytes[..20].copy_from_slice(&header);
     let (low, high) = ports(packet.flow);
     let (own, other) = if packet.source <= packet.destination { (low, high) } else { (high, low) };
     bytes[20..22].copy_from_slice(&own.to_be_bytes());

@@ -7,6 +7,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+pub use bentpipe_wire::{TCP, UDP};
+
 /// Explicit congestion notification field of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
@@ -238,10 +240,6 @@ pub enum Damage {
     Unnoticed,
 }
 
-/// Number of TCP in the IP header.
-pub const TCP: u8 = 6;
-/// Number of UDP in the IP header.
-pub const UDP: u8 = 17;
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a UDP header.

@@ -153,7 +153,7 @@ impl Writer {
             let original = match (&packet.body, payload) {
                 (_, Some(payload)) => {
                     let notes = notes.entry((packet.flow, packet.connection)).or_default();
-                    headers::write(packet, payload, notes, out)
+                    headers::append(packet, payload, notes, out)
                 }
                 (Body::Frame(bytes), None) => {
                     out.extend_from_slice(&bytes[..packet.size as usize]);

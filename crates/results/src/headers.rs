@@ -14,8 +14,8 @@
 //! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
 
 use bentpipe_core::address::{ipv4, port_of, ports};
-use bentpipe_core::checksum::sum;
 use bentpipe_models::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
+use bentpipe_wire::write;
 
 /// UDP port of control messages, at both ends.
 pub const CONTROL_PORT: u16 = 65535;
@@ -24,7 +24,7 @@ const IP_HEADER: usize = IPV4_HEADER as usize;
 
 /// Appends the headers of a packet whose layer is `payload`, for a payload of zeros, and returns the bytes of the whole
 /// packet. `notes` are those of [`Payload::header`].
-pub(crate) fn write(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
+pub(crate) fn append(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
     let begin = out.len();
     let protocol = payload.protocol();
     out.resize(begin + IP_HEADER + if protocol == UDP { UDP_HEADER as usize } else { 0 }, 0);
@@ -32,36 +32,12 @@ pub(crate) fn write(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2]
     // The length field of IPv4 has 16 bits.
     let length = (out.len() - begin + data).min(usize::from(u16::MAX)) as u16;
 
-    let (source, destination) = (ipv4(packet.source).octets(), ipv4(packet.destination).octets());
-    let (source_port, destination_port) = ports_of(packet, payload);
+    let ends = (ipv4(packet.source), ipv4(packet.destination));
+    let class = packet.dscp << 2 | packet.ecn as u8;
     let (ip, transport) = out[begin..].split_at_mut(IP_HEADER);
-    ip[0] = 0x45;
-    ip[1] = packet.dscp << 2 | packet.ecn as u8;
-    ip[2..4].copy_from_slice(&length.to_be_bytes());
-    ip[4..6].copy_from_slice(&(packet.number as u16).to_be_bytes());
-    ip[6] = 0x40;
-    ip[8] = 64;
-    ip[9] = protocol;
-    ip[12..16].copy_from_slice(&source);
-    ip[16..20].copy_from_slice(&destination);
-    let checksum = !fold(sum(ip));
-    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
-
+    ip.copy_from_slice(&write::ipv4(ends, class, packet.number as u16, protocol, length));
     if protocol == UDP || protocol == TCP {
-        transport[0..2].copy_from_slice(&source_port.to_be_bytes());
-        transport[2..4].copy_from_slice(&destination_port.to_be_bytes());
-        let transport_length = length - IP_HEADER as u16;
-        if protocol == UDP {
-            transport[4..6].copy_from_slice(&transport_length.to_be_bytes());
-        }
-        let pseudo_header = sum(&ip[12..20]) + u32::from(protocol) + u32::from(transport_length);
-        let checksum = match (!fold(pseudo_header + sum(transport)), protocol) {
-            // An UDP checksum of zero would mean that there is none (RFC 768).
-            (0, UDP) => 0xffff,
-            (checksum, _) => checksum,
-        };
-        let at = if protocol == UDP { 6 } else { 16 };
-        transport[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+        write::transport(ends, protocol, ports_of(packet, payload), length - IP_HEADER as u16, transport);
     }
     u32::from(length)
 }
@@ -79,17 +55,13 @@ fn ports_of(packet: &Packet, payload: &dyn Payload) -> (u16, u16) {
     }
 }
 
-fn fold(sum: u32) -> u16 {
-    let sum = (sum & 0xffff) + (sum >> 16);
-    ((sum & 0xffff) + (sum >> 16)) as u16
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bentpipe_core::{FlowId, NodeId, Time};
     use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
     use bentpipe_models::{Body, Ecn};
+    use bentpipe_wire::checksum;
 
     #[test]
     fn checksums_over_header_and_zeros_verify() {
@@ -122,11 +94,12 @@ mod tests {
             };
             let mut bytes = Vec::new();
             let payload = packet.body.payload().unwrap();
-            assert_eq!(write(&packet, payload, &mut [0; 2], &mut bytes), size);
+            assert_eq!(append(&packet, payload, &mut [0; 2], &mut bytes), size);
             bytes.resize(size as usize, 0);
-            assert_eq!(fold(sum(&bytes[..20])), 0xffff);
-            let pseudo_header = sum(&bytes[12..20]) + u32::from(bytes[9]) + (size - 20);
-            assert_eq!(fold(pseudo_header + sum(&bytes[20..])), 0xffff);
+            let headers = bentpipe_wire::read(&bytes).unwrap();
+            let (source, destination) = (headers.source, headers.destination);
+            let sum = checksum::with_addresses(source, destination, headers.protocol, &bytes[20..]);
+            assert_eq!((checksum::of(&bytes[..20]), sum), (0, 0));
             assert_eq!((bytes[1], &bytes[12..20]), (46 << 2 | 2, &[198, 18, 0, 5, 198, 18, 0, 2][..]));
         }
     }

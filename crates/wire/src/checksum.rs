@@ -27,6 +27,11 @@ pub fn with_addresses(source: IpAddr, destination: IpAddr, protocol: u8, message
     finished(&sum.add_slice(message))
 }
 
+/// The same of a message that is `header` and behind it zeros, `length` bytes together.
+pub fn with_zeros(source: IpAddr, destination: IpAddr, protocol: u8, header: &[u8], length: usize) -> u16 {
+    finished(&pseudo_header(source, destination, protocol, length).add_slice(header))
+}
+
 /// What a sender that leaves the checksum to its interface writes into the checksum's place: the sum over the pseudo-header
 /// of a message of `length` bytes, not complemented.
 pub fn left_to_interface(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u16 {

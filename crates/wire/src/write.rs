@@ -1,10 +1,53 @@
 //! Packets of our own, with valid lengths and checksums.
 
-use etherparse::{IpHeaders, IpNumber, Ipv4Header, Ipv6Header, PacketBuilder, PacketBuilderStep};
+use crate::{checksum, UDP};
+use etherparse::{
+    IpDscp, IpEcn, IpHeaders, IpNumber, Ipv4Header, Ipv6Header, PacketBuilder, PacketBuilderStep,
+};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Time to live (hop limit) of what is written.
 const HOPS: u8 = 64;
+
+/// An IPv4 header without options for a packet of `length` bytes. "Don't fragment" is set.
+///
+/// # Panics
+/// If `length` is below that of the header.
+pub fn ipv4(
+    ends: (Ipv4Addr, Ipv4Addr),
+    class: u8,
+    identification: u16,
+    protocol: u8,
+    length: u16,
+) -> [u8; 20] {
+    let (source, destination) = (ends.0.octets(), ends.1.octets());
+    let payload = length.checked_sub(20).expect("a packet is not shorter than its header");
+    let header = Ipv4Header::new(payload, HOPS, IpNumber(protocol), source, destination);
+    let mut header = Ipv4Header { identification, ..header.expect("the length has 16 bits") };
+    header.dscp = IpDscp::try_new(class >> 2).expect("six bits");
+    header.ecn = IpEcn::try_new(class & 3).expect("two bits");
+    header.header_checksum = header.calc_header_checksum();
+    *header.to_bytes().first_chunk().expect("it is 20 bytes without options")
+}
+
+/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together: ports, length and checksum.
+pub fn transport(
+    ends: (Ipv4Addr, Ipv4Addr),
+    protocol: u8,
+    ports: (u16, u16),
+    length: u16,
+    header: &mut [u8],
+) {
+    header[0..2].copy_from_slice(&ports.0.to_be_bytes());
+    header[2..4].copy_from_slice(&ports.1.to_be_bytes());
+    if protocol == UDP {
+        header[4..6].copy_from_slice(&length.to_be_bytes());
+    }
+    let at = if protocol == UDP { 6 } else { 16 };
+    header[at..at + 2].fill(0);
+    let sum = checksum::with_zeros(ends.0.into(), ends.1.into(), protocol, header, length.into());
+    header[at..at + 2].copy_from_slice(&checksum::sent(sum, protocol).to_be_bytes());
+}
 
 /// The segment that resets a connection which the other end tries to open (RFC 9293, section 3.10.7.1): RST and ACK.
 ///

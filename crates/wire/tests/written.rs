@@ -1,7 +1,7 @@
 //! Packets of our own are read as what they are, their checksums hold, and nothing that is read fails.
 
 use bentpipe_wire::{
-    checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP,
+    checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP, UDP,
 };
 use proptest::prelude::*;
 use std::net::SocketAddr;
@@ -52,6 +52,28 @@ fn an_echo_request_is_one() {
     let packet = write::echo_request([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 4789, 65535);
     let expected = Echo { reply: false, identifier: 4789, number: 65535 };
     assert_eq!((packet.len(), verified(&packet).echo(&packet)), (28, Some(expected)));
+}
+
+#[test]
+fn headers_are_valid_before_a_payload_of_zeros() {
+    let ends = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    for (protocol, header) in [(TCP, 20), (UDP, 8)] {
+        for zeros in [0, 1, 1000, u16::MAX - 40] {
+            let mut upper = vec![0; header];
+            // A stale checksum does not count.
+            upper[6] = 9;
+            upper[12 % header] |= 5 << 4;
+            let length = header as u16 + zeros;
+            write::transport(ends, protocol, (4000, 53), length, &mut upper);
+            let mut packet = write::ipv4(ends, 46 << 2 | 1, 0x1234, protocol, 20 + length).to_vec();
+            packet.extend(upper);
+            packet.resize(packet.len() + usize::from(zeros), 0);
+            let headers = verified(&packet);
+            assert_eq!((headers.traffic_class, headers.ports), (46 << 2 | 1, Some((4000, 53))));
+            assert_eq!(headers.payload(&packet).unwrap().len(), usize::from(zeros));
+            assert_eq!(packet[4..8], [0x12, 0x34, 0x40, 0]);
+        }
+    }
 }
 
 #[test]

@@ -26,8 +26,8 @@ use crate::error::{Doing, Error};
 use crate::path::Path;
 use crate::sys::socket::{allow_fragments, drops};
 use bentpipe_core::address::Plan;
-use bentpipe_core::checksum::sum;
 use bentpipe_core::{NodeId, Span};
+use bentpipe_wire::{ethernet_payload, read, write, Echo, Headers};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{sendmsg, setsockopt, sockopt, MsgFlags, SockaddrStorage};
 use nix::sys::time::TimeSpec;
@@ -48,14 +48,12 @@ const PATIENCE: u64 = 3_000_000_000;
 const ROOM: usize = 64 << 20;
 /// Packets that are not for the engine before others get their turn.
 const TURN: usize = 64;
-/// VXLAN's header and Ethernet's.
-const HEADER: usize = 8 + 14;
-/// Header of a packet with an echo request: IPv4 and ICMP.
-const PROBE: usize = 20 + 8;
+/// Bytes of VXLAN's header.
+const VXLAN: usize = 8;
+/// Bytes of VXLAN's header and Ethernet's.
+const HEADER: usize = VXLAN + 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-const ECHO_REQUEST: u8 = 8;
-const ECHO_REPLY: u8 = 0;
 
 /// Where a host is and who it is there.
 #[derive(Clone, Debug)]
@@ -109,20 +107,15 @@ pub struct Tunnel {
     to: SockaddrStorage,
     /// What all packets to the host begin with, but for the type of what is in them.
     header: [u8; HEADER],
-    /// An echo request but for its number and checksum.
-    request: [u8; PROBE],
+    /// Where probes come from.
+    prober: Ipv4Addr,
+    /// The address of the host, to which probes go.
+    host: Ipv4Addr,
     /// Number and sending time of the probes that are under way.
     pending: VecDeque<(u16, u64)>,
     number: u16,
     next_probe: u64,
     path: Path,
-}
-
-/// The checksum of the Internet (RFC 1071) over some bytes.
-fn checksum(bytes: &[u8]) -> [u8; 2] {
-    let sum = sum(bytes);
-    let folded = (sum & 0xffff) + (sum >> 16);
-    (!((folded & 0xffff) + (folded >> 16)) as u16).to_be_bytes()
 }
 
 impl Tunnel {
@@ -155,14 +148,6 @@ impl Tunnel {
         header[5..7].copy_from_slice(&port.to_be_bytes());
         header[8..14].copy_from_slice(&host);
         header[14..20].copy_from_slice(&engine);
-        let mut request = [0; PROBE];
-        request[..12].copy_from_slice(&[0x45, 0, 0, PROBE as u8, 0, 0, 0, 0, 64, 1, 0, 0]);
-        request[12..16].copy_from_slice(&config.prober.octets());
-        request[16..20].copy_from_slice(&config.ipv4.octets());
-        let sum = checksum(&request[..20]);
-        request[10..12].copy_from_slice(&sum);
-        request[20] = ECHO_REQUEST;
-        request[24..26].copy_from_slice(&port.to_be_bytes());
         let mut tunnel = Tunnel {
             socket,
             timer,
@@ -170,7 +155,8 @@ impl Tunnel {
             machine: config.machine,
             to: config.machine.into(),
             header,
-            request,
+            prober: config.prober,
+            host: config.ipv4,
             pending: VecDeque::new(),
             number: 0,
             next_probe: 0,
@@ -212,10 +198,7 @@ impl Tunnel {
             self.path.unanswered();
         }
         self.number = self.number.wrapping_add(1);
-        let mut request = self.request;
-        request[26..28].copy_from_slice(&self.number.to_be_bytes());
-        let sum = checksum(&request[20..]);
-        request[22..24].copy_from_slice(&sum);
+        let request = write::echo_request(self.prober, self.host, self.machine.port(), self.number);
         self.pending.push_back((self.number, monotonic()));
         self.send(IPV4, &request);
         self.next_probe = now + INTERVAL;
@@ -224,17 +207,12 @@ impl Tunnel {
     }
 
     /// Whether a packet from the host is the answer to a probe, which it then is taken for.
-    fn is_answer(&mut self, packet: &[u8]) -> bool {
-        let asked = &self.request;
-        let ours = packet.len() >= PROBE
-            && packet[0] == 0x45
-            && packet[9] == 1
-            && packet[12..16] == asked[16..20]
-            && packet[16..20] == asked[12..16]
-            && packet[20] == ECHO_REPLY
-            && packet[24..26] == asked[24..26];
+    fn is_answer(&mut self, headers: &Headers, packet: &[u8]) -> bool {
+        let Some(Echo { reply: true, identifier, number }) = headers.echo(packet) else { return false };
+        let ours = identifier == self.machine.port()
+            && headers.source == self.host
+            && headers.destination == self.prober;
         if ours {
-            let number = u16::from_be_bytes([packet[26], packet[27]]);
             if let Some(index) = self.pending.iter().position(|(pending, _)| *pending == number) {
                 let (_, sent) = self.pending.remove(index).expect("it was found there");
                 if self.path.rtt().count() == 0 {
@@ -266,13 +244,17 @@ impl Port for Tunnel {
                 && length > HEADER
                 && buffer[0] & 0x08 != 0
                 && buffer[4..7] == self.header[4..7]
-                && (buffer[20..22] == IPV4 || buffer[20..22] == IPV6);
+                && ethernet_payload(&buffer[VXLAN..length]).is_some();
             if from_host {
                 buffer.copy_within(HEADER..length, 0);
-                let length = length - HEADER;
-                if !self.is_answer(&buffer[..length]) {
-                    finish(&mut buffer[..length]);
-                    return Ok(Some(length));
+                let Some(headers) = read(&buffer[..length - HEADER]) else {
+                    // The engine counts it as a stray.
+                    return Ok(Some(length - HEADER));
+                };
+                let packet = &mut buffer[..headers.end];
+                if !self.is_answer(&headers, packet) {
+                    finish(packet, &headers);
+                    return Ok(Some(headers.end));
                 }
             }
         }
@@ -307,6 +289,7 @@ pub fn machine(text: &str, port: u16) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_wire::checksum;
 
     fn config(machine: SocketAddr) -> Config {
         Config {
@@ -354,26 +337,26 @@ mod tests {
         let engine = SocketAddr::from(([127, 0, 0, 1], peer.local_addr().unwrap().port()));
         let (mut got, mut buffer) = ([0; 2000], vec![0; 65_536]);
         let length = peer.recv(&mut got).unwrap();
-        assert_eq!((length, got[20], got[21]), (HEADER + PROBE, 8, 0));
+        assert_eq!((length, got[20], got[21]), (HEADER + 28, 8, 0));
         assert_eq!(got[8..14], [2, b'b', b'p', 0, 1, 2]);
-        assert_eq!((checksum(&got[22..42]), checksum(&got[42..50])), ([0, 0], [0, 0]));
+        assert_eq!((checksum::of(&got[22..42]), checksum::of(&got[42..50])), (0, 0));
         // The answer, with Ethernet's and IP's addresses the other way round.
         let mut answer = got[..length].to_vec();
         answer[34..38].copy_from_slice(&got[38..42]);
         answer[38..42].copy_from_slice(&got[34..38]);
-        answer[42] = ECHO_REPLY;
+        answer[42] = 0;
         peer.send_to(&answer, engine).unwrap();
         UdpSocket::bind("127.0.0.3:0").unwrap().send_to(&answer, engine).unwrap();
         let mut packet = answer.clone();
         (packet[42], packet[20], packet[21]) = (3, IPV4[0], IPV4[1]);
         peer.send_to(&packet, engine).unwrap();
         let read = tunnel.read(&mut buffer).unwrap();
-        assert_eq!((read, &buffer[..PROBE]), (Some(PROBE), &packet[HEADER..]));
+        assert_eq!((read, &buffer[..28]), (Some(28), &packet[HEADER..]));
         assert_eq!((tunnel.path.rtt().count(), tunnel.read(&mut buffer).unwrap()), (1, None));
         assert!(tunnel.write(&[0x60; 1500]).unwrap());
         let length = loop {
             let length = peer.recv(&mut got).unwrap();
-            if length > HEADER + PROBE {
+            if length > HEADER + 28 {
                 break length;
             }
         };

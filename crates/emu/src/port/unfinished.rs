@@ -2,74 +2,69 @@
 //! are: in the checksum's place then stands the sum over the pseudo-header, which the interface was to start from
 //! (CHECKSUM_PARTIAL), and in the packets of a tunnel over a veth pair it still does when they come out of it.
 
-use bentpipe_core::checksum::sum;
+use bentpipe_wire::{checksum, Headers, TCP, UDP};
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-
-/// Finishes the checksum of a TCP or UDP packet where that was left to be done.
+/// Finishes the checksum of a TCP or UDP packet where that was left to be done. Fragments are of what was finished before it
+/// was cut.
 #[inline]
-pub fn finish(packet: &mut [u8]) {
-    let (transport, protocol, addresses) = match packet.first().map(|first| first >> 4) {
-        // Fragments are of what was finished before it was cut.
-        Some(4) if packet.len() >= 20 && packet[6] & 0x3f == 0 && packet[7] == 0 => {
-            (usize::from(packet[0] & 15) * 4, packet[9], 12..20)
-        }
-        Some(6) if packet.len() >= 40 => (40, packet[6], 8..40),
-        _ => return,
-    };
-    let field = match protocol {
-        TCP => transport + 16,
-        UDP => transport + 6,
-        _ => return,
-    };
-    if packet.len() < field + 2 {
+pub fn finish(packet: &mut [u8], headers: &Headers) {
+    let protocol = headers.protocol;
+    let Some(at) = headers.checksum_at().filter(|_| protocol == TCP || protocol == UDP) else { return };
+    let (source, destination) = (headers.source, headers.destination);
+    let left = checksum::left_to_interface(source, destination, protocol, headers.end - headers.begin);
+    if u16::from_be_bytes([packet[at], packet[at + 1]]) != left {
         return;
     }
-    let length = (packet.len() - transport) as u32;
-    let pseudo = fold(sum(&packet[addresses]) + u32::from(protocol) + length);
-    if u16::from_be_bytes([packet[field], packet[field + 1]]) != pseudo {
-        return;
-    }
-    let all = fold(sum(&packet[transport..]));
+    let message = &packet[headers.begin..headers.end];
     // One in 65536 that are finished looks like that too.
-    if fold(u32::from(pseudo) + u32::from(all)) == 0xffff {
+    if checksum::with_addresses(source, destination, protocol, message) == 0 {
         return;
     }
-    let checksum = if all == 0xffff && protocol == UDP { 0xffff } else { !all };
-    packet[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
-}
-
-fn fold(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    // The sum over the pseudo-header is in the message, in the checksum's place.
+    let sum = checksum::sent(checksum::of(message), protocol);
+    packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_wire::read;
 
     /// A packet whose checksum is not finished, and one that differs from it only in that it is.
     fn packets(version: u8, protocol: u8, payload: &[u8]) -> [Vec<u8>; 2] {
-        let (header, addresses) = if version == 4 { (20, 12..20) } else { (40, 8..40) };
-        let (length, at) = if protocol == TCP { (20, 16) } else { (8, 6) };
-        let mut packet = vec![version << 4 | 5];
-        packet.resize(header, 3);
-        packet[if version == 4 { 9 } else { 6 }] = protocol;
+        let mut upper = vec![9; if protocol == TCP { 20 } else { 8 }];
+        upper.extend_from_slice(payload);
+        let length = upper.len() as u16;
+        let mut packet = vec![0; if version == 4 { 20 } else { 48 }];
         if version == 4 {
-            packet[6..8].fill(0);
+            packet[..4].copy_from_slice(&[&[0x45, 0][..], &(20 + length).to_be_bytes()].concat());
+            packet[9] = protocol;
+            packet[12..20].fill(3);
+        } else {
+            // Destination options before the transport.
+            packet[..6].copy_from_slice(&[&[0x60, 0, 0, 0][..], &(8 + length).to_be_bytes()].concat());
+            packet[6] = 60;
+            packet[8..40].fill(3);
+            packet[40..].copy_from_slice(&[protocol, 0, 1, 4, 0, 0, 0, 0]);
         }
-        packet.resize(header + length, 9);
-        packet.extend_from_slice(payload);
-        packet[header + at..header + at + 2].fill(0);
-        let pseudo = fold(sum(&packet[addresses]) + u32::from(protocol) + (packet.len() - header) as u32);
-        let whole = fold(u32::from(pseudo) + sum(&packet[header..]));
+        packet.extend(upper);
+        let headers = read(&packet).unwrap();
+        let (source, destination, at) = (headers.source, headers.destination, headers.checksum_at().unwrap());
+        packet[at..at + 2].fill(0);
+        let whole = checksum::with_addresses(source, destination, protocol, &packet[headers.begin..]);
         let mut finished = packet.clone();
-        packet[header + at..header + at + 2].copy_from_slice(&pseudo.to_be_bytes());
-        finished[header + at..header + at + 2].copy_from_slice(&(!whole).to_be_bytes());
+        // The one's complement sum of the pseudo-header's words, by hand.
+        let addresses = 0x0303 * if version == 4 { 4 } else { 16 };
+        let sum: u32 = addresses + u32::from(protocol) + u32::from(length);
+        let folded = ((sum & 0xffff) + (sum >> 16)) as u16;
+        packet[at..at + 2].copy_from_slice(&folded.to_be_bytes());
+        finished[at..at + 2].copy_from_slice(&checksum::sent(whole, protocol).to_be_bytes());
         [packet, finished]
+    }
+
+    fn finish(packet: &mut [u8]) {
+        let headers = read(packet).unwrap();
+        super::finish(packet, &headers);
     }
 
     #[test]
@@ -79,9 +74,12 @@ mod tests {
                 let payload: Vec<u8> = (0..length).map(|byte| (byte * 7) as u8).collect();
                 let [unfinished, finished] = packets(version, protocol, &payload);
                 for packet in [&unfinished, &finished] {
-                    let mut after = packet.clone();
-                    finish(&mut after);
-                    assert_eq!(after, finished, "{version} {protocol} {length}");
+                    // What an Ethernet frame is filled up with does not count.
+                    for padding in [&[][..], &[5; 3]] {
+                        let mut after = [packet, padding].concat();
+                        finish(&mut after);
+                        assert_eq!(after, [&finished, padding].concat(), "{version} {protocol} {length}");
+                    }
                 }
                 // A wrong checksum stays wrong.
                 let mut wrong = finished.clone();
@@ -91,10 +89,10 @@ mod tests {
                 assert_eq!(wrong, before);
             }
         }
-        for mut short in [vec![], vec![0x45; 19], vec![0x45; 30], vec![0x60; 39], vec![0x10; 60]] {
-            let before = short.clone();
-            finish(&mut short);
-            assert_eq!(short, before);
-        }
+        let [mut fragment, _] = packets(4, UDP, &[1; 40]);
+        fragment[6] = 0x20;
+        let before = fragment.clone();
+        finish(&mut fragment);
+        assert_eq!(fragment, before);
     }
 }

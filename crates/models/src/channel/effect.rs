@@ -19,8 +19,9 @@
 //! always noticed; nothing is wrong in network headers, for which routers drop packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Process};
-use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER};
-use bentpipe_core::{checksum, Column, Report, Stream, Table, Time};
+use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
+use bentpipe_core::{Column, Report, Stream, Table, Time};
+use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,65 +130,31 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
     Fate::Altered
 }
 
-/// Flips a bit of a real packet; nothing where there is none that may be wrong.
+/// Flips a bit of a real packet behind its network headers. Returns `None` if no bit there may be wrong.
 fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
-    let (begin, protocol) = transport(packet)?;
-    let transport = packet.get_mut(begin..)?;
-    let first = if valid { header(transport, protocol?)? } else { 0 };
-    let bits = transport.len().checked_sub(first).filter(|bytes| *bytes > 0)? * 8;
-    let bit = first * 8 + (stream.uniform() * bits as f64) as usize;
-    let word = bit / 16 * 2;
-    let read =
-        |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes.get(at + 1).copied().unwrap_or(0)]);
-    let old = read(transport, word);
-    transport[bit / 8] ^= 0x80 >> (bit % 8);
-    if let Some(at) = protocol.filter(|_| valid).and_then(checksum_of) {
-        let before = read(transport, at);
+    let headers = bentpipe_wire::read(packet)?;
+    let range = if valid { headers.payload(packet)? } else { headers.begin..headers.end };
+    let bits = Some(range.len()).filter(|bytes| *bytes > 0)? * 8;
+    let bit = (stream.uniform() * bits as f64) as usize;
+    let byte = range.start + bit / 8;
+    let word = byte - (byte - headers.begin) % 2;
+    // An odd last byte is the upper half of a word.
+    let end = if valid { range.end } else { headers.end };
+    let read = |packet: &[u8], at: usize| {
+        let low = if at + 1 < end { packet[at + 1] } else { 0 };
+        u16::from_be_bytes([packet[at], low])
+    };
+    let old = read(packet, word);
+    packet[byte] ^= 0x80 >> (bit % 8);
+    if let Some(at) = headers.checksum_at().filter(|_| valid) {
+        let before = u16::from_be_bytes([packet[at], packet[at + 1]]);
         // UDP over IPv4 may be without (RFC 768), and then has no zero.
-        if protocol != Some(UDP) || before != 0 {
-            let after = checksum::updated(before, old, read(transport, word));
-            let after = if protocol == Some(UDP) && after == 0 { 0xffff } else { after };
-            transport[at..at + 2].copy_from_slice(&after.to_be_bytes());
+        if headers.protocol != UDP || before != 0 {
+            let after = checksum::sent(checksum::updated(before, old, read(packet, word)), headers.protocol);
+            packet[at..at + 2].copy_from_slice(&after.to_be_bytes());
         }
     }
     Some(())
-}
-
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMPV6: u8 = 58;
-
-/// Where the network header ends, and the protocol behind it; no protocol for a fragment.
-fn transport(packet: &[u8]) -> Option<(usize, Option<u8>)> {
-    match packet.first()? >> 4 {
-        4 => {
-            let header = packet.get(..20)?;
-            let whole = header[6] & 0x3f == 0 && header[7] == 0;
-            Some((usize::from(header[0] & 15) * 4, whole.then_some(header[9])))
-        }
-        6 => Some((40, Some(*packet.get(6)?))),
-        _ => None,
-    }
-}
-
-/// Length of the transport's header.
-fn header(transport: &[u8], protocol: u8) -> Option<usize> {
-    match protocol {
-        TCP => transport.get(12).map(|offset| usize::from(offset >> 4) * 4),
-        UDP | ICMP | ICMPV6 => Some(8),
-        _ => None,
-    }
-}
-
-/// Where the transport's checksum is.
-fn checksum_of(protocol: u8) -> Option<usize> {
-    match protocol {
-        TCP => Some(16),
-        UDP => Some(6),
-        ICMP | ICMPV6 => Some(2),
-        _ => None,
-    }
 }
 
 /// What an end of a flow makes of packets that are not its own kind.
@@ -230,50 +197,41 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::checksum::sum;
     use bentpipe_core::Streams;
+    use bentpipe_wire::{read, ICMP, ICMPV6, TCP};
     use proptest::prelude::*;
 
-    fn fold(mut sum: u32) -> u16 {
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        sum as u16
+    fn holds(packet: &[u8]) -> bool {
+        let headers = read(packet).unwrap();
+        let upper = &packet[headers.begin..headers.end];
+        checksum::with_addresses(headers.source, headers.destination, headers.protocol, upper) == 0
     }
 
-    /// Sum over transport and pseudo-header (RFC 9293, section 3.1; RFC 8200, section 8.1), 0xffff when the checksum holds.
-    fn total(packet: &[u8]) -> u16 {
-        let (begin, protocol) = transport(packet).unwrap();
-        let protocol = protocol.unwrap();
-        let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
-        let length = (packet.len() - begin) as u32;
-        let pseudo = if protocol == ICMP { 0 } else { sum(addresses) + u32::from(protocol) + length };
-        fold(pseudo + sum(&packet[begin..]))
-    }
-
-    /// A good packet of IPv4 or IPv6.
+    /// A good packet of IPv4 with options, or of IPv6 with hop-by-hop options.
     fn packet(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
-        let mut packet = vec![version << 4 | if version == 4 { 5 } else { 0 }; 1];
-        packet.resize(if version == 4 { 20 } else { 40 }, 1);
-        if version == 4 {
-            packet[6..8].fill(0);
-            packet[9] = protocol;
-        } else {
-            packet[6] = protocol;
-        }
-        let begin = packet.len();
         // TCP with twelve bytes of options.
         let header = if protocol == TCP { 32 } else { 8 };
-        packet.resize(begin + header, 7);
-        packet[begin + 12.min(header - 1)] = 8 << 4;
-        packet.extend_from_slice(payload);
-        let at = begin + checksum_of(protocol).unwrap();
-        packet[at..at + 2].fill(0);
-        let checksum = match !total(&packet) {
-            0 if protocol == UDP => 0xffff,
-            checksum => checksum,
+        let mut upper = vec![7; header];
+        if protocol == TCP {
+            upper[12] = 8 << 4;
+        } else if protocol == UDP {
+            upper[4..6].copy_from_slice(&(8 + payload.len() as u16).to_be_bytes());
+        }
+        upper.extend(payload);
+        let mut packet = if version == 4 {
+            [vec![0x46, 0, 0, 24 + upper.len() as u8, 0, 0, 0, 0, 64, protocol, 0, 0], vec![1; 12]].concat()
+        } else {
+            let mut packet = vec![0x60, 0, 0, 0, 0, 8 + upper.len() as u8, 0, 64];
+            packet.resize(40, 1);
+            [packet, vec![protocol, 0, 1, 4, 0, 0, 0, 0]].concat()
         };
-        packet[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+        packet.extend(upper);
+        let headers = read(&packet).unwrap();
+        let at = headers.checksum_at().unwrap();
+        packet[at..at + 2].fill(0);
+        let upper = &packet[headers.begin..];
+        let sum = checksum::with_addresses(headers.source, headers.destination, protocol, upper);
+        packet[at..at + 2].copy_from_slice(&checksum::sent(sum, protocol).to_be_bytes());
         packet
     }
 
@@ -302,9 +260,9 @@ mod tests {
                 prop_assert_eq!(spoiled, good);
                 return Ok(());
             }
-            let at_transport = transport(&good).unwrap().0;
-            let first = if valid { good.len() - payload.len() } else { at_transport };
-            let field = at_transport + checksum_of(protocol).unwrap();
+            let headers = read(&good).unwrap();
+            let first = if valid { good.len() - payload.len() } else { headers.begin };
+            let field = headers.checksum_at().unwrap();
             let mut bits = 0;
             for (at, (before, after)) in good.iter().zip(&spoiled).enumerate() {
                 if before != after && !(valid && (field..field + 2).contains(&at)) {
@@ -313,7 +271,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(bits, 1);
-            prop_assert_eq!(total(&spoiled) == 0xffff, valid);
+            prop_assert_eq!(holds(&spoiled), valid);
             prop_assert!(protocol != UDP || !valid || spoiled[field..field + 2] != [0, 0]);
         }
     }
@@ -327,7 +285,7 @@ mod tests {
             let mut spoiled = good.clone();
             flip(&mut spoiled, true, &mut stream).unwrap();
             for (bit, count) in counts.iter_mut().enumerate() {
-                *count += u32::from(spoiled[28 + bit / 8] >> (7 - bit % 8) & 1);
+                *count += u32::from(spoiled[32 + bit / 8] >> (7 - bit % 8) & 1);
             }
         }
         // Each is binomial with mean 1000 and standard deviation 31.
@@ -338,9 +296,9 @@ mod tests {
     fn a_datagram_without_a_checksum_stays_without_and_fragments_cannot_be_made_to_hold() {
         let mut stream = Streams::new(5, 0).stream("channel");
         let mut bare = packet(4, UDP, &[9; 40]);
-        bare[26..28].fill(0);
+        bare[30..32].fill(0);
         flip(&mut bare, true, &mut stream).unwrap();
-        assert_eq!(bare[26..28], [0, 0]);
+        assert_eq!(bare[30..32], [0, 0]);
         let mut fragment = packet(4, UDP, &[9; 40]);
         fragment[6] = 0x20;
         assert_eq!(flip(&mut fragment.clone(), true, &mut stream), None);

@@ -94,7 +94,7 @@ impl Pattern {
 
 impl Known {
     /// Whether a real packet is one of this flow, by the port at either end: further connections have others at the end that
-    /// opens them.
+    /// opens them. Fragments are of no known flow: only the first of a datagram has ports (RFC 2475, section 2.3.1).
     fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
         let (low, high) = address::ports(self.flow);
         let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
@@ -105,14 +105,16 @@ impl Known {
         } else {
             return false;
         };
-        transport(bytes)
-            .is_some_and(|(_, source, destination)| source == expected.0 || destination == expected.1)
+        let ports = bentpipe_wire::read(bytes).and_then(|headers| headers.ports);
+        ports.is_some_and(|(source, destination)| source == expected.0 || destination == expected.1)
     }
 }
 
 fn protocol_of(body: &Body) -> Option<Protocol> {
     match body {
-        Body::Frame(bytes) => transport(bytes).map(|(protocol, ..)| protocol),
+        Body::Frame(bytes) => {
+            bentpipe_wire::read(bytes).and_then(|headers| Protocol::numbered(headers.protocol))
+        }
         body => {
             let payload = body.payload().filter(|payload| payload.content() != Content::Signalling);
             payload.and_then(|payload| Protocol::numbered(payload.protocol()))
@@ -120,15 +122,43 @@ fn protocol_of(body: &Body) -> Option<Protocol> {
     }
 }
 
-/// Protocol and ports of a real IPv4 (RFC 791) or IPv6 (RFC 8200) packet without extension headers.
-fn transport(bytes: &[u8]) -> Option<(Protocol, u16, u16)> {
-    let (number, header) = match bytes.first()? >> 4 {
-        4 => (*bytes.get(9)?, usize::from(bytes[0] & 15) * 4),
-        6 => (*bytes.get(6)?, 40),
-        _ => return None,
-    };
-    let protocol = Protocol::numbered(number)?;
-    let ports = bytes.get(header..header + 4)?;
-    let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
-    Some((protocol, port(0), port(2)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet of IPv4 from node 0 to node 1 with this word of flags and fragment offset, protocol and payload.
+    fn packet(fragment: u16, protocol: u8, payload: &[u8]) -> Packet {
+        let mut bytes = vec![0x45, 0, 0, 20 + payload.len() as u8, 0, 1];
+        bytes.extend(fragment.to_be_bytes());
+        bytes.extend([64, protocol, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2]);
+        bytes.extend(payload);
+        // Buffers are longer than what is in them.
+        let size = bytes.len() as u32;
+        bytes.resize(2000, 0xff);
+        let flow = FlowId(FlowId::UNKNOWN | 7);
+        Packet { size, flow, destination: NodeId(1), body: Body::Frame(bytes.into()), ..Packet::default() }
+    }
+
+    #[test]
+    fn fragments_are_told_by_their_protocol_and_not_by_ports() {
+        let (from, to) = (NodeId(0), NodeId(1));
+        let flow = Pattern { flows: vec![Known { flow: FlowId(0), from, to }], ..Pattern::default() };
+        let udp = Pattern { protocol: Some(Protocol::Udp), ..Pattern::default() };
+        let tcp = Pattern { protocol: Some(Protocol::Tcp), ..Pattern::default() };
+        let (low, high) = address::ports(FlowId(0));
+        // Of a datagram, its header; of a later fragment, payload that looks like one.
+        let ports = [low.to_be_bytes(), high.to_be_bytes(), [0, 12], [0, 0], [1, 2]].concat();
+        let fits = |pattern: &Pattern, packet: &Packet| pattern.fits(packet).is_some();
+        let whole = packet(0, 17, &ports);
+        assert_eq!((fits(&flow, &whole), fits(&udp, &whole), fits(&tcp, &whole)), (true, true, false));
+        for fragment in [0x2000, 0x2005, 5] {
+            let part = packet(fragment, 17, &ports);
+            assert_eq!((fits(&flow, &part), fits(&udp, &part), fits(&tcp, &part)), (false, true, false));
+        }
+        let malformed = packet(0, 6, &ports);
+        let Body::Frame(mut bytes) = malformed.body.clone() else { unreachable!() };
+        bytes[0] = 0x42;
+        let malformed = Packet { body: Body::Frame(bytes), ..malformed };
+        assert!(!fits(&flow, &malformed) && !fits(&tcp, &malformed));
+    }
 }
