@@ -21,7 +21,7 @@ from pathlib import Path
 
 import bentpipe as bp
 from bentpipe.errors import InputError
-from bentpipe.kernel import current
+from bentpipe.guest import current
 
 VARIANTS = ("reno", "cubic", "hybla", "bbr", "westwood", "vegas", "veno", "illinois", "htcp", "bic")
 

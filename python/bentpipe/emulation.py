@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 
 from . import _native
 from .errors import InputError, unknown
-from .kernel import current, guest_for
+from .guest import current, guest_for
 from .runs import Run
 from .scenarios import ScenarioLike, load, source_and_text
 from .simulation import Progress, claimed, guarded_progress, run_folder
@@ -54,7 +54,7 @@ def emulate(
     with the engine of an emulation. That needs no privilege and nothing of the machine; traces of flows are not
     written, nor captures.
 
-    The guest needs no root and is faster than real time; :func:`bentpipe.kernel.build.build` makes its kernel, once.
+    The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` makes its kernel, once.
 
     Without root real time starts a process of its own, since a user namespace is needed, and ``progress`` is not told.
     Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bentpipe.errors import InputError
-from bentpipe.kernel import current
+from bentpipe.guest import current
 
 
 def reason_to_skip() -> str | None:

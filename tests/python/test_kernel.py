@@ -9,7 +9,7 @@ from pathlib import Path
 import bentpipe as bp
 import pieces
 import pytest
-from bentpipe.kernel import current, store
+from bentpipe.guest import current, store
 from guests import guests
 
 GEO = 'name = "geo"\nduration = "60 s"\n' + pieces.GEO + pieces.flow("upload", "user", "server")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import bentpipe as bp
 import pytest
-from bentpipe.kernel import current
+from bentpipe.guest import current
 from guests import guests
 
 INSIDE = Path(__file__).with_name("netem_inside.py")

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from bentpipe.kernel import build, recipe, source
+from bentpipe.guest import build, recipe, source
 from networks import until
 
 #: What a build asks of the kernel's makefile; each object is noted when it is made.
@@ -38,7 +38,7 @@ TIME = "\tdelta += 1;\n"
 CHILD = """
 import sys
 from pathlib import Path
-from bentpipe.kernel import build, source
+from bentpipe.guest import build, source
 source.INSTALLED = Path(sys.argv[1])
 build.build(jobs=2)
 """

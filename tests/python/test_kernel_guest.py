@@ -13,7 +13,7 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from bentpipe.errors import InputError
-from bentpipe.kernel import current
+from bentpipe.guest import current
 from guests import guests
 from networks import START, needs, until
 from pieces import PAIR, flow

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bentpipe.kernel import build
+from bentpipe.guest import build
 from bentpipe.live import forwarding, keeper, state
 from bentpipe.live.target import target
 

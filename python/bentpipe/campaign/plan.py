@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from bentpipe import _native
 from bentpipe.errors import InputError
+from bentpipe.guest import current
 from bentpipe.jobs import run_key
-from bentpipe.kernel import current
 from bentpipe.scenarios import Scenario, ScenarioLike, ScenarioText, load, source_and_text, toml_value
 from bentpipe.variation import Variation
 

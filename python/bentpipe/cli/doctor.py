@@ -43,7 +43,7 @@ def doctor(json: Json = False) -> None:
 
 def _kernel() -> dict[str, Any]:
     """Whether there is a kernel for emulations in virtual time, which real time does without."""
-    from bentpipe.kernel import store
+    from bentpipe.guest import store
 
     finding: dict[str, Any] = {"what": "virtual time", "needed": False}
     try:

@@ -26,8 +26,8 @@ def build(
     The package is the one that is installed, or is fetched by apt-get. What is missing of the tools is installed, as
     root. It takes some minutes; a build that was ended goes on where it was.
     """
-    from bentpipe.kernel.build import Stopped
-    from bentpipe.kernel.build import build as build_one
+    from bentpipe.guest.build import Stopped
+    from bentpipe.guest.build import build as build_one
 
     from .output import print_json
     from .progress import Bar
@@ -48,8 +48,8 @@ def build(
 
 def status(json: Json = False) -> None:
     """Show which kernels there are, and whether one fits this machine. The exit code is 1 when none does."""
-    from bentpipe.kernel import kernels
-    from bentpipe.kernel.store import HOW, fitting, place
+    from bentpipe.guest import kernels
+    from bentpipe.guest.store import HOW, fitting, place
 
     from .output import print_json
 
@@ -78,7 +78,7 @@ def status(json: Json = False) -> None:
 
 def remove(json: Json = False) -> None:
     """Remove every kernel, and what unfinished builds left."""
-    from bentpipe.kernel import remove as remove_all
+    from bentpipe.guest import remove as remove_all
 
     from .output import print_json
 
