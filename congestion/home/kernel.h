@@ -197,7 +197,7 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 
 /*
  * What the loader may change before it loads the object; after that they are constants to the verifier. The loader
- * (crates/kernel) writes this section as 32-bit numbers in this order.
+ * (crates/bpf) writes this section as 32-bit numbers in this order.
  */
 #ifndef BP_PARAMETERS
 #define BP_PARAMETERS(PARAMETER)

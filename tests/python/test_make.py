@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
     "scripts/packages": 'echo "packages $1" >>log; [ "$1" = test ] || [ ! -e installs ] || touch headers',
     "scripts/venv": "mkdir -p .venv/bin",
-    "scripts/features": "[ ! -e headers ] || echo --features bentpipe-kernel/bpf",
+    "scripts/features": "[ ! -e headers ] || echo --features bentpipe-bpf/bpf",
     "scripts/run": "echo run >>log",
     "scripts/test": "echo test >>log",
     "scripts/bench": "echo bench >>log",
@@ -65,7 +65,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-BPF = " --features bentpipe-kernel/bpf"
+BPF = " --features bentpipe-bpf/bpf"
 
 
 def compiled(profile: str, features: str = "") -> str:

@@ -207,7 +207,7 @@ fn processors() -> Finding {
 }
 
 fn bpf() -> Finding {
-    match bentpipe_kernel::available() {
+    match bentpipe_bpf::available() {
         Ok(()) => Finding::ok("BPF", "own congestion controls and the log of connections work"),
         Err(reason) => Finding::limited(
             "BPF",

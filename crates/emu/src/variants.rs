@@ -4,8 +4,8 @@
 pub mod parameters;
 
 use crate::clock::Timing;
+use bentpipe_bpf::{available, list, register, Registered, Start};
 use bentpipe_congestion::of_linux;
-use bentpipe_kernel::{available, list, register, Registered, Start};
 use bentpipe_models::transport::tcp;
 use std::collections::BTreeMap;
 use std::fs;

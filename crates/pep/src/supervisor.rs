@@ -197,10 +197,10 @@ fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) 
 }
 
 /// The kernel's names for the congestion controls; those that we give it are there as long as what is returned.
-fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_kernel::Registered>), Error> {
+fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_bpf::Registered>), Error> {
     let list = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
     let has = list("tcp_available_congestion_control");
-    let mut registered: Vec<(String, bentpipe_kernel::Registered)> = Vec::new();
+    let mut registered: Vec<(String, bentpipe_bpf::Registered)> = Vec::new();
     let mut name = |option: &'static str, wanted: &Option<String>| -> Result<Option<String>, Error> {
         let Some(wanted) = wanted else { return Ok(None) };
         if has.split_whitespace().any(|name| name == wanted) {
@@ -209,13 +209,13 @@ fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_kernel::Regis
         if let Some((_, ours)) = registered.iter().find(|(name, _)| name == wanted) {
             return Ok(Some(ours.name().to_owned()));
         }
-        let ours: Vec<_> = bentpipe_kernel::list().collect();
+        let ours: Vec<_> = bentpipe_bpf::list().collect();
         if !ours.contains(&wanted.as_str()) {
             let reason =
                 format!("the kernel has {}; bentpipe has {}", has.trim().replace(' ', ", "), ours.join(", "));
             return Err(Error::option(option, wanted, reason));
         }
-        let control = bentpipe_kernel::register(wanted, &BTreeMap::new(), &bentpipe_kernel::Start::default())
+        let control = bentpipe_bpf::register(wanted, &BTreeMap::new(), &bentpipe_bpf::Start::default())
             .map_err(|error| Error::option(option, wanted, error.to_string()))?;
         let name = control.name().to_owned();
         journal::info("congestion", json!({"text": format!("congestion/{wanted}.c is loaded as {name}")}));

@@ -63,6 +63,6 @@ pub fn variants() -> String {
 
 /// Where a congestion control can run: the engine has all, the kernel those of which there is a BPF object.
 fn homes(name: &str) -> Vec<String> {
-    let kernel = bentpipe_kernel::list().any(|other| other == name).then(|| format!("kernel as bp_{name}"));
+    let kernel = bentpipe_bpf::list().any(|other| other == name).then(|| format!("kernel as bp_{name}"));
     std::iter::once("engine".to_owned()).chain(kernel).collect()
 }

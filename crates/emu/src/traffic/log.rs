@@ -3,8 +3,8 @@
 
 use super::rows::Rows;
 use crate::clock::Clock;
+use bentpipe_bpf::{Event, Log, Namespace, Rows as Connections};
 use bentpipe_core::{Probe, Span, Time};
-use bentpipe_kernel::{Event, Log, Namespace, Rows as Connections};
 use bentpipe_models::transport::flow::SourceCounters;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -59,7 +59,7 @@ impl Statistics {
 /// # Errors
 /// BPF cannot be used here; as a sentence.
 pub fn attach(namespaces: &[u64]) -> Result<Log, String> {
-    bentpipe_kernel::available().map_err(|why| why.to_string())?;
+    bentpipe_bpf::available().map_err(|why| why.to_string())?;
     let namespaces: Vec<_> =
         namespaces.iter().map(|inode| Namespace { inode: *inode as u32, tag: 0 }).collect();
     Log::start(&namespaces).map_err(|error| error.to_string())

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::thread;
 
-use bentpipe_kernel::available;
+use bentpipe_bpf::available;
 use bentpipe_testing::skipped;
 
 /// Whether the test is to be skipped, as BPF cannot be used; reports why.

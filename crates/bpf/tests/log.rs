@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_kernel::{register, Event, Kind, Log, Namespace, Row, Rows, Start};
+use bentpipe_bpf::{register, Event, Kind, Log, Namespace, Row, Rows, Start};
 use common::{
     connection, cookie, in_namespace, lose, lose_no_more, namespace, skips, transfer, trickle, Info,
 };

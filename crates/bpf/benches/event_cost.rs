@@ -1,7 +1,7 @@
 //! What the log costs the kernel, by its own account (bpf_stats): the mean time of each of the log's programs, and of
 //! the operations of a congestion control, over a million segments.
 //!
-//!     cargo bench -p bentpipe-kernel --features bpf
+//!     cargo bench -p bentpipe-bpf --features bpf
 
 #[cfg(feature = "bpf")]
 #[path = "../tests/common/mod.rs"]
@@ -18,7 +18,7 @@ fn main() {
     use std::thread;
     use std::time::Duration;
 
-    use bentpipe_kernel::{register, Log, Namespace, Start};
+    use bentpipe_bpf::{register, Log, Namespace, Start};
 
     const SEGMENTS: usize = 1_000_000;
     // `cargo test --benches` only wants to know that it runs.

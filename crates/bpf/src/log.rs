@@ -1,4 +1,4 @@
-//! The log of the kernel's connections: what the tracing program (bpf/log.c) records, read from its ring.
+//! The log of the kernel's connections: what the tracing program (programs/log.c) records, read from its ring.
 
 use std::io;
 use std::time::Duration;

@@ -24,7 +24,7 @@ const NAME: usize = 16;
 /// Most records that are taken out of the ring at once.
 const AT_ONCE: usize = 4096;
 
-/// The program of bpf/log.c that is attached to a function of the kernel, which not every kernel allows.
+/// The program of programs/log.c that is attached to a function of the kernel, which not every kernel allows.
 const CLOSING: &str = "segment_while_closing";
 
 /// A congestion control in the kernel, until dropped: its link is a file descriptor, which goes with the process.

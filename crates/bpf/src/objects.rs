@@ -2,7 +2,7 @@
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The log of connections, from `bpf/log.c`.
+/// The log of connections, from `programs/log.c`.
 pub static LOG: &[u8] = include_bytes!("../objects/log.o");
 
 /// The congestion control of this name, from `congestion/NAME.c`.

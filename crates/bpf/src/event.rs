@@ -1,8 +1,8 @@
-//! What the tracing program records, as bpf/log.c writes it.
+//! What the tracing program records, as programs/log.c writes it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of `struct record` in bpf/log.c.
+/// Bytes of `struct record` in programs/log.c.
 pub(crate) const RECORD: usize = 160;
 
 /// Linux' AF_INET.

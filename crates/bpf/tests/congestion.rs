@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bentpipe_kernel::{list, register, Start};
+use bentpipe_bpf::{list, register, Start};
 use common::{congestion, connection, in_namespace, skips, transfer, Info};
 
 /// A name that one test has given back, another one may take: they go one by one.
