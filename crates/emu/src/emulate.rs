@@ -1,10 +1,10 @@
 //! A whole run on the real clock: hosts, flows, results.
 
 use crate::clock::{Clock, Timing};
-use crate::commands::{self, Commands, Planned};
+use crate::commands::{self, Commands, Done, Planned};
 use crate::error::{Doing, Error as Trouble};
 use crate::fidelity::{Datagrams, Fidelity};
-use crate::live::{LiveHost, Prepared, Setup};
+use crate::live::{Live, LiveHost, Prepared, Setup};
 use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
@@ -141,34 +141,65 @@ pub(crate) fn emulate_on(
         let _ = live.handle().post(move |bridge, _| bridge.observe(observer));
     }
     commands.start(clock)?;
-    let stop = AtomicBool::new(false);
     let mut memory = tcp_memory::Watch::begin();
-    let pause = match timing {
-        Timing::Real => PROGRESS,
-        Timing::Virtual => PROGRESS.max(Duration::from_nanos(scenario.duration.as_nanos()) / STEPS),
-    };
     let cpu = processor_time();
-    let ran: Result<Ran, Trouble> = thread::scope(|scope| {
+    let ran = run_flows(traffic, &live, clock, end, &mut |fraction| {
+        memory.look();
+        run.failed() || progress(fraction).is_break()
+    })?;
+    let applied: BTreeMap<_, _> =
+        names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
+    run.folder().provenance().notes.insert("hosts".to_owned(), json!(applied));
+    let (reached, commands) = (clock.now().min(end), commands.finish(clock));
+    conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory })
+}
+
+/// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction done, wants them to stop.
+fn run_flows(
+    traffic: Traffic,
+    live: &Live,
+    clock: Clock,
+    end: Time,
+    look: &mut dyn FnMut(f64) -> bool,
+) -> Result<Ran, Trouble> {
+    let pause = match clock.timing() {
+        Timing::Real => PROGRESS,
+        Timing::Virtual => PROGRESS.max(Duration::from_nanos(end.as_nanos()) / STEPS),
+    };
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
         let thread = thread::Builder::new().name("traffic".to_owned());
         let driver = thread
             .spawn_scoped(scope, || traffic.run(clock, end, live.handle(), &|| stop.load(Ordering::Relaxed)))
             .doing("starting the traffic's thread")?;
-        if timing == Timing::Virtual {
+        if clock.timing() == Timing::Virtual {
             clock.wait_for_zero();
         }
         while !driver.is_finished() {
             thread::park_timeout(pause);
-            memory.look();
-            let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
-            if run.failed() || progress(fraction).is_break() {
+            if look((clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0)) {
                 stop.store(true, Ordering::Relaxed);
             }
         }
         driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
-    let mut ran = ran?;
-    let reached = clock.now().min(end);
-    let commands = commands.finish(clock);
+    })
+}
+
+/// What a run has come to when its flows have ended.
+struct Ended {
+    reached: Time,
+    /// When it was to end.
+    end: Time,
+    /// Processor seconds that the process had used before.
+    cpu: f64,
+    ran: Ran,
+    commands: Done,
+    memory: tcp_memory::Watch,
+}
+
+/// Ends the network, reports, and closes the folder.
+fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Result<Emulated, Error> {
+    let Ended { reached, end, cpu, mut ran, commands, memory } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
     let mut bridge = live.finish()?;
@@ -187,9 +218,6 @@ pub(crate) fn emulate_on(
     notes.insert("emulation".to_owned(), json!(ran.notes()));
     notes.insert("commands".to_owned(), json!(commands.notes()));
     notes.insert("engine thread".to_owned(), json!(format!("{scheduling:?}")));
-    let applied: BTreeMap<_, _> =
-        names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
-    notes.insert("hosts".to_owned(), json!(applied));
     fidelity.write(run.folder().path()).doing("writing fidelity.json")?;
     let complete = reached == end;
     let cost = run.close(Closing {

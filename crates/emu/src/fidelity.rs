@@ -184,88 +184,12 @@ impl Fidelity {
 
     /// Judges what was measured.
     pub fn judge(measured: Measured, tolerances: scenario::Fidelity) -> Fidelity {
-        let mut reasons = Vec::new();
-        let mut verdict = Verdict::Valid;
-        let mut limit = |value: f64, tolerance: f64, reason: &dyn Fn() -> String| {
-            if value > tolerance {
-                verdict =
-                    verdict.max(if value > VOID * tolerance { Verdict::Void } else { Verdict::Degraded });
-                reasons.push(reason());
-            }
-        };
-        let mut late = |value: f64, tolerance: Span, what: &str| {
-            let reason = || format!("{what} {}, tolerated: {tolerance}", time(value));
-            limit(value, tolerance.as_secs_f64(), &reason);
-        };
-        late(measured.lateness.p99_s, tolerances.lateness_p99, "1 % of the packets were late by more than");
-        late(measured.lateness.max_s, tolerances.lateness_max, "a packet was late by");
-        late(
-            measured.reading.p99_s,
-            tolerances.reading_p99,
-            "1 % of the packets from hosts may have waited for the engine for more than",
-        );
-        for (host, tunnel) in &measured.tunnels {
-            let jitter = format!(
-                "1 % of the round trips to the machine of {host} took longer than estimated by more than"
-            );
-            late(tunnel.excess.p99_s, tolerances.lateness_p99, &jitter);
-            let delay = format!("the way to the machine of {host} is longer than the delay of its link, by");
-            late(tunnel.remaining.p99_s, tolerances.lateness_p99, &delay);
-        }
-        if let Some(datagrams) = &measured.datagrams {
-            // Their delay is counted from when they were sent: what suffers is the pattern in which they are.
-            let what = "1 % of the datagrams were sent later than their application wanted by more than";
-            late(datagrams.late.p99_s, tolerances.lateness_max, what);
-        }
-        let percent = |share: f64| format!("{:.2} %", 100.0 * share);
-        let mut share = |value: f64, tolerance: f64, what: &str| {
-            limit(value, tolerance, &|| {
-                format!("{what} {}, tolerated: {}", percent(value), percent(tolerance))
-            });
-        };
-        for link in &measured.links {
-            if let Some(achieved) = link.achieved_rate {
-                let what =
-                    format!("the rate of {} was {achieved:.0} bit/s, off {} bit/s by", link.name, link.rate);
-                share((achieved / link.rate - 1.0).abs(), tolerances.rate.value(), &what);
-            }
-        }
-        let waited = measured.engine.waited_s / measured.duration_s.max(f64::MIN_POSITIVE);
-        share(waited, tolerances.starved.value(), "the engine waited for a processor for a share of");
-        share(
-            measured.engine.steal,
-            tolerances.steal.value(),
-            "the machine itself did not run for a share of",
-        );
-        if measured.lost > tolerances.lost.value() {
-            verdict = Verdict::Void;
-            let (lost, tolerance) = (measured.lost, tolerances.lost.value());
-            reasons.push(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
-        }
-        if let Some(lost) =
-            measured.datagrams.as_ref().map(|all| all.lost).filter(|lost| *lost > tolerances.lost.value())
-        {
-            verdict = Verdict::Void;
-            reasons.push(format!(
-                "{lost} datagrams were lost between the kernel and the applications, tolerated: {}",
-                tolerances.lost.value()
-            ));
-        }
-        if let Some(reason) = measured.tcp_memory.as_ref().and_then(TcpMemory::reason) {
-            verdict = verdict.max(Verdict::Degraded);
-            reasons.push(reason);
-        }
-        for (host, tunnel) in &measured.tunnels {
-            let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
-            if answered == 0 {
-                verdict = Verdict::Void;
-                reasons.push(format!("the machine of {host} answered no probe: it has not joined"));
-            } else if lost > tolerances.lost.value() {
-                verdict = Verdict::Void;
-                let probes = lost + answered;
-                reasons.push(format!("{lost} of {probes} probes to the machine of {host} were lost"));
-            }
-        }
+        let mut judgment = Judgment { verdict: Verdict::Valid, reasons: Vec::new() };
+        judgment.times(&measured, &tolerances);
+        judgment.shares(&measured, &tolerances);
+        judgment.losses(&measured, tolerances.lost.value());
+        judgment.probes(&measured, tolerances.lost.value());
+        let Judgment { verdict, reasons } = judgment;
         Fidelity { verdict, reasons, measured, tolerances }
     }
 
@@ -276,6 +200,107 @@ impl Fidelity {
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self).expect("it is plain data");
         std::fs::write(folder.join("fidelity.json"), text + "\n")
+    }
+}
+
+/// A verdict in the making.
+struct Judgment {
+    verdict: Verdict,
+    reasons: Vec<String>,
+}
+
+impl Judgment {
+    fn void(&mut self, reason: String) {
+        self.verdict = Verdict::Void;
+        self.reasons.push(reason);
+    }
+
+    fn limit(&mut self, value: f64, tolerance: f64, reason: impl FnOnce() -> String) {
+        if value > tolerance {
+            let verdict = if value > VOID * tolerance { Verdict::Void } else { Verdict::Degraded };
+            self.verdict = self.verdict.max(verdict);
+            self.reasons.push(reason());
+        }
+    }
+
+    fn late(&mut self, value: f64, tolerance: Span, what: &str) {
+        self.limit(value, tolerance.as_secs_f64(), || {
+            format!("{what} {}, tolerated: {tolerance}", time(value))
+        });
+    }
+
+    fn share(&mut self, value: f64, tolerance: f64, what: &str) {
+        let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+        self.limit(value, tolerance, || {
+            format!("{what} {}, tolerated: {}", percent(value), percent(tolerance))
+        });
+    }
+
+    /// What came late.
+    fn times(&mut self, measured: &Measured, tolerances: &scenario::Fidelity) {
+        let (p99, max) = (tolerances.lateness_p99, tolerances.lateness_max);
+        self.late(measured.lateness.p99_s, p99, "1 % of the packets were late by more than");
+        self.late(measured.lateness.max_s, max, "a packet was late by");
+        let what = "1 % of the packets from hosts may have waited for the engine for more than";
+        self.late(measured.reading.p99_s, tolerances.reading_p99, what);
+        for (host, tunnel) in &measured.tunnels {
+            let jitter = format!(
+                "1 % of the round trips to the machine of {host} took longer than estimated by more than"
+            );
+            self.late(tunnel.excess.p99_s, p99, &jitter);
+            let delay = format!("the way to the machine of {host} is longer than the delay of its link, by");
+            self.late(tunnel.remaining.p99_s, p99, &delay);
+        }
+        if let Some(datagrams) = &measured.datagrams {
+            // Their delay is counted from when they were sent: what suffers is the pattern in which they are.
+            let what = "1 % of the datagrams were sent later than their application wanted by more than";
+            self.late(datagrams.late.p99_s, max, what);
+        }
+    }
+
+    /// Rates that were not reached, and time that the engine did not get.
+    fn shares(&mut self, measured: &Measured, tolerances: &scenario::Fidelity) {
+        for link in &measured.links {
+            if let Some(achieved) = link.achieved_rate {
+                let what =
+                    format!("the rate of {} was {achieved:.0} bit/s, off {} bit/s by", link.name, link.rate);
+                self.share((achieved / link.rate - 1.0).abs(), tolerances.rate.value(), &what);
+            }
+        }
+        let waited = measured.engine.waited_s / measured.duration_s.max(f64::MIN_POSITIVE);
+        self.share(waited, tolerances.starved.value(), "the engine waited for a processor for a share of");
+        let what = "the machine itself did not run for a share of";
+        self.share(measured.engine.steal, tolerances.steal.value(), what);
+    }
+
+    /// Losses that no model made.
+    fn losses(&mut self, measured: &Measured, tolerance: u64) {
+        if measured.lost > tolerance {
+            let lost = measured.lost;
+            self.void(format!("{lost} packets were lost that no model dropped, tolerated: {tolerance}"));
+        }
+        if let Some(lost) = measured.datagrams.as_ref().map(|all| all.lost).filter(|lost| *lost > tolerance) {
+            self.void(format!(
+                "{lost} datagrams were lost between the kernel and the applications, tolerated: {tolerance}"
+            ));
+        }
+        if let Some(reason) = measured.tcp_memory.as_ref().and_then(TcpMemory::reason) {
+            self.verdict = self.verdict.max(Verdict::Degraded);
+            self.reasons.push(reason);
+        }
+    }
+
+    /// Probes to other machines that were not answered.
+    fn probes(&mut self, measured: &Measured, tolerance: u64) {
+        for (host, tunnel) in &measured.tunnels {
+            let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
+            if answered == 0 {
+                self.void(format!("the machine of {host} answered no probe: it has not joined"));
+            } else if lost > tolerance {
+                let probes = lost + answered;
+                self.void(format!("{lost} of {probes} probes to the machine of {host} were lost"));
+            }
+        }
     }
 }
 

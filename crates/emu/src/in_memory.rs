@@ -4,7 +4,7 @@
 //! Packets cross the ports as bytes, like any host's: a network header, by which the engine knows where they go, and the
 //! number under which the sending host keeps the rest. There are no traces of flows.
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::emulate::{processor_time, Emulated, Error, LEAD, PROGRESS};
 use crate::error::Doing;
@@ -26,7 +26,6 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::thread;
 
 /// Bytes of a packet that are its own: IPv4 header, ports, number.
@@ -63,38 +62,12 @@ pub fn emulate_in_memory(
     let end = Time::ZERO + scenario.duration;
     let (mut bridge, handle) =
         Bridge::new(network, clock, Plan::default(), ways, None).doing("waiting for packets and timers")?;
-    let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
-    let stop = Arc::new(stop.doing("waiting for the end")?);
     let (network, stages) = instantiate_ends(scenario, seed, number, &hosts);
     let mut ends = Ends { network, stages, hosts, peers, flying: BTreeMap::new(), next: 0 };
     let cpu = processor_time();
-    let (reached, outcome) = thread::scope(|scope| {
-        let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
-        let engine = spawn("engine").spawn_scoped(scope, || {
-            Scheduling::best();
-            bridge.run(Some(end))
-        });
-        let engine = engine.doing("starting the engine's thread")?;
-        let (ends, seen) = (&mut ends, &stop);
-        let ends = spawn("hosts").spawn_scoped(scope, move || {
-            Scheduling::best();
-            ends.run(clock, end, seen)
-        });
-        let ends = ends.doing("starting the hosts' thread")?;
-        while !(engine.is_finished() && ends.is_finished()) {
-            thread::park_timeout(PROGRESS);
-            let fraction = (clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0);
-            if run.failed() || progress(fraction).is_break() {
-                let _ = handle.post(|bridge, _| bridge.stop());
-                let _ = stop.write(1);
-            }
-        }
-        let reached = clock.now().min(end);
-        let joined = [engine.join(), ends.join()];
-        let outcomes = joined.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        Ok::<_, Error>((reached, outcomes.into_iter().collect::<io::Result<()>>()))
+    let reached = run_both(&mut bridge, &mut ends, &handle, (clock, end), &mut |fraction| {
+        run.failed() || progress(fraction).is_break()
     })?;
-    outcome.doing("moving packets between hosts and engine")?;
     let fidelity = Fidelity::of(&mut bridge, scenario, reached);
     let network = bridge.network();
     network.out().recorder().finish();
@@ -115,6 +88,46 @@ pub fn emulate_in_memory(
         cpu_seconds: processor_time() - cpu,
     })?;
     Ok(Emulated { report, totals, complete, cost, fidelity })
+}
+
+/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which is told the fraction done, wants
+/// them to stop. Returns when they did.
+fn run_both(
+    bridge: &mut Bridge,
+    ends: &mut Ends,
+    handle: &Handle,
+    (clock, end): (Clock, Time),
+    look: &mut dyn FnMut(f64) -> bool,
+) -> Result<Time, Error> {
+    let stop = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
+    let stop = stop.doing("waiting for the end")?;
+    let (reached, outcome) = thread::scope(|scope| {
+        let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
+        let engine = spawn("engine").spawn_scoped(scope, || {
+            Scheduling::best();
+            bridge.run(Some(end))
+        });
+        let engine = engine.doing("starting the engine's thread")?;
+        let seen = &stop;
+        let ends = spawn("hosts").spawn_scoped(scope, move || {
+            Scheduling::best();
+            ends.run(clock, end, seen)
+        });
+        let ends = ends.doing("starting the hosts' thread")?;
+        while !(engine.is_finished() && ends.is_finished()) {
+            thread::park_timeout(PROGRESS);
+            if look((clock.now().as_secs_f64() / end.as_secs_f64()).min(1.0)) {
+                let _ = handle.post(|bridge, _| bridge.stop());
+                let _ = stop.write(1);
+            }
+        }
+        let reached = clock.now().min(end);
+        let joined = [engine.join(), ends.join()];
+        let outcomes = joined.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok::<_, Error>((reached, outcomes.into_iter().collect::<io::Result<()>>()))
+    })?;
+    outcome.doing("moving packets between hosts and engine")?;
+    Ok(reached)
 }
 
 fn add(report: &mut Report, other: &Report) {

@@ -73,25 +73,12 @@ impl Driver {
         })
     }
 
-    /// Until `end`, or until `stop` says so.
+    /// Runs until `end`, or until `stop` says so.
     pub fn run(&mut self, ends: &mut [Ending], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
-            let watched = match endpoint {
-                Endpoint::Tcp(tcp) => tcp.listener(),
-                Endpoint::Udp(udp) => Some((udp.fd(), 0)),
-            };
-            if let Some((fd, connection)) = watched {
-                self.watch(number, *traces).add(fd, connection)?;
-            }
-            self.schedule(number, endpoint);
-        }
-        if self.clock.timing() == Timing::Real {
-            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
-            self.clock.wait_for_zero();
-        }
+        self.begin(ends)?;
         let mut events = [EpollEvent::empty(); 256];
         let mut next_look = Time::ZERO;
         let mut next_poll = Time::ZERO;
@@ -109,12 +96,7 @@ impl Driver {
                 let asked = self.poll(ends, now);
                 next_poll = now + POLL.max(POLL_EACH * asked);
             }
-            for _ in 0..TURN {
-                let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
-                    break;
-                };
-                self.call(number as usize, &mut ends[number as usize], None)?;
-            }
+            self.wake_due(ends)?;
             let mut alarm = self.due.first().map_or(next_look, |(time, _)| time.min(next_look));
             if self.polls {
                 alarm = alarm.min(next_poll);
@@ -123,20 +105,7 @@ impl Driver {
             if armed.replace(alarm) != Some(alarm) {
                 timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             }
-            let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
-                Err(nix::errno::Errno::EINTR) => 0,
-                other => other?,
-            };
-            // What sockets report of their own accord comes with an error's flag.
-            let passed_on =
-                |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
-            if ready == 1 && events[0].data() == TIMER {
-                self.clock.woken_at(alarm);
-            } else if events[..ready].iter().all(passed_on) {
-                self.clock.woken_by_another();
-            } else {
-                self.clock.woken();
-            }
+            let ready = self.wait(&mut events, alarm)?;
             for event in &events[..ready] {
                 match event.data() {
                     TIMER => {
@@ -150,6 +119,55 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Watches what is open before the first connection, and waits for time zero.
+    fn begin(&mut self, ends: &[Ending]) -> io::Result<()> {
+        for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
+            let watched = match endpoint {
+                Endpoint::Tcp(tcp) => tcp.listener(),
+                Endpoint::Udp(udp) => Some((udp.fd(), 0)),
+            };
+            if let Some((fd, connection)) = watched {
+                self.watch(number, *traces).add(fd, connection)?;
+            }
+            self.schedule(number, endpoint);
+        }
+        if self.clock.timing() == Timing::Real {
+            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
+            self.clock.wait_for_zero();
+        }
+        Ok(())
+    }
+
+    /// Does what is due, at most [`TURN`] times.
+    fn wake_due(&mut self, ends: &mut [Ending]) -> io::Result<()> {
+        for _ in 0..TURN {
+            let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
+                break;
+            };
+            self.call(number as usize, &mut ends[number as usize], None)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until something is ready or it is time for the `alarm`, and tells the clock what woke it. Returns the number of
+    /// events.
+    fn wait(&mut self, events: &mut [EpollEvent], alarm: Time) -> io::Result<usize> {
+        let ready = match self.epoll.wait(events, EpollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => 0,
+            other => other?,
+        };
+        // What sockets report of their own accord comes with an error's flag.
+        let passed_on = |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
+        if ready == 1 && events[0].data() == TIMER {
+            self.clock.woken_at(alarm);
+        } else if events[..ready].iter().all(passed_on) {
+            self.clock.woken_by_another();
+        } else {
+            self.clock.woken();
+        }
+        Ok(ready)
     }
 
     /// Something is ready on a connection of an end, or without one what is due is to be done.

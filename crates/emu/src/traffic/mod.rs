@@ -133,6 +133,20 @@ pub fn flows(scenario: &Scenario) -> impl Iterator<Item = (FlowId, &Flow)> {
     all.filter(|(_, flow)| !flow.is_modelled())
 }
 
+/// The ends of the flows with the number of their host. A destination comes before its source, so that it listens when the
+/// source calls.
+fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Planned<'a>)> {
+    let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
+    let mut made = Vec::new();
+    for (id, flow) in flows(scenario).filter(|(_, flow)| !flow.is_command()) {
+        let (from, to) = (node(&flow.from), node(&flow.to));
+        for (end, at, peer) in [(End::Destination, to, from), (End::Source, from, to)] {
+            made.push((at, Planned { id, flow, end, hosts: (&hosts[at], &hosts[peer]) }));
+        }
+    }
+    made
+}
+
 impl Traffic {
     /// Makes the sockets of all flows of `scenario` that are the kernel's in their hosts. `probe` opens traces.
     ///
@@ -154,20 +168,13 @@ impl Traffic {
             exact: (timing == Timing::Virtual).then(Exact::default),
             notes: variants.notes().to_vec(),
         };
-        let mut made: Vec<(usize, Planned<'_>)> = Vec::new();
-        for (id, flow) in flows(scenario).filter(|(_, flow)| !flow.is_command()) {
-            let node =
-                |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
-            let (from, to) = (node(&flow.from), node(&flow.to));
-            // The destination first, so that it listens before the source calls.
-            for (end, at, peer) in [(End::Destination, to, from), (End::Source, from, to)] {
-                made.push((at, Planned { id, flow, end, hosts: (&hosts[at], &hosts[peer]) }));
-            }
+        let made = planned(scenario, hosts);
+        for flow in
+            made.iter().filter(|(_, planned)| planned.end == End::Source).map(|(_, planned)| planned.flow)
+        {
             if let Some(config) = flow.transport.tcp() {
-                for note in settings::impossible(config) {
-                    let note = format!("{}: {note}", flow.name);
-                    traffic.notes.push(note);
-                }
+                let notes = settings::impossible(config).into_iter();
+                traffic.notes.extend(notes.map(|note| format!("{}: {note}", flow.name)));
             }
         }
         limits::make_room(made.len() as u64)?;
@@ -195,22 +202,29 @@ impl Traffic {
             let endpoint = endpoint.expect("every end is at a host");
             traffic.ends.push(Ending { endpoint, traces, asked: SourceCounters::default() });
         }
-        if !traffic.sockets.is_empty() && traffic.exact.is_some() {
-            let note = "the trace tcp is TCP_INFO after each packet that a sender got, in the same instant";
-            traffic.notes.push(note.to_owned());
-        } else if !traffic.sockets.is_empty() {
-            let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
-            traffic.notes.push(match log::attach(&namespaces) {
-                Ok(log) => {
-                    traffic.log = Some(log);
-                    "the trace tcp is the kernel's, acknowledgment by acknowledgment (BPF)".to_owned()
-                }
-                Err(why) => format!(
-                    "the trace tcp is TCP_INFO every 10 ms or more, and round-trip times are smoothed ones: {why}"
-                ),
-            });
+        if !traffic.sockets.is_empty() {
+            let note = traffic.trace(hosts);
+            traffic.notes.push(note);
         }
         Ok(traffic)
+    }
+
+    /// Attaches to what tells of the kernel's connections, and returns what that is.
+    fn trace(&mut self, hosts: &[LiveHost]) -> String {
+        if self.exact.is_some() {
+            return "the trace tcp is TCP_INFO after each packet that a sender got, in the same instant"
+                .to_owned();
+        }
+        let namespaces: Vec<u64> = hosts.iter().map(|host| host.namespace.inode()).collect();
+        match log::attach(&namespaces) {
+            Ok(log) => {
+                self.log = Some(log);
+                "the trace tcp is the kernel's, acknowledgment by acknowledgment (BPF)".to_owned()
+            }
+            Err(why) => format!(
+                "the trace tcp is TCP_INFO every 10 ms or more, and round-trip times are smoothed ones: {why}"
+            ),
+        }
     }
 
     /// What is worth knowing about how the flows are run, for the provenance.
