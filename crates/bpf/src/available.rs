@@ -7,13 +7,13 @@ use crate::{bpf, objects};
 /// Why BPF cannot be used. The text is a sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
-    /// It was not compiled in.
+    /// This build was compiled without BPF.
     #[error(
         "this bentpipe was built without BPF, as the headers of libelf and zlib were not there; install libelf-dev, \
          zlib1g-dev, pkg-config and make (Debian's names), then build again"
     )]
     NotBuilt,
-    /// The process may not.
+    /// The process lacks capabilities.
     #[error(
         "BPF needs {}, which this process lacks; run as root, or give the program these capabilities", .0.join(", ")
     )]
@@ -21,7 +21,7 @@ pub enum Unavailable {
     /// The process is root only in a user namespace.
     #[error("the kernel refuses BPF in a user namespace (rootless containers have one); run as the machine's root")]
     UserNamespace,
-    /// No BTF.
+    /// The kernel does not provide its type information (BTF).
     #[error(
         "this kernel does not show its types (/sys/kernel/btf/vmlinux is missing), which BPF programs are fitted to; \
          mount /sys, or use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are"

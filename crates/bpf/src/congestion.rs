@@ -42,9 +42,9 @@ pub enum Error {
     /// The start is not one that a connection can have.
     #[error("{key} is {value} segments; allowed is {min} to {max}")]
     Start {
-        /// `initial_window` or `initial_ssthresh`.
+        /// The field of [`Start`]: `initial_window` or `initial_ssthresh`.
         key: &'static str,
-        /// The value given.
+        /// The value that was given, in segments.
         value: u32,
         /// The smallest value allowed.
         min: u32,

@@ -8,7 +8,7 @@ pub(crate) const RECORD: usize = 160;
 /// Linux' AF_INET.
 const AF_INET: u16 = 2;
 
-/// What happened.
+/// The event of a connection that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A segment came while something was unacknowledged; it is not yet acted upon.
@@ -27,9 +27,9 @@ pub enum Kind {
 /// and `inet_connection_sock`, except where a unit is in the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// CLOCK_MONOTONIC, nanoseconds.
+    /// Time of the event by CLOCK_MONOTONIC, nanoseconds.
     pub time: u64,
-    /// What happened.
+    /// The event of a connection that a record is about.
     pub kind: Kind,
     /// The socket, by the number that getsockopt(SO_COOKIE) gives; never used twice while the machine is up.
     pub socket: u64,
@@ -39,7 +39,7 @@ pub struct Event {
     pub tag: u32,
     /// This end. The port is 0 before the socket has one, and again when it is closed.
     pub local: SocketAddr,
-    /// The other end.
+    /// Address and port of the remote end.
     pub remote: SocketAddr,
     /// The connection's own state, numbered as in [`Kind::Phase`].
     pub phase: u8,
@@ -64,7 +64,7 @@ pub struct Event {
     pub packets_out: u32,
     /// Segments taken to be in the network (Linux' tcp_packets_in_flight).
     pub in_flight: u32,
-    /// First unacknowledged sequence number.
+    /// The first sequence number that is not acknowledged.
     pub snd_una: u32,
     /// Next sequence number to be sent.
     pub snd_nxt: u32,
@@ -74,13 +74,13 @@ pub struct Event {
     pub bytes_acked: u64,
     /// Payload sent, what was sent again included.
     pub bytes_sent: u64,
-    /// Payload sent again.
+    /// Retransmitted payload, bytes.
     pub bytes_retrans: u64,
     /// Segments delivered, by cumulative or selective acknowledgment.
     pub delivered: u32,
-    /// Segments ever taken for lost.
+    /// Number of segments that were ever marked as lost.
     pub lost: u32,
-    /// Segments sent again, SYN included.
+    /// Number of retransmitted segments, SYN included.
     pub total_retrans: u32,
     /// Time-outs, SYN's included, modulo 2^16; absent before Linux 6.7.
     pub total_rto: Option<u32>,

@@ -40,7 +40,7 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// A row of the trace, of one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// CLOCK_MONOTONIC, nanoseconds.
+    /// Time of the row by CLOCK_MONOTONIC, nanoseconds.
     pub time: u64,
     /// The socket, as in [`Event::socket`].
     pub socket: u64,
@@ -125,7 +125,7 @@ struct Connection {
 }
 
 impl Rows {
-    /// None yet.
+    /// Returns a state without connections.
     pub fn new() -> Rows {
         Rows::default()
     }

@@ -52,15 +52,15 @@ fn policy(stat: &str) -> Option<u64> {
 /// What the engine's thread got in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attendance {
-    /// "real-time" or "ordinary".
+    /// Scheduling of the engine's thread: "real-time" or "ordinary".
     pub scheduling: String,
     /// What the machine's clock is read from.
     pub clock_source: String,
     /// Processors that this process may use.
     pub processors: usize,
-    /// Seconds on a processor.
+    /// Seconds that the engine's thread ran on a processor.
     pub cpu_s: f64,
-    /// Seconds of waiting for one.
+    /// Seconds that the thread was ready to run and waited for a processor.
     pub waited_s: f64,
     /// How often it had to leave its processor to another thread.
     pub involuntary_switches: u64,

@@ -23,18 +23,19 @@ use std::sync::{mpsc, Arc};
 const TURN: usize = 64;
 /// Longest packet of the network layer.
 const LONGEST: usize = 65_536;
-/// The event of requests.
+/// Number of the event that requests have arrived.
 const REQUEST: u64 = u64::MAX - 1;
 
 /// What a thread asks of the one that runs the engine.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
 
-/// Is told of what passes between the engine and the hosts. It is called in the engine's thread, where it holds up everything.
+/// Observes the packets between the engine and the hosts. It is called in the engine's thread and delays everything
+/// there.
 pub trait Observer: Send {
-    /// The host of `node` has got a packet of `flow`.
+    /// Called when the host of `node` has received a packet of `flow`.
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time);
 
-    /// The host of `node` has sent `packet`, which is one of `flow`.
+    /// Called when the host of `node` has sent `packet`, which belongs to `flow`.
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
 }
 
@@ -110,13 +111,13 @@ pub struct Handle {
     event: Arc<EventFd>,
 }
 
-/// The engine has ended.
+/// The engine has ended and takes no more requests.
 #[derive(Debug, thiserror::Error)]
 #[error("the emulation has ended")]
 pub struct Ended;
 
 impl Handle {
-    /// Has the engine's thread run `task` soon, in the time of the run.
+    /// Queues `task` for the engine's thread, which runs it as soon as it has done what is due.
     ///
     /// # Errors
     /// It has ended.
@@ -191,7 +192,7 @@ impl Bridge {
         Ok((bridge, handle))
     }
 
-    /// Tells `observer` of each packet from now on.
+    /// Calls `observer` for each packet from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer = Some(observer);
     }
@@ -395,7 +396,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// The time of the run.
+    /// Returns the current time of the run.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
@@ -405,7 +406,7 @@ impl Bridge {
         &mut self.network
     }
 
-    /// How late packets reached their hosts.
+    /// Returns how late packets reached their hosts.
     pub fn lateness(&self) -> Lateness {
         let mut all = Lateness::default();
         self.ways.iter().for_each(|way| all.merge(&way.lateness));

@@ -37,7 +37,7 @@ static MOMENT: AtomicU64 = AtomicU64::new(0);
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns CLOCK_MONOTONIC in nanoseconds.
 #[inline]
 pub(crate) fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
@@ -102,7 +102,7 @@ impl Clock {
         self.now()
     }
 
-    /// Waits for time zero.
+    /// Sleeps until time zero of the run.
     pub fn wait_for_zero(&self) {
         while monotonic() < self.zero {
             sleep_until(self.zero);
@@ -164,7 +164,7 @@ impl Clock {
 pub enum Scheduling {
     /// First-in, first-out real time: before every ordinary thread.
     RealTime,
-    /// Like everything else on the machine.
+    /// Scheduled like every other thread of the machine.
     Ordinary,
 }
 

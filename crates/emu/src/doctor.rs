@@ -13,30 +13,30 @@ use std::fs::{read_to_string, OpenOptions};
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
-/// How good something is.
+/// The state of one requirement of emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be.
+    /// The requirement is met.
     Ok,
     /// Emulation works, with less exactness or fewer abilities.
     Limited,
-    /// Not there.
+    /// The requirement is not met, and something does not work without it.
     Missing,
 }
 
-/// One thing that was looked at.
+/// One requirement of emulation and its state on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// What.
+    /// The requirement, in a few words.
     pub what: &'static str,
-    /// How good it is.
+    /// Whether the requirement is met.
     pub status: Status,
     /// Whether there is no emulation without it.
     pub needed: bool,
     /// What was found.
     pub found: String,
-    /// What would help.
+    /// What the user can do about it, if anything.
     pub remedy: Option<&'static str>,
 }
 
@@ -71,7 +71,7 @@ impl Finding {
 pub struct Examination {
     /// Whether emulation is possible at all.
     pub possible: bool,
-    /// Everything that was looked at.
+    /// All requirements, in the order in which they were checked.
     pub findings: Vec<Finding>,
 }
 

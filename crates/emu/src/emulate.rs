@@ -23,15 +23,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct Emulated {
     /// What the stages and the flows reported.
     pub report: Report,
-    /// Packets created, consumed, dropped.
+    /// Numbers of packets created, consumed and dropped.
     pub totals: Totals,
     /// Whether the run reached its end; it was interrupted otherwise.
     pub complete: bool,
-    /// What it took.
+    /// Events, real time and processor time of the run.
     pub cost: Cost,
     /// What it imposed, and whether its results can be used.
     pub fidelity: Fidelity,

@@ -8,14 +8,14 @@ use std::io;
 pub struct Error {
     /// What was being done, as "making a network namespace".
     pub doing: String,
-    /// What the machine said.
+    /// The system's error.
     #[source]
     pub cause: io::Error,
     /// What would help, if that is known.
     pub remedy: Option<&'static str>,
 }
 
-/// Says what was being done when a call to the machine failed.
+/// Adds to an error of the system what was being done.
 pub trait Doing<T> {
     /// With these words.
     ///

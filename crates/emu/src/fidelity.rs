@@ -28,7 +28,7 @@ pub enum Verdict {
     Valid,
     /// It is beyond a tolerance: usable with care.
     Degraded,
-    /// It imposed something else.
+    /// The run did not impose what the scenario says; its results cannot be used.
     Void,
 }
 
@@ -37,11 +37,11 @@ pub enum Verdict {
 pub struct Percentiles {
     /// Number of samples.
     pub count: u64,
-    /// Median.
+    /// Median of the samples in seconds.
     pub p50_s: f64,
-    /// 99th percentile.
+    /// 99th percentile of the samples in seconds.
     pub p99_s: f64,
-    /// Largest.
+    /// Largest sample in seconds.
     pub max_s: f64,
 }
 
@@ -59,7 +59,7 @@ impl From<&Lateness> for Percentiles {
 /// One direction of a link, as configured and as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its name in results.
+    /// Name of the link in the results.
     pub name: String,
     /// Configured rate in bit/s.
     pub rate: f64,
@@ -80,13 +80,13 @@ pub struct Link {
 pub struct Tunnel {
     /// Estimate of its delay in one direction in seconds, by which the delays at the host were shortened at the end.
     pub one_way_s: f64,
-    /// Round trips of the probes.
+    /// Round-trip times of the probes.
     pub rtt: Percentiles,
     /// How much longer than estimated they were: jitter that no model made.
     pub excess: Percentiles,
     /// What of the one-way delay the delays at the host had no room for: delay that no model made.
     pub remaining: Percentiles,
-    /// Probes without an answer.
+    /// Number of probes that were not answered.
     pub probes_lost: u64,
 }
 
@@ -114,7 +114,7 @@ pub struct Measured {
     pub wakeups: Percentiles,
     /// Packets lost between hosts and engine, which no model dropped.
     pub lost: u64,
-    /// Packets for nobody in the network.
+    /// Number of packets for an address that no node of the network has, and of malformed ones.
     pub strays: u64,
     /// Links between two nodes, and forward links.
     pub links: Vec<Link>,
@@ -138,10 +138,10 @@ pub struct Fidelity {
     pub verdict: Verdict,
     /// Why not without care: what was measured and what is tolerated.
     pub reasons: Vec<String>,
-    /// What was measured.
+    /// The measured quantities.
     #[serde(flatten)]
     pub measured: Measured,
-    /// What is tolerated.
+    /// The tolerances of the scenario, by which the verdict was reached.
     pub tolerances: scenario::Fidelity,
 }
 
@@ -182,7 +182,7 @@ impl Fidelity {
         Fidelity::judge(self.measured, self.tolerances)
     }
 
-    /// Judges what was measured.
+    /// Compares what was measured with the tolerances and returns the verdict.
     pub fn judge(measured: Measured, tolerances: scenario::Fidelity) -> Fidelity {
         let mut judgment = Judgment { verdict: Verdict::Valid, reasons: Vec::new() };
         judgment.times(&measured, &tolerances);
@@ -236,7 +236,7 @@ impl Judgment {
         });
     }
 
-    /// What came late.
+    /// Judges lateness: of packets, of datagrams, and on the paths to other machines.
     fn times(&mut self, measured: &Measured, tolerances: &scenario::Fidelity) {
         let (p99, max) = (tolerances.lateness_p99, tolerances.lateness_max);
         self.late(measured.lateness.p99_s, p99, "1 % of the packets were late by more than");
@@ -304,7 +304,7 @@ impl Judgment {
     }
 }
 
-/// Seconds as people say them.
+/// Formats seconds with a unit that suits them.
 fn time(seconds: f64) -> String {
     match seconds {
         below if below < 1e-3 => format!("{:.0} us", seconds * 1e6),

@@ -9,11 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 /// What the headers of a packet say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// Destination address.
+    /// Destination address of the packet.
     pub destination: IpAddr,
-    /// Differentiated services code point.
+    /// Differentiated services code point (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// Congestion notification.
+    /// Explicit congestion notification field (RFC 3168).
     pub ecn: Ecn,
     /// What the packets of one connection, and hardly any others, have in common. Never the number of a scenario's flow:
     /// its highest bit is set.

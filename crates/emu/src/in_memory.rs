@@ -30,7 +30,7 @@ use std::thread;
 
 /// Bytes of a packet that are its own: IPv4 header, ports, number.
 const HEAD: usize = 28;
-/// The event of the end.
+/// Number of the event that the run is to end.
 const STOP: u64 = u64::MAX - 1;
 
 /// Emulates `scenario` as [`emulate`](crate::emulate()) does, with models for hosts.
@@ -136,7 +136,7 @@ fn add(report: &mut Report, other: &Report) {
     }
 }
 
-/// The hosts.
+/// The hosts of the run: models at their ends of the ports.
 struct Ends {
     network: Network,
     stages: BTreeMap<(FlowId, NodeId), StageId>,

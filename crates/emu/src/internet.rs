@@ -60,7 +60,7 @@ impl Internet {
         Ok(internet)
     }
 
-    /// The addresses of the network.
+    /// Returns the address plan of the network.
     pub fn plan(&self) -> Plan {
         self.plan
     }
@@ -118,7 +118,7 @@ fn routes() -> io::Result<Vec<(u32, u32)>> {
     Ok(parsed.collect())
 }
 
-/// Has nft(8) do what a script says.
+/// Runs a script of nft(8).
 fn nft(script: &str) -> Result<(), Error> {
     let mut command = Command::new("nft");
     command.args(["-f", "-"]);

@@ -25,12 +25,12 @@ impl Lateness {
         self.histogram.saturating_record(late.as_nanos());
     }
 
-    /// Adds the samples of another.
+    /// Adds the samples of another distribution.
     pub fn merge(&mut self, other: &Lateness) {
         self.histogram.add(&other.histogram).expect("both have the same bounds");
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
@@ -40,7 +40,7 @@ impl Lateness {
         Span::from_nanos(self.histogram.value_at_percentile(percent))
     }
 
-    /// The latest; zero without samples.
+    /// Returns the largest sample; zero without samples.
     pub fn max(&self) -> Span {
         Span::from_nanos(self.histogram.max())
     }

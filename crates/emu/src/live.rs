@@ -33,17 +33,17 @@ const QUIET: [(&str, &str); 4] = [
     ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
 ];
 
-/// What is to live.
+/// What a network that stays up is made of.
 pub struct Setup<'a> {
     /// The network. Its flows with model endpoints run in it.
     pub scenario: &'a Scenario,
     /// Seed and number of the run, for the random streams.
     pub seed: (u64, u64),
-    /// Nodes that are hosts.
+    /// Names of the nodes that are real hosts.
     pub hosts: &'a [String],
-    /// Takes the rows of traces.
+    /// Receives the rows of the traces.
     pub recorder: Recorder,
-    /// Takes captured packets.
+    /// Receives the captured packets, if any are captured.
     pub capture: Option<Box<dyn Capture>>,
     /// Largest packet of the hosts' interfaces in bytes.
     pub mtu: u32,
@@ -54,31 +54,31 @@ pub struct Setup<'a> {
     pub elsewhere: &'a [(String, SocketAddr)],
 }
 
-/// A host of a living network.
+/// A host of a running network.
 #[derive(Debug)]
 pub struct LiveHost {
-    /// Its node's name.
+    /// Name of the host's node.
     pub name: String,
-    /// Its node's number.
+    /// Number of the host's node.
     pub node: NodeId,
-    /// Where it lives.
+    /// The host's network namespace.
     pub namespace: Namespace,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub ipv4: Ipv4Addr,
-    /// Its IPv6 address.
+    /// IPv6 address of the host.
     pub ipv6: Ipv6Addr,
 }
 
 /// A host of a living network on another machine.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// Its node's name.
+    /// Name of the host's node.
     pub name: String,
     /// The other machine's address, and the UDP port at both.
     pub machine: SocketAddr,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub ipv4: Ipv4Addr,
-    /// Its IPv6 address.
+    /// IPv6 address of the host.
     pub ipv6: Ipv6Addr,
     /// The commands that join it, to be run there by root.
     pub join: Vec<String>,
@@ -95,7 +95,7 @@ pub struct Prepared {
     internet: Option<Internet>,
 }
 
-/// A living network.
+/// A network whose engine is running.
 pub struct Live {
     hosts: Vec<LiveHost>,
     elsewhere: Vec<Elsewhere>,
@@ -175,7 +175,7 @@ impl Prepared {
         Ok(Prepared { network, hosts, elsewhere, ways, plan, outlet, internet })
     }
 
-    /// The hosts of this machine.
+    /// Returns the hosts on this machine.
     pub fn hosts(&self) -> &[LiveHost] {
         &self.hosts
     }
@@ -229,12 +229,12 @@ fn connect(host: &Host, machine: SocketAddr, plan: Plan, mtu: u32) -> Result<(El
 }
 
 impl Live {
-    /// The hosts of this machine.
+    /// Returns the hosts on this machine.
     pub fn hosts(&self) -> &[LiveHost] {
         &self.hosts
     }
 
-    /// The hosts of other machines.
+    /// Returns the hosts on other machines.
     pub fn elsewhere(&self) -> &[Elsewhere] {
         &self.elsewhere
     }
@@ -244,17 +244,17 @@ impl Live {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// Reaches the engine.
+    /// Returns a handle to the engine.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// The time of the run.
+    /// Returns the clock of the run.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// How the engine's thread is scheduled.
+    /// Returns how the engine's thread is scheduled.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
     }

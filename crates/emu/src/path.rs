@@ -19,11 +19,11 @@ const FIRST: usize = 3;
 /// Share of the difference by which an answer moves the estimate.
 const GAIN: f64 = 0.25;
 
-/// What is known of a way.
+/// What the probes have shown of the path to another machine.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     recent: VecDeque<Span>,
-    /// Seconds there and back.
+    /// Estimated round-trip time in seconds.
     estimate: Option<f64>,
     rtt: Lateness,
     excess: Lateness,
@@ -31,7 +31,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// A probe was answered after `rtt`.
+    /// Records that a probe was answered after `rtt`.
     pub fn answered(&mut self, rtt: Span) {
         self.rtt.add(rtt);
         if self.recent.len() == WINDOW {
@@ -58,7 +58,7 @@ impl Path {
         Span::from_secs_f64(self.estimate.unwrap_or(0.0) / 2.0)
     }
 
-    /// Round trips of the probes.
+    /// Returns the round-trip times of the probes.
     pub fn rtt(&self) -> &Lateness {
         &self.rtt
     }

@@ -59,7 +59,7 @@ pub fn bring_up(socket: BorrowedFd<'_>, name: &str, mtu: u32) -> io::Result<()> 
     }
 }
 
-/// Brings the loopback interface up.
+/// Brings up the loopback interface of this thread's namespace.
 pub fn bring_up_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
     let mut request = request("lo");
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
@@ -133,7 +133,7 @@ pub fn real_time_priority(priority: i32) -> io::Result<()> {
 /// From <linux/capability.h>: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN.
 const NETWORK_CAPABILITIES: [u32; 4] = [10, 12, 13, 21];
 
-/// Has what this thread executes keep the capabilities that make and use networks, in the user namespace in which it is.
+/// Lets the programs that this thread executes keep the capabilities to make and use networks in its user namespace.
 pub fn keep_network_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -209,7 +209,7 @@ impl Surroundings {
     }
 }
 
-/// Has `command` enter its surroundings after the fork.
+/// Makes `command` enter its surroundings after the fork.
 pub fn prepare(command: &mut Command, surroundings: Surroundings) {
     // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
     // no lock is taken.

@@ -23,7 +23,7 @@ pub struct TcpMemory {
 /// Watches the machine while a run goes on.
 pub struct Watch(TcpMemory);
 
-/// Pages, as bytes.
+/// Returns the size of a page in bytes.
 fn page() -> u64 {
     nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
 }
@@ -60,7 +60,7 @@ fn count(netstat: &str, name: &str) -> u64 {
 }
 
 impl Watch {
-    /// Begins.
+    /// Starts to watch the memory of the machine's TCP.
     pub fn begin() -> Watch {
         let pressure_bytes = limits().map(|[_, pressure, _]| pressure);
         Watch(TcpMemory { pressure_bytes, ..TcpMemory::default() })

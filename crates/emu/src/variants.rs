@@ -27,7 +27,7 @@ pub enum Unknown {
     Refused {
         /// The scenario's name for it.
         name: String,
-        /// Why.
+        /// The reason, a sentence.
         reason: String,
     },
     /// There is none of that name.

@@ -40,13 +40,13 @@ pub struct Wait {
     wakeups: Lateness,
 }
 
-/// What came of a wait.
+/// The outcome of a wait.
 pub struct Ready {
-    /// How many events there are.
+    /// Number of events.
     pub count: usize,
     /// The thread slept, so that what is there has just come.
     pub slept: bool,
-    /// When it was over.
+    /// Time at which the wait ended.
     pub now: Time,
 }
 
@@ -80,7 +80,7 @@ impl Wait {
         Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
     }
 
-    /// Work begins.
+    /// Called when the run begins.
     pub fn begin(&mut self, now: Time) {
         if let Some(rest) = &mut self.rest {
             *rest = Rest { checked: now, used: cpu_time(), owed: 0 };

@@ -31,7 +31,7 @@ pub struct Config {
     pub client_congestion: Option<String>,
     /// Congestion control towards servers.
     pub server_congestion: Option<String>,
-    /// TCP Fast Open (RFC 7413).
+    /// Whether connections to servers use TCP Fast Open (RFC 7413).
     pub fast_open: bool,
     /// Most connections at once; more pass by the proxy.
     pub connections: u32,
@@ -130,7 +130,7 @@ impl Config {
         Ok(())
     }
 
-    /// Where metrics are served.
+    /// Returns the address at which metrics are served, if they are.
     pub(crate) fn metrics_address(&self) -> Result<Option<SocketAddr>, Error> {
         let address = |text: &String| {
             let wrong = || {

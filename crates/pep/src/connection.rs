@@ -4,7 +4,7 @@ use crate::direction::Direction;
 use crate::packet::Flow;
 use socket2::Socket;
 
-/// Where it stands.
+/// The phase of the connection.
 pub enum Phase {
     /// The server has not answered; the client's SYN, if that is kept back.
     Connecting(Option<Box<[u8]>>),
@@ -16,17 +16,17 @@ pub enum Phase {
 
 /// A connection, its two sockets and what goes between them.
 pub struct Connection {
-    /// Between whom.
+    /// The client's and the server's address.
     pub flow: Flow,
-    /// Where it stands.
+    /// The phase of the connection.
     pub phase: Phase,
-    /// Towards the client, once accepted.
+    /// The socket to the client, once it is accepted.
     pub client: Option<Socket>,
-    /// Towards the server.
+    /// The socket to the server.
     pub server: Option<Socket>,
-    /// From client to server.
+    /// The direction from the client to the server.
     pub up: Direction,
-    /// From server to client.
+    /// The direction from the server to the client.
     pub down: Direction,
     /// The type of service of the server's SYN-ACK.
     pub server_tos: u8,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Order {
-    /// As ever.
+    /// Serve new and existing connections.
     Serve,
     /// Until the last connection has ended.
     Drain,
@@ -24,19 +24,19 @@ pub struct Control {
 }
 
 impl Control {
-    /// That says: serve.
+    /// Returns a control whose order is to serve.
     pub fn new() -> io::Result<Control> {
         let bell = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         Ok(Control { order: AtomicU8::new(Order::Serve as u8), bell })
     }
 
-    /// Orders something, never less than before.
+    /// Gives an order. It never weakens the one before.
     pub fn give(&self, order: Order) {
         self.order.fetch_max(order as u8, Ordering::Relaxed);
         let _ = self.bell.write(1);
     }
 
-    /// What is ordered.
+    /// Returns the current order.
     pub fn order(&self) -> Order {
         match self.order.load(Ordering::Relaxed) {
             0 => Order::Serve,

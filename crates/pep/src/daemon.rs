@@ -33,19 +33,19 @@ const MOST_WORKERS: usize = 256;
 /// Names that the kernel has for the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
 #[derive(Clone, Default)]
 pub struct Congestion {
-    /// Towards clients.
+    /// Congestion control towards clients.
     pub client: Option<String>,
-    /// Towards servers.
+    /// Congestion control towards servers.
     pub server: Option<String>,
     /// Whether the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
     pub restricted: bool,
 }
 
-/// A proxy that could begin.
+/// A proxy that is ready to serve.
 pub struct Daemon {
     workers: Vec<Tools>,
     metrics: Option<TcpListener>,
-    /// Where the workers listen.
+    /// Ports at which the workers listen.
     pub ports: Vec<Ports>,
 }
 

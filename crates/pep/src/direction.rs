@@ -28,7 +28,7 @@ enum Carried {
     Copied(Box<[u8]>, usize),
 }
 
-/// The state of a direction.
+/// The state of one direction of a connection.
 pub struct Direction {
     /// Whether the source may have something, a FIN included.
     pub readable: bool,
@@ -209,7 +209,7 @@ impl Direction {
         Ok(taken)
     }
 
-    /// Ends it, with what was carried.
+    /// Ends the direction and returns what it carried.
     pub fn end(self, pipes: &mut Pipes) {
         if matches!(self.carried, Carried::Pipe(..)) {
             pipes.lost();

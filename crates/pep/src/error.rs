@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why there is no proxy.
+/// The reason for which no proxy can run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The caller's: an option that cannot be.
@@ -10,17 +10,17 @@ pub enum Error {
     Option {
         /// Its name on the command line.
         option: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: String,
         /// Why not, and what is allowed.
         reason: String,
     },
-    /// The machine's.
+    /// A call to the system failed.
     #[error("{doing}: {source}")]
     Machine {
         /// What was being done.
         doing: String,
-        /// What the machine answered.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -31,7 +31,7 @@ impl Error {
     }
 }
 
-/// Says what was being done when something failed.
+/// Adds to an error of the system what was being done.
 pub(crate) trait Doing<T> {
     fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
 }

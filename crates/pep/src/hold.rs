@@ -22,7 +22,7 @@ const LONGEST: u32 = 2048;
 /// Room for SYNs that arrive while the worker does something else: some thousands.
 const ROOM: i32 = 4 << 20;
 
-/// What one worker is handed.
+/// The queue of the SYNs that one worker is handed.
 pub struct Hold {
     socket: OwnedFd,
 }

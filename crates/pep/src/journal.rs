@@ -15,12 +15,12 @@ pub fn log(level: &str, event: &str, fields: Value) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Something worth knowing.
+/// Logs an event at the level "info".
 pub fn info(event: &str, fields: Value) {
     log("info", event, fields);
 }
 
-/// Something that somebody should look at.
+/// Logs an event at the level "warning".
 pub fn warn(event: &str, fields: Value) {
     log("warning", event, fields);
 }

@@ -11,27 +11,27 @@ use std::time::{Duration, Instant};
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// One more.
+    /// Adds one.
     pub fn up(&self) {
         self.add(1);
     }
 
-    /// One less.
+    /// Subtracts one.
     pub fn down(&self) {
         self.0.fetch_sub(1, Relaxed);
     }
 
-    /// So many now.
+    /// Sets the value to `number`.
     pub fn set(&self, number: u64) {
         self.0.store(number, Relaxed);
     }
 
-    /// So many more.
+    /// Adds `number`.
     pub fn add(&self, number: u64) {
         self.0.fetch_add(number, Relaxed);
     }
 
-    /// How many.
+    /// Returns the value.
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -39,7 +39,7 @@ impl Count {
 
 macro_rules! counts {
     ($($name:ident $kind:literal $labels:literal $help:literal;)*) => {
-        /// What a worker counts.
+        /// The counters of one worker.
         #[derive(Default)]
         pub struct Counts { $(#[doc = $help] pub $name: Count,)* }
 
@@ -79,7 +79,7 @@ const fn metric(name: &'static str, labels: &'static str) -> &'static str {
     }
 }
 
-/// All of it as text.
+/// Formats the sums over all workers for Prometheus.
 pub fn text(workers: &[&Counts]) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -97,7 +97,7 @@ pub fn text(workers: &[&Counts]) -> String {
     text
 }
 
-/// Answers whoever has connected.
+/// Answers the requests of all clients that have connected.
 pub fn answer(listener: &TcpListener, workers: &[&Counts]) {
     while let Ok((stream, _)) = listener.accept() {
         // Who asks and goes away is no matter of ours.

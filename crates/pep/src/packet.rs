@@ -28,7 +28,7 @@ pub struct Segment {
     pub tos: u8,
     /// Offset of the TCP header in the packet.
     pub start: usize,
-    /// Sequence number.
+    /// Sequence number of the segment.
     pub sequence: u32,
     /// FIN 1, SYN 2, RST 4, PSH 8, ACK 16.
     pub flags: u8,

@@ -4,22 +4,22 @@ use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::unistd::pipe2;
 use std::os::fd::OwnedFd;
 
-/// A pipe.
+/// A pipe of the kernel, between two sockets.
 pub struct Pipe {
-    /// Where data comes out.
+    /// The end to read from.
     pub out: OwnedFd,
-    /// Where it goes in.
+    /// The end to write to.
     pub into: OwnedFd,
 }
 
-/// The pipes of a worker.
+/// The pipes of a worker that are not in use.
 pub struct Pipes {
     free: Vec<Pipe>,
     made: usize,
     most: usize,
 }
 
-/// What a pipe holds, at most.
+/// Capacity of a pipe in bytes.
 pub const CAPACITY: usize = 256 << 10;
 /// More than a loss or two's worth of connections that carry bulk at once; who finds none copies.
 const MOST: usize = 64;
@@ -66,7 +66,7 @@ impl Pipes {
         self.made
     }
 
-    /// Takes an empty pipe back.
+    /// Returns an empty pipe to the pool.
     pub fn give_back(&mut self, pipe: Pipe) {
         self.free.push(pipe);
     }

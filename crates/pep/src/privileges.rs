@@ -32,7 +32,7 @@ pub fn check() -> Result<(), Error> {
     }
 }
 
-/// Who it is.
+/// The user and the group of the process.
 ///
 /// # Errors
 /// There is no such user.
@@ -42,7 +42,7 @@ pub fn user(name: &str) -> Result<User, Error> {
 }
 
 /// Becomes `user`, with the capabilities that connections in a client's name need and no others; and with none to gain.
-/// Says whether it became that user: in a user namespace there may be none but root.
+/// Returns whether the process became that user. A user namespace may have none but root.
 ///
 /// # Errors
 /// There is no such user, or this process has not the capabilities.

@@ -13,7 +13,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Packets are sent with this mark.
+    /// Opens sockets that send packets with this mark.
     pub fn new(mark: u32) -> io::Result<Raw> {
         let protocol = Some(Protocol::from(libc::IPPROTO_RAW));
         let ipv4 = Socket::new(Domain::IPV4, Type::RAW, protocol)?;
@@ -30,7 +30,7 @@ impl Raw {
         Ok(Raw { ipv4, ipv6 })
     }
 
-    /// What it has open.
+    /// Returns the open file descriptors.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
         [Some(&self.ipv4), self.ipv6.as_ref()].into_iter().flatten().map(AsRawFd::as_raw_fd)
     }

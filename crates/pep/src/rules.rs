@@ -32,7 +32,7 @@ pub struct Rules {
     ipv6: bool,
 }
 
-/// Where a worker listens.
+/// The ports at which a worker listens.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Ports {
     /// Port at 127.0.0.1.
@@ -219,12 +219,12 @@ fn conditions(config: &Config) -> Vec<String> {
     conditions
 }
 
-/// Has nft(8) do what a script says.
+/// Runs a script of nft(8).
 fn nft(script: &str) -> io::Result<String> {
     run("nft", &["-f", "-"], script, "nftables")
 }
 
-/// Has ip(8) do something.
+/// Runs ip(8) with these arguments.
 fn ip(words: &[&str]) -> Result<String, Error> {
     run("ip", words, "", "iproute2").doing(format!("ip {}", words.join(" ")))
 }

@@ -16,12 +16,12 @@ const FAST_OPEN_QUEUE: i32 = 1024;
 /// How many times an end that is silent is asked before it is taken for gone.
 const PROBES: u32 = 5;
 
-/// What every connection's socket is told.
+/// The options of every connection's socket.
 #[derive(Clone)]
 pub struct Settings {
-    /// Towards clients.
+    /// Congestion control towards clients.
     client_congestion: Option<String>,
-    /// Towards servers.
+    /// Congestion control towards servers.
     server_congestion: Option<String>,
     buffer: Option<u32>,
     keepalive: Option<TcpKeepalive>,
@@ -125,7 +125,7 @@ pub fn set_tos(socket: &Socket, ipv6: bool, tos: u8) -> io::Result<()> {
     }
 }
 
-/// Has the socket's end be a reset.
+/// Makes the socket send a reset when it is closed.
 pub fn reset_on_close(socket: &Socket) {
     // It can fail only on what is no socket.
     let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));

@@ -24,16 +24,16 @@ struct Record {
     rules: Rules,
 }
 
-/// This network namespace's record.
+/// The record of the proxy in this network namespace.
 pub struct State {
     file: PathBuf,
 }
 
-/// Who runs a proxy, and whether it is there.
+/// The process of a proxy, and whether it is running.
 pub struct Found {
-    /// Its process.
+    /// Process number (PID).
     pub pid: u32,
-    /// Whether it lives.
+    /// Whether the process is running.
     pub alive: bool,
     /// What it has made, or was about to.
     pub rules: Rules,

@@ -95,7 +95,7 @@ pub fn remove() -> Result<bool, Error> {
     }
 }
 
-/// The child's life: its exit code.
+/// Runs the child process and returns its exit code.
 fn serve(
     config: &Config,
     congestion: &Congestion,
@@ -258,7 +258,7 @@ fn warn_of_surroundings(config: &Config) {
     }
 }
 
-/// Tells systemd (sd_notify(3)), if it asked.
+/// Notifies systemd (sd_notify(3)), if it asked for it.
 fn notify(state: &str) {
     if let Some(path) = std::env::var_os("NOTIFY_SOCKET") {
         // Nothing depends on its being heard.

@@ -21,7 +21,7 @@ struct Guest {
     memory_mb: u64,
     epoch: u64,
     path: String,
-    /// For the provenance.
+    /// The guest's kernel and configuration, recorded in the provenance.
     about: Value,
 }
 

@@ -197,7 +197,7 @@ fn emulate(
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
 
-/// The engine's version.
+/// Return the version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

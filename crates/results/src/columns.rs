@@ -11,7 +11,7 @@ pub(crate) struct Schema {
     pub fields: Vec<Field>,
 }
 
-/// One column.
+/// One column of a table.
 pub(crate) struct Field {
     pub name: String,
     pub unit: String,
@@ -88,7 +88,7 @@ impl Values {
         self.extend_numbers(std::iter::once(value));
     }
 
-    /// Adds a model's values.
+    /// Appends values of a model.
     pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
             Values::Whole(values) => values.extend(numbers, |number| number as i64),

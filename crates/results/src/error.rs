@@ -15,12 +15,12 @@ pub enum ResultsError {
     /// The path is that of a file.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("{} while writing {file}: {source}", problem(.source))]
     Write {
         /// The file, relative to the run folder, or the folder itself.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A table outgrew its file format.
@@ -28,7 +28,7 @@ pub enum ResultsError {
     Format {
         /// The file, relative to the run folder.
         file: String,
-        /// What the format's library said.
+        /// The error of the format's library.
         problem: String,
     },
 }

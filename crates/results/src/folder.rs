@@ -17,25 +17,25 @@ pub enum Existing {
     Replace,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// As the scenario says.
+    /// The run reached the end that the scenario sets.
     Complete,
     /// Before that, for this reason: interrupted, ...
     Incomplete(String),
 }
 
-/// What a run took.
+/// The cost of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
-    /// Network time that passed.
+    /// Network time that was simulated.
     pub simulated: Span,
-    /// Events of the event loop.
+    /// Number of events of the event loop.
     pub events: u64,
-    /// Seconds of real time.
+    /// Real time of the run in seconds.
     pub wall_seconds: f64,
-    /// Seconds of processor time.
+    /// Processor time of the run in seconds.
     pub cpu_seconds: f64,
 }
 
@@ -101,7 +101,7 @@ impl RunFolder {
         Ok(RunFolder { path, provenance, traces: None, capture: None, problem: None, finished: false })
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -49,7 +49,7 @@ impl Names {
         self.distinct
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.places.clear();
         self.dictionary.clear();

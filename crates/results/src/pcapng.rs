@@ -16,7 +16,7 @@ const OPTION_USER_APPLICATION: u16 = 4;
 const OPTION_INTERFACE_NAME: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 
-/// Begins a file.
+/// Appends the header with which a file begins.
 pub(crate) fn section_header(out: &mut Vec<u8>) {
     block(out, SECTION_HEADER, |out| {
         out.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());

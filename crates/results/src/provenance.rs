@@ -18,7 +18,7 @@ pub struct Provenance {
     pub bentpipe: String,
     /// Commit that it was built from, where the build said so in `BENTPIPE_COMMIT`.
     pub commit: Option<String>,
-    /// `simulate`, `emulate`, ...
+    /// The command that produced the folder: `simulate`, `emulate`, ...
     pub instrument: String,
     /// Seed of all random streams.
     pub seed: u64,
@@ -26,21 +26,21 @@ pub struct Provenance {
     pub run: u64,
     /// Whether the folder is complete.
     pub status: Status,
-    /// Why it is not.
+    /// Reason for which the folder is incomplete, if it is.
     pub reason: Option<String>,
     /// Command line, if there was one.
     pub command: Vec<String>,
-    /// Machine.
+    /// The machine on which the run took place.
     pub host: Host,
     /// When the run started, in UTC as of RFC 3339 (see [`utc`]), if that was to be kept.
     pub started: Option<String>,
     /// Seconds of simulated (or real) network time.
     pub simulated_seconds: Option<f64>,
-    /// Events of the event loop.
+    /// Number of events of the event loop.
     pub events: Option<u64>,
-    /// Seconds it took.
+    /// Real time of the run in seconds.
     pub wall_seconds: Option<f64>,
-    /// Processor seconds it took.
+    /// Processor time of the run in seconds.
     pub cpu_seconds: Option<f64>,
     /// What an instrument adds: kernel settings, congestion control modules, ...
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct Provenance {
 pub enum Status {
     /// Being written, or its writer was killed.
     Running,
-    /// Everything is there.
+    /// The run ended as planned and all files are complete.
     Complete,
     /// Ended early, for the reason given.
     Incomplete,
@@ -62,11 +62,11 @@ pub enum Status {
 /// The machine that a run was made on, without its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
-    /// Kernel and its release.
+    /// Name and release of the kernel.
     pub kernel: String,
     /// Operating system, as it calls itself.
     pub system: String,
-    /// Processor architecture.
+    /// Architecture of the processor, as Rust names it.
     pub architecture: String,
 }
 

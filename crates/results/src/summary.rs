@@ -7,13 +7,13 @@ use serde_json::{json, Map, Value};
 /// What is known at the end of a run.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
-    /// How much network time passed.
+    /// Network time that passed in the run.
     pub duration: Span,
-    /// What the stages reported.
+    /// The rows that the stages reported.
     pub report: &'a Report,
-    /// Packets created, consumed and dropped.
+    /// Numbers of packets created, consumed and dropped.
     pub totals: &'a Totals,
-    /// Packets still inside.
+    /// Packets that the stages held at the end.
     pub held: Held,
     /// Names of the stages, by the index that `totals` uses.
     pub stages: &'a [String],

@@ -39,7 +39,7 @@ pub(crate) struct TableFile {
     writer: SerializedFileWriter<Vec<u8>>,
     row_groups: Vec<RowGroupMetaData>,
     key_values: Vec<KeyValue>,
-    /// Where the footer begins.
+    /// Offset at which the footer begins.
     end: u64,
     footer: Vec<u8>,
     ones: Vec<i16>,
@@ -73,7 +73,7 @@ impl TableFile {
         Ok(table)
     }
 
-    /// Rows written so far.
+    /// Returns the number of rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -20,22 +20,22 @@ pub struct FlowColumns {
 /// One column, with one value per flow.
 #[derive(Clone, Debug)]
 pub struct FlowColumn {
-    /// Name, in snake case.
+    /// Name of the column, in snake case.
     pub name: String,
     /// Unit; `1` where dimensionless, and for text.
     pub unit: String,
     /// What it is, in a sentence.
     pub about: String,
-    /// The values.
+    /// Values, one per flow.
     pub values: FlowValues,
 }
 
-/// Values of a column.
+/// Values of a column, one per flow.
 #[derive(Clone, Debug)]
 pub enum FlowValues {
-    /// Text.
+    /// Text; `None` is a null.
     Text(Vec<Option<String>>),
-    /// Whole numbers.
+    /// Whole numbers; `None` is a null.
     Whole(Vec<Option<i64>>),
     /// Real numbers; NaN stands for "no value".
     Real(Vec<f64>),

@@ -66,7 +66,7 @@ pub struct Traces {
 pub struct Written {
     /// Name of the table.
     pub table: &'static str,
-    /// Rows in its file.
+    /// Number of rows in the trace's file.
     pub rows: u64,
 }
 

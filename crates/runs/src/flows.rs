@@ -8,12 +8,12 @@ use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
 /// A flow in one of its directions, or what a proxy sends of it.
 struct Direction<'a> {
-    /// The name in results.
+    /// Name of the row in the results.
     name: String,
     flow: &'a Flow,
     from: &'a str,
     to: &'a str,
-    /// The proxy that sends.
+    /// The proxy that sends in this direction, if one does.
     proxy: Option<&'a proxy::Config>,
 }
 

@@ -14,11 +14,11 @@ use std::path::Path;
 /// What to do besides what the scenario says.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Seed instead of the scenario's.
+    /// Seed of all random streams; the scenario's if unset.
     pub seed: Option<u64>,
     /// Number of the replication: other random streams under the same seed.
     pub run: u64,
-    /// Command line, for the provenance.
+    /// Command line that is recorded in the provenance.
     pub command: Vec<String>,
     /// Whether programs that the scenario names may be run.
     pub allow_commands: bool,
@@ -36,7 +36,7 @@ pub struct Run<'a> {
 
 /// What writes to the folder while the run goes on.
 pub struct Writers {
-    /// Takes the rows of traces.
+    /// Receives the rows of the traces.
     pub recorder: Recorder,
     /// Takes captured packets, when the scenario wants any.
     pub capture: Option<Box<dyn Capture>>,
@@ -44,23 +44,23 @@ pub struct Writers {
 
 /// How a run ended, and what it left.
 pub struct Closing<'a> {
-    /// The moment reached.
+    /// Time of the run at which it ended.
     pub reached: Time,
     /// What the stages, and the real hosts if there were any, reported.
     pub report: &'a Report,
-    /// Packets created, consumed, dropped.
+    /// Numbers of packets created, consumed and dropped.
     pub totals: &'a Totals,
-    /// Packets still inside.
+    /// Packets that the stages held at the end.
     pub held: Held,
-    /// Names of the stages.
+    /// Names of the stages, by number.
     pub stages: &'a [String],
     /// Why it ended early, if it did.
     pub interrupted: Option<String>,
-    /// Events of the event loop.
+    /// Number of events of the event loop.
     pub events: u64,
-    /// Real time in seconds.
+    /// Real time of the run in seconds.
     pub wall_seconds: f64,
-    /// Processor time in seconds.
+    /// Processor time of the run in seconds.
     pub cpu_seconds: f64,
 }
 

@@ -11,15 +11,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct Simulated {
-    /// What the stages reported.
+    /// The rows that the stages reported.
     pub report: Report,
-    /// Packets created, consumed, dropped.
+    /// Numbers of packets created, consumed and dropped.
     pub totals: Totals,
     /// Whether the run reached its end; it was interrupted otherwise.
     pub complete: bool,
-    /// What it took.
+    /// Events, real time and processor time of the run.
     pub cost: Cost,
 }
 
@@ -86,11 +86,11 @@ pub fn simulate(
 /// How far [`drive`] came and what that took.
 #[derive(Clone, Copy, Debug)]
 pub struct Driven {
-    /// The moment reached.
+    /// Time of the run at which it ended.
     pub reached: Time,
-    /// Real time.
+    /// Real time that the run took.
     pub wall: Duration,
-    /// Processor time of this thread.
+    /// Processor time that this thread used for the run.
     pub cpu: Duration,
 }
 

@@ -21,23 +21,23 @@ const ROOM: usize = 64 << 20;
 /// How long a receiver waits for stragglers.
 const PATIENCE: u64 = 300_000_000;
 
-/// What is offered to a network.
+/// The load that is offered to a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
     /// Bytes of each packet, from 28 on, headers included.
     pub size: usize,
     /// Packets per second; `None`: as many as there is time for.
     pub rate: Option<f64>,
-    /// For how long.
+    /// Duration of the load.
     pub duration: Duration,
     /// The most nanoseconds that a packet is under way.
     pub delay: u64,
 }
 
-/// What became of it.
+/// What a load came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// Packets sent.
+    /// Number of packets sent.
     pub sent: u64,
     /// Packets that arrived at the receiving program.
     pub received: u64,
@@ -46,7 +46,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Packets per second that arrived.
+    /// Returns the packets per second that arrived.
     pub fn rate(&self) -> f64 {
         self.received as f64 / self.seconds
     }

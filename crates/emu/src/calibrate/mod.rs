@@ -32,7 +32,7 @@ const RATES: [u64; 8] = [
     10_000_000,
 ];
 
-/// What was measured.
+/// The capacity of this machine as measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// Packets of 64 bytes per second through a network of one link, when more are offered.
@@ -56,9 +56,9 @@ pub struct Calibration {
 /// A rate at which a run was not valid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
-    /// In bit/s.
+    /// Offered rate in bit/s.
     pub rate: u64,
-    /// Why.
+    /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
 }
 

@@ -17,9 +17,9 @@ pub struct Rig {
 
 /// What is left when a [`Rig`] has stopped.
 pub struct Ran {
-    /// The engine.
+    /// The engine between the two hosts.
     pub bridge: Bridge,
-    /// When it stopped.
+    /// Time of the run at which the engine stopped.
     pub end: Time,
     /// CPU time of its thread in seconds.
     pub cpu_s: f64,
@@ -58,17 +58,17 @@ impl Rig {
         Ok(Rig { live: Prepared::new(setup)?.start(Clock::start(), None)? })
     }
 
-    /// The hosts' namespaces.
+    /// Returns the network namespaces of the two hosts.
     pub fn namespaces(&self) -> [&Namespace; 2] {
         [0, 1].map(|host| &self.live.hosts()[host].namespace)
     }
 
-    /// The hosts' addresses.
+    /// Returns the IPv4 addresses of the two hosts.
     pub fn addresses(&self) -> [Ipv4Addr; 2] {
         [0, 1].map(|host| self.live.hosts()[host].ipv4)
     }
 
-    /// Reaches the engine.
+    /// Returns a handle to the engine.
     pub fn handle(&self) -> &Handle {
         self.live.handle()
     }
@@ -85,7 +85,7 @@ impl Rig {
     }
 }
 
-/// User and system time in seconds.
+/// Returns the sum of user and system time in seconds.
 pub fn cpu_seconds(used: &Usage) -> f64 {
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
     seconds(used.user_time()) + seconds(used.system_time())

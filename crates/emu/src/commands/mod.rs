@@ -19,14 +19,14 @@ use program::{Ended, Program, Started};
 use serde_json::{json, Value};
 use std::path::Path;
 
-/// The programs of a run.
+/// The programs that a scenario runs at its hosts.
 pub struct Commands {
     waiting: Vec<(Planned, Program)>,
     running: Vec<(Planned, Started)>,
     files: Files,
 }
 
-/// Programs that have ended.
+/// The programs of a run, all of which have ended.
 pub struct Done {
     programs: Vec<(Planned, Ended)>,
     files: Files,
@@ -56,7 +56,7 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Has the others start, each at the start time of its flow.
+    /// Starts the other programs, each at the start time of its flow.
     ///
     /// # Errors
     /// There is no thread left.

@@ -9,10 +9,10 @@ use bentpipe_models::app::command::{words, Places};
 use bentpipe_models::app::{Config, End};
 use std::collections::BTreeMap;
 
-/// A program that is to run.
+/// A program that a flow of the scenario runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// Name of its flow.
+    /// Name of the flow that the program is.
     pub flow: String,
     /// Name of the host at which it runs.
     pub host: String,
@@ -20,7 +20,7 @@ pub struct Planned {
     pub end: End,
     /// Program and arguments, as the kernel gets them.
     pub argv: Vec<String>,
-    /// When it starts.
+    /// Time of the run at which the program starts.
     pub start: Time,
 }
 

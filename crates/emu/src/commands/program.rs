@@ -44,16 +44,16 @@ struct Course {
 pub struct Ended {
     /// When it was started, if it was.
     pub started: Option<Time>,
-    /// When it ended by itself.
+    /// Time at which the program ended by itself; `None` if it was ended.
     pub at: Option<Time>,
     /// Its exit code, or 128 and the number of the signal that killed it; `None` when it was ended with the run.
     pub code: Option<i32>,
-    /// Why it could not be started.
+    /// Reason for which the program could not be started, if it could not.
     pub failure: Option<String>,
 }
 
 impl Ended {
-    /// What became of it, in words.
+    /// Returns how the program ended, in words.
     pub fn outcome(&self) -> String {
         match (&self.failure, self.started, self.code) {
             (Some(failure), ..) => format!("could not be started: {failure}"),
@@ -77,7 +77,7 @@ impl Program {
         Ok(started)
     }
 
-    /// Starts it at `time`.
+    /// Starts the program at `time`.
     pub fn start_at(self, clock: Clock, time: Time) -> io::Result<Started> {
         self.start(Some(clock.monotonic_at(time)))
     }
@@ -129,7 +129,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 impl Started {
-    /// Has it end, without waiting.
+    /// Asks the program to end and does not wait for it.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -138,7 +138,7 @@ impl Started {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for its end.
+    /// Waits until the program has ended.
     pub fn ended(mut self, clock: Clock) -> Ended {
         let thread = self.thread.take().expect("it is waited for once");
         let course = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

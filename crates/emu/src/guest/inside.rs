@@ -41,7 +41,7 @@ pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
     end()
 }
 
-/// Turns the guest off.
+/// Powers the guest off.
 fn end() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);

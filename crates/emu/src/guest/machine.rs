@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often progress is told.
+/// Time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
 /// How long a guest has to turn itself off.
 const OFF: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ const SCRATCH: [&str; 3] = ["/dev/shm", "/mnt", "/media"];
 /// How a guest is started.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The kernel.
+    /// Path of the guest's kernel, an executable file.
     pub kernel: PathBuf,
     /// The guest's first process and its arguments.
     pub init: Vec<String>,
@@ -45,25 +45,25 @@ pub struct Start {
 pub struct Took {
     /// Seconds from its start to its end.
     pub wall_seconds: f64,
-    /// Processor seconds.
+    /// Processor time of the guest in seconds.
     pub cpu_seconds: f64,
 }
 
 /// Why a guest's run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be started.
+    /// The guest could not be started.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// It said why not.
+    /// The guest reported why the run has no results.
     #[error("{message}")]
     Failed {
         /// Whether the caller can put it right.
         bad_input: bool,
-        /// A sentence.
+        /// The reason, a sentence.
         message: String,
     },
-    /// Its time stands still.
+    /// The guest's clock makes no progress.
     #[error(
         "time stands still in the guest because of {}: virtual time passes while all programs wait, and this one does \
          not; use a program that waits (poll, epoll, sleep), or the clock `real`",
@@ -73,12 +73,12 @@ pub enum Error {
     /// Its time stands still and it does nothing.
     #[error("the guest did nothing and made no progress for {} s, and was ended{}", .idle.as_secs(), said(.console))]
     Idle {
-        /// For how long.
+        /// How long it was observed to make none.
         idle: Duration,
         /// The last lines of its console.
         console: Vec<String>,
     },
-    /// It ended without a word.
+    /// The guest's kernel ended without reporting a result.
     #[error("the guest's kernel ended before its run did{}", said(.console))]
     Ended {
         /// The last lines of its console.

@@ -12,7 +12,7 @@ const WORDS: usize = 64;
 
 /// A process of this machine.
 pub struct Process {
-    /// Its number.
+    /// Process number (PID).
     pub id: u32,
     /// Whether another process traces it.
     pub traced: bool,
@@ -20,7 +20,7 @@ pub struct Process {
     pub used: f64,
 }
 
-/// The processes below `ancestor`.
+/// Returns the descendants of process `ancestor`.
 pub fn below(ancestor: u32) -> Vec<Process> {
     let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);

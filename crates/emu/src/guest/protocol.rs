@@ -11,22 +11,22 @@ pub const MARK: char = '\x01';
 /// Name of the variable that says where the guest's [`Job`] is.
 pub const JOB: &str = "BENTPIPE_JOB";
 
-/// What the guest is to do.
+/// The run that the guest is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// The scenario as resolved.
+    /// The resolved scenario as TOML.
     pub scenario: String,
     /// Folder of the run, which is the same path inside.
     pub out: PathBuf,
-    /// Number of the replication.
+    /// Number of the replication, from 0.
     pub run: u64,
-    /// Command line, for the provenance.
+    /// Command line that is recorded in the provenance.
     pub command: Vec<String>,
     /// Whether programs that the scenario names may be run.
     pub allow_commands: bool,
     /// When the run started, for the provenance.
     pub started: Option<String>,
-    /// Where to look for programs.
+    /// The search path for programs, as in PATH.
     pub path: String,
 }
 
@@ -34,40 +34,40 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
-    /// End the run here.
+    /// Stops the run at its current time.
     Stop,
-    /// Say what runs.
+    /// Asks for the programs that are running.
     WhatRuns,
 }
 
-/// What the guest says.
+/// A message of the guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {
-    /// It knows its job.
+    /// The guest has received its job.
     Ready,
-    /// The fraction done.
+    /// The fraction of the run that is done, 0 to 1.
     Progress(f64),
     /// These programs of the scenario do not wait for anything, at this time of the guest's clock in nanoseconds.
     Runs {
-        /// Names of programs.
+        /// Names of the programs that are running.
         programs: Vec<String>,
         /// Nanoseconds of the guest's monotonic clock.
         at: u64,
     },
     /// The run is over, and the folder written.
     Done,
-    /// The run has no results.
+    /// The run failed and has no results.
     Failed {
         /// Whether the caller can put it right.
         bad_input: bool,
-        /// A sentence.
+        /// The reason, a sentence.
         message: String,
     },
 }
 
 impl Said {
-    /// As a line.
+    /// Encodes the message as one line of JSON.
     pub fn line(&self) -> String {
         format!("{MARK}{}\n", serde_json::to_string(self).expect("it is plain data"))
     }

@@ -34,13 +34,13 @@ impl Way {
     }
 }
 
-/// The engine's end.
+/// The engine's end of a port in memory.
 pub struct Memory {
     from_host: Arc<Way>,
     to_host: Arc<Way>,
 }
 
-/// The host's end.
+/// The host's end of a port in memory.
 pub struct Peer {
     from_host: Arc<Way>,
     to_host: Arc<Way>,
@@ -69,7 +69,7 @@ impl Peer {
 }
 
 impl AsFd for Peer {
-    /// Readable when a packet is there.
+    /// Returns a file descriptor that is readable when a packet is waiting.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.to_host.event.as_fd()
     }

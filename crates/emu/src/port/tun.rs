@@ -22,10 +22,10 @@ const QUEUE: u32 = 131_072;
 /// The most that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
 const LIMITED_QUEUE: u32 = 32_767;
 
-/// What an interface is to be.
+/// The configuration of an interface.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// Largest packet in bytes, 1280 (RFC 8200, section 5) to 9000.
     pub mtu: u32,

@@ -55,18 +55,18 @@ const HEADER: usize = VXLAN + 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 
-/// Where a host is and who it is there.
+/// The configuration of a tunnel to a host on another machine.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The other machine's address, and the UDP port at both machines.
     pub machine: SocketAddr,
-    /// The host's node.
+    /// Node of the network that the host is.
     pub node: NodeId,
-    /// Its IPv4 address.
+    /// IPv4 address of the host within the tunnel.
     pub ipv4: Ipv4Addr,
-    /// Its IPv6 address.
+    /// IPv6 address of the host within the tunnel.
     pub ipv6: Ipv6Addr,
-    /// From where probes are sent.
+    /// Source address of the probes, which no node has.
     pub prober: Ipv4Addr,
     /// Largest packet of the host's interface in bytes.
     pub mtu: u32,
@@ -97,7 +97,7 @@ impl Config {
     }
 }
 
-/// The engine's end.
+/// The engine's end of a tunnel.
 pub struct Tunnel {
     socket: UdpSocket,
     timer: TimerFd,
@@ -107,7 +107,7 @@ pub struct Tunnel {
     to: SockaddrStorage,
     /// What all packets to the host begin with, but for the type of what is in them.
     header: [u8; HEADER],
-    /// Where probes come from.
+    /// Source address of the probes.
     prober: Ipv4Addr,
     /// The address of the host, to which probes go.
     host: Ipv4Addr,

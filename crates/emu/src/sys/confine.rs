@@ -67,7 +67,7 @@ impl Confinement {
     }
 }
 
-/// Has `command` be confined after the fork, and end with the thread that starts it.
+/// Confines `command` after the fork and ends it with the thread that starts it.
 pub fn prepare(command: &mut Command, confinement: Confinement) {
     // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
     // no lock is taken.

@@ -66,7 +66,7 @@ struct Inner {
 /// The socket's own address and port, and the other end's.
 type Sockets = (SocketAddrV4, SocketAddrV4);
 
-/// Has a connection asked until it is dropped.
+/// A connection whose state is queried until this value is dropped.
 pub struct Watched {
     inner: Arc<Mutex<Inner>>,
     sockets: Sockets,
@@ -94,7 +94,7 @@ fn places((local, remote): Sockets) -> [Place; 2] {
 }
 
 impl Exact {
-    /// Has the connection behind `socket` asked, which was `opened` from here or not.
+    /// Starts to query the connection of `socket`. `opened` tells whether it was opened at this end.
     ///
     /// # Errors
     /// There is no file descriptor left.

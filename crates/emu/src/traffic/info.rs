@@ -14,7 +14,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Asks the kernel.
+    /// Queries the kernel for the state of a connection.
     pub fn of(fd: BorrowedFd<'_>) -> io::Result<Info> {
         let (bytes, length) = socket::tcp_info(fd)?;
         Ok(Info { bytes, length })
@@ -59,17 +59,17 @@ impl Info {
         self.word(144)
     }
 
-    /// Data segments sent, retransmissions included.
+    /// Returns the number of data segments sent, retransmissions included.
     pub fn data_segments_out(&self) -> u64 {
         self.word(156).into()
     }
 
-    /// Data segments that arrived.
+    /// Returns the number of data segments that arrived.
     pub fn data_segments_in(&self) -> u64 {
         self.word(152).into()
     }
 
-    /// Segments sent again.
+    /// Returns the number of retransmitted segments.
     pub fn retransmissions(&self) -> u64 {
         self.word(100).into()
     }
@@ -80,7 +80,7 @@ impl Info {
         (self.length >= 244).then(|| count.into())
     }
 
-    /// Payload sent, each byte once.
+    /// Returns the bytes of payload sent, without retransmissions.
     pub fn sent_bytes(&self) -> u64 {
         self.long(200).saturating_sub(self.long(208))
     }
@@ -100,7 +100,7 @@ impl Info {
         self.bytes[2]
     }
 
-    /// Segments that are selectively acknowledged.
+    /// Returns the number of segments that are selectively acknowledged (RFC 2018).
     pub fn sacked(&self) -> u32 {
         self.word(28)
     }
@@ -115,7 +115,7 @@ impl Info {
         Some(self.word(148)).filter(|rtt| *rtt != u32::MAX)
     }
 
-    /// Congestion window in segments.
+    /// Returns the congestion window in segments.
     pub fn cwnd(&self) -> u32 {
         self.word(80)
     }

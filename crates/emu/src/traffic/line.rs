@@ -40,11 +40,11 @@ enum Phase {
     Closed,
     Connecting,
     Open,
-    /// It is over.
+    /// The connection has ended.
     Ended,
 }
 
-/// A connection.
+/// One connection of an end, over a socket.
 pub struct Line {
     pub number: u16,
     /// Before the socket, which it holds too.
@@ -71,7 +71,7 @@ pub struct Line {
     /// When it was opened, and when all that was sent on it and its end was acknowledged.
     pub start: Option<Time>,
     pub completed: Option<Time>,
-    /// Bytes that have arrived.
+    /// Bytes of payload that have arrived.
     pub delivered: u64,
     pub last: Option<Info>,
     /// Number in the table `tcp_connection`, and words.
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// When to [`look`](Self::look).
+    /// Returns when [`look`](Self::look) is to be called.
     pub fn next_look(&self) -> Time {
         self.look
     }
@@ -187,7 +187,7 @@ impl Line {
         Ok(())
     }
 
-    /// There is a connection now.
+    /// Called when the connection is established.
     pub fn connected(&mut self, watch: &Watch<'_>) -> io::Result<()> {
         let opened = self.start.is_some();
         self.watched = watch.connected(self.number, opened, self.probes.tcp, self.socket.as_fd())?;
@@ -293,7 +293,7 @@ impl Line {
         Ok(())
     }
 
-    /// Does what the application asks.
+    /// Carries out what the application asks for.
     pub fn act(&mut self, now: Time, actions: &Actions, watch: &Watch<'_>) -> io::Result<()> {
         if actions.send > 0 {
             self.to_send = self.to_send.saturating_add(actions.send);
@@ -328,7 +328,7 @@ impl Line {
         Ok(())
     }
 
-    /// Whether both directions are over.
+    /// Returns whether both directions have ended.
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }

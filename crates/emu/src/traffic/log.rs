@@ -54,7 +54,7 @@ impl Statistics {
     }
 }
 
-/// Has the kernel log the connections in the namespaces with these inode numbers. This takes a good part of a second.
+/// Starts the kernel's log of the connections in the namespaces with these inode numbers. This takes up to a second.
 ///
 /// # Errors
 /// BPF cannot be used here; as a sentence.

@@ -37,10 +37,10 @@ use std::os::fd::BorrowedFd;
 /// Connections of which the kernel's log is read where they come and go.
 const KNOWN: u16 = 4096;
 
-/// What an end has at hand while it is called.
+/// The driver's means that an end uses while it is called.
 pub struct Watch<'a> {
     epoll: &'a Epoll,
-    /// Of the end.
+    /// Number of the end.
     number: u64,
     scratch: &'a mut [u8],
     rows: &'a mut Rows,
@@ -89,14 +89,14 @@ impl Watch<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Probes {
     tcp: Option<Probe>,
-    /// `delivery`.
+    /// Trace `delivery`.
     arrival: Option<Probe>,
 }
 
 /// Traces of an end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traces {
-    /// `datagram`.
+    /// Trace `datagram`.
     arrival: Option<Probe>,
     transactions: Option<Probe>,
     /// The application's own.
@@ -281,7 +281,7 @@ impl Traffic {
     }
 }
 
-/// Flows that have run.
+/// The flows of a run that has ended.
 pub struct Ran {
     ends: Vec<Ending>,
     /// From the log, if there was one.
@@ -378,7 +378,7 @@ impl Planned<'_> {
         })
     }
 
-    /// Traces by connection.
+    /// Opens the traces of the end's connections.
     fn probes(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Vec<Probes> {
         if self.flow.transport.tcp().is_none() {
             return Vec::new();

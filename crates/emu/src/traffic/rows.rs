@@ -16,7 +16,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// None yet.
+    /// Returns an empty collection of rows.
     pub fn new(handle: Handle) -> Rows {
         Rows { handle, waiting: Vec::with_capacity(BATCH) }
     }
@@ -32,7 +32,7 @@ impl Rows {
         }
     }
 
-    /// Hands over what is there.
+    /// Hands the collected rows to the engine's thread.
     pub fn flush(&mut self) {
         if self.waiting.is_empty() {
             return;

@@ -97,12 +97,12 @@ impl Sockets {
     }
 }
 
-/// One end.
+/// One end of a TCP flow, an application over its connections.
 pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,
     sockets: Sockets,
-    /// At the destination.
+    /// The listening socket, at a destination.
     listener: Option<OwnedFd>,
     /// In the order in which they were made.
     lines: Vec<Line>,
@@ -163,12 +163,12 @@ impl Endpoint {
         Ok(Endpoint { site, hosted, sockets, listener, lines, probes, past, failure: None, received })
     }
 
-    /// When to [`wake`](Self::wake) it.
+    /// Returns when [`wake`](Self::wake) is to be called.
     pub fn next_wake(&self) -> Time {
         self.lines.iter().map(Line::next_look).fold(self.hosted.next_wake(), Time::min)
     }
 
-    /// Does what is due.
+    /// Carries out what is due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
         // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
@@ -221,7 +221,7 @@ impl Endpoint {
         Ok(true)
     }
 
-    /// Has the application hear what has happened, and forgets connections that have ended but for the last.
+    /// Reports events to the application and forgets the connections that have ended, except the last.
     fn settle(&mut self, watch: &mut Watch<'_>) -> io::Result<()> {
         loop {
             let mut heard = None;
@@ -247,7 +247,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Tells the application, and does what it asks.
+    /// Reports an event to the application and carries out what it asks for.
     fn call(
         &mut self,
         now: Time,
@@ -287,12 +287,12 @@ impl Endpoint {
         self.listener.as_ref().map(|socket| (socket.as_fd(), LISTENER))
     }
 
-    /// Its connections.
+    /// Returns the connections of this end.
     pub fn lines(&mut self) -> &mut [Line] {
         &mut self.lines
     }
 
-    /// The run is over.
+    /// Called when the run has ended.
     pub fn finish(&mut self) {
         self.lines.iter_mut().for_each(Line::finish);
     }

@@ -27,7 +27,7 @@ static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
 /// Room for datagrams that wait for the driver, in bytes.
 const BUFFER: usize = 16 << 20;
 
-/// One end.
+/// One end of a UDP flow.
 pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,
@@ -79,12 +79,12 @@ impl Endpoint {
         })
     }
 
-    /// When to [`wake`](Self::wake) it.
+    /// Returns when [`wake`](Self::wake) is to be called.
     pub fn next_wake(&self) -> Time {
         self.hosted.next_wake()
     }
 
-    /// Does what is due.
+    /// Carries out what is due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
         // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
@@ -225,7 +225,7 @@ impl Endpoint {
         Ok(count)
     }
 
-    /// The socket, to watch it.
+    /// Returns the socket's file descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

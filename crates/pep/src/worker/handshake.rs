@@ -81,7 +81,7 @@ impl Worker {
         }
     }
 
-    /// A client says again what it has said, or begins anew.
+    /// Handles a SYN of a client that is known: a retransmission or a new attempt.
     fn repeated(&mut self, slot: usize, packet: Box<[u8]>) {
         let second = self.second;
         let connection = &mut self.connections[slot];
@@ -111,7 +111,7 @@ impl Worker {
         let _ = self.tools.forward.send(packet, server);
     }
 
-    /// Tells a client why there is no connection, as the network would.
+    /// Answers a client as the network would: why it gets no connection.
     fn refuse(&self, syn: &[u8], segment: &Segment, error: &io::Error) {
         let counts = &self.tools.counts;
         let answer = match error.raw_os_error() {
@@ -216,7 +216,7 @@ impl Worker {
         }
     }
 
-    /// The server has accepted.
+    /// Called when the server has accepted.
     pub(super) fn connected(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         connection.active = self.second;
@@ -239,7 +239,7 @@ impl Worker {
         }
     }
 
-    /// The server has not accepted.
+    /// Called when the server has not accepted.
     pub(super) fn failed(&mut self, slot: usize, error: &io::Error) {
         match &self.connections[slot].phase {
             Phase::Connecting(Some(syn)) | Phase::Released(syn) => {
@@ -253,7 +253,7 @@ impl Worker {
         self.reset(slot, &error.to_string());
     }
 
-    /// Both ends are there.
+    /// Starts to carry data: both ends are connected.
     fn open(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         match std::mem::replace(&mut connection.phase, Phase::Open) {

@@ -37,17 +37,17 @@ const BELL: u64 = u64::MAX - 3;
 pub struct Tools {
     /// Take clients' connections, of IPv4 and IPv6.
     pub listeners: Vec<Socket>,
-    /// Hands out the SYNs.
+    /// The queue of held SYNs.
     pub hold: Hold,
     /// Sends SYNs back to the kernel.
     pub release: Raw,
-    /// Sends packets on their way.
+    /// Sends packets into the network.
     pub forward: Raw,
-    /// How sockets are set.
+    /// The options of sockets.
     pub settings: Settings,
-    /// Most connections at once.
+    /// Largest number of connections at once.
     pub capacity: usize,
-    /// Pipes.
+    /// Pipes that are not in use.
     pub pipes: Pipes,
     /// Seconds without a byte after which a connection is reset.
     pub idle_timeout: Option<u32>,
@@ -55,14 +55,14 @@ pub struct Tools {
     pub connect_timeout: u32,
     /// Whether each connection is in the log.
     pub log_connections: bool,
-    /// What it counts.
+    /// The worker's counters.
     pub counts: Arc<Counts>,
-    /// What it is told.
+    /// The orders for the worker.
     pub control: Arc<Control>,
 }
 
 impl Tools {
-    /// Those that a worker uses.
+    /// Returns the file descriptors that a worker uses.
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.iter().map(AsRawFd::as_raw_fd);
         let raw = [&self.release, &self.forward].into_iter().flat_map(Raw::descriptors);
@@ -71,7 +71,7 @@ impl Tools {
     }
 }
 
-/// A worker at work.
+/// A worker: one thread with its connections.
 pub struct Worker {
     tools: Tools,
     epoll: Epoll,
@@ -164,7 +164,7 @@ impl Worker {
         }
     }
 
-    /// Has the kernel tell of what happens on a socket.
+    /// Registers a socket for events.
     fn watch(&self, socket: &Socket, slot: usize, side: u64) -> io::Result<()> {
         let all = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         Ok(self.epoll.add(socket, EpollEvent::new(all, (slot as u64) << 1 | side))?)
