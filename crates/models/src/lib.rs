@@ -19,6 +19,8 @@ mod stage;
 mod supply;
 pub mod transport;
 
-pub use packet::{Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, TCP, UDP, UDP_HEADER};
+pub use packet::{
+    Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, LARGEST_DATAGRAM, TCP, UDP, UDP_HEADER,
+};
 pub use stage::{Capture, Change, DropReason, Held, Leaving, Loss, Outbox, Port, Sent, Stage, Totals};
 pub use supply::Supply;

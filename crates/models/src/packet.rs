@@ -244,6 +244,8 @@ pub enum Damage {
 pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a UDP header.
 pub const UDP_HEADER: u32 = 8;
+/// Largest payload of a UDP datagram over IPv4, in bytes.
+pub const LARGEST_DATAGRAM: u64 = 65_507;
 
 #[cfg(test)]
 mod tests {

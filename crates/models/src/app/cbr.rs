@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
-use crate::transport::udp;
+use crate::LARGEST_DATAGRAM;
 use bentpipe_core::{Column, Problems, Rate, Report, Size, Span, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,9 +80,11 @@ impl Workload for Config {
 
     fn check(&self, problems: &mut Problems) {
         let bytes = self.datagram.bytes();
-        if !(1..=udp::LARGEST).contains(&bytes) {
-            problems
-                .add("datagram", format!("{bytes} B is out of range; allowed: 1 B to {} B", udp::LARGEST));
+        if !(1..=LARGEST_DATAGRAM).contains(&bytes) {
+            problems.add(
+                "datagram",
+                format!("{bytes} B is out of range; allowed: 1 B to {} B", LARGEST_DATAGRAM),
+            );
         }
         match (self.on, self.off) {
             (Some(_), None) => problems.add("on", "needs off, the length of the silence after a burst"),
