@@ -47,6 +47,8 @@ def _definition(name: str, definition: Schema) -> Iterable[str]:
     kinds = variants(definition)
     for kind, table in kinds:
         yield f"### {name}: `{kind}`"
+        if about := table.get("description"):
+            yield about
         properties = {key: value for key, value in table["properties"].items() if key != "kind"}
         yield _keys(properties, table.get("required", [])) if properties else "No keys besides `kind`."
     if "properties" in definition:

@@ -47,9 +47,9 @@ def _define(name: str, definition: Schema) -> str:
     return f"{_comment(about)}{name}: TypeAlias = {_quoted(_type(definition))}"
 
 
-def _told(table: Schema, about: str) -> Schema:
-    """A variant's table with a description that says more than its kind."""
-    return table | {"description": about}
+def _told(table: Schema, kind: str) -> Schema:
+    """A variant's table with a description that names its kind."""
+    return table | {"description": f"{kind} {table.get('description', '')}"}
 
 
 def _plain(definition: Schema) -> list[str]:

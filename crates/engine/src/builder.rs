@@ -1,4 +1,4 @@
-//! Puts a network together: nodes with their routers, stages, wires, routes. Kinds of networks and links add
+//! Assembles a network: nodes with their routers, stages, wires, routes. Kinds of networks and links add
 //! themselves through it.
 
 use crate::network::{Graph, Network};
@@ -16,23 +16,23 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Node {
     stage: StageId,
     router: Router,
-    /// In port of a stage for each out port of the router.
+    /// Input port of a stage for each output port of the router.
     exits: Vec<(StageId, Port)>,
-    /// Out ports that lead here from the network.
+    /// Output ports of the network that lead to this node.
     arrivals: Vec<(StageId, Port)>,
-    /// Out ports of the endpoints here.
+    /// Output ports of the endpoints at this node.
     departures: Vec<(StageId, Port)>,
-    /// Out ports of the router that lead to endpoints.
+    /// Output ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// Whether packets must pass its router, though there is one way out: they are captured, conditioned or handed to services
-    /// there.
+    /// Whether packets must pass its router, even if there is a single way out, because they are captured,
+    /// conditioned or handed to services there.
     looks: bool,
-    /// The services here that take what passes, and the flows that each serves.
+    /// The services at this node that take passing packets, and the flows that each serves.
     services: Vec<(StageId, Vec<FlowId>)>,
 }
 
 impl Node {
-    /// Adds an out port to the router.
+    /// Adds an output port to the router.
     fn add_exit(&mut self, to: (StageId, Port)) -> Port {
         self.exits.push(to);
         Port(self.exits.len() as u16 - 1)
@@ -42,14 +42,14 @@ impl Node {
 /// A stage that routes by itself, to be built at the end.
 struct Unbuilt<'a> {
     stage: StageId,
-    /// The network that it belongs to, as in [`Edge::way`].
+    /// The network to which it belongs, as in [`Edge::way`].
     way: u32,
     /// The nodes between which it routes.
     nodes: Vec<NodeId>,
     build: RoutingStage<'a>,
 }
 
-/// Which traces are written and where packets are captured.
+/// The traces to write and the nodes at which packets are captured.
 pub trait Wanted {
     /// Whether rows of `table` are written.
     fn traces(&self, table: &Table) -> bool;
@@ -72,16 +72,16 @@ pub struct Builder<'a> {
     ways: Vec<&'a str>,
     /// Parts of several networks that would have one name in results: what they are, and their node.
     ambiguous: BTreeSet<(&'static str, String)>,
-    /// Ports of routers by the node and where they lead.
+    /// Ports of routers by the node and the destination of the port.
     ports: BTreeMap<(NodeId, StageId, Port), Port>,
     unbuilt: Vec<Unbuilt<'a>>,
-    /// By number.
+    /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
 }
 
 impl<'a> Builder<'a> {
-    /// Nothing yet; traces go to `recorder`.
+    /// Creates an empty network; traces go to `recorder`.
     pub fn new(streams: Streams, recorder: Recorder, wanted: &'a dyn Wanted) -> Builder<'a> {
         Builder {
             graph: Graph::default(),
@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is added next belongs to the link or network `name`.
+    /// Starts the link or network `name`, to which everything added next belongs.
     pub fn begin(&mut self, name: &'a str) {
         self.ways.push(name);
     }
@@ -125,12 +125,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Says where the next flow begins and ends, whatever stands there.
+    /// Adds the next flow with the nodes of its ends, whatever runs there.
     pub fn flow(&mut self, name: &str, from: NodeId, to: NodeId) {
         self.flows.push(FlowEnds { name: name.to_owned(), from, to });
     }
 
-    /// The endpoint of `flow` at `node`: its in port and its out port.
+    /// Adds the endpoint of `flow` at `node`, with its input port and its output port.
     pub fn endpoint(&mut self, node: NodeId, flow: FlowId, entry: (StageId, Port), exit: (StageId, Port)) {
         let at = &mut self.nodes[node.0 as usize];
         let port = at.add_exit(entry);
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         self.destinations.insert(node);
     }
 
-    /// The gate to the real host at `node`: its in port and its out port.
+    /// Adds the gate to the real host at `node`, with its input port and its output port.
     pub fn host(&mut self, node: NodeId, entry: (StageId, Port), exit: (StageId, Port)) {
         let at = &mut self.nodes[node.0 as usize];
         let port = at.add_exit(entry);
@@ -168,8 +168,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The way from one node to another, or nothing when there is none: every node on it but the last, with the link or
-    /// network by which it is left.
+    /// The path from one node to another, if there is one: every node on it but the last, with the link or
+    /// network by which the path leaves it.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
         let count = self.nodes.len();
         let ways = towards(to, count, &self.edges, &incoming(count, &self.edges));
@@ -182,7 +182,7 @@ impl<'a> Builder<'a> {
         Some(path)
     }
 
-    /// The delay by which a way leaves a node, the least if it leads to several.
+    /// The delay of a link or network from a node, the minimum if it leads to several.
     pub fn delay(&self, node: NodeId, way: &str) -> Span {
         let here = self.edges.iter().filter(|edge| edge.from == node && self.ways[edge.way as usize] == way);
         here.map(|edge| edge.delay).min().unwrap_or(Span::ZERO)
@@ -227,11 +227,11 @@ impl<'a> Builder<'a> {
         self.wanted.details()
     }
 
-    /// Computes the routes and finishes.
+    /// Computes the routes and returns the network.
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let into = incoming(count, &self.edges);
-        // Counts the ports out of each node: one port may lead to several nodes.
+        // By the edges out of each node: those into a constellation lead to several nodes through one.
         let mut out_degree = vec![0u32; count];
         let mut way_out = vec![None; count];
         let ways: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
@@ -250,7 +250,8 @@ impl<'a> Builder<'a> {
                 beyond.push((destination, delays.collect()));
             }
             for (index, edge) in ways.into_iter().enumerate() {
-                // A node with one way out sends everything there; a table of a thousand equal routes is only weight.
+                // A node with a single way out sends everything there; a table of a thousand equal routes
+                // would only be overhead.
                 if let (Some(edge), true) = (edge, out_degree[index] > 1) {
                     self.nodes[index].router.set_route(destination, self.edges[edge as usize].port);
                 }
@@ -262,8 +263,9 @@ impl<'a> Builder<'a> {
         }
         self.place_services();
         for (index, node) in self.nodes.into_iter().enumerate() {
-            // A node with one way out has nothing to decide: what it sends goes there, and what arrives is for its
-            // endpoint if it has only one. Its router is then passed by, which saves half of the calls per packet.
+            // A node with a single way out has nothing to decide: everything it sends goes there, and
+            // everything that arrives is for its endpoint if it has only one. Its router is then bypassed,
+            // which saves half of the calls per packet.
             let decides = node.looks || out_degree[index] != 1;
             let (depart_to, arrive_at) = match (way_out[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
@@ -286,8 +288,8 @@ impl<'a> Builder<'a> {
         self.graph.finish(Outbox::new(self.recorder))
     }
 
-    /// Leads the packets that pass to the services that take them. What these send is routed by a second router, which is as the
-    /// first was without them.
+    /// Leads passing packets to the services that take them. What these send is routed by a second router,
+    /// identical to the first without them.
     fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
@@ -307,7 +309,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The delay from `node` on to `destination`, if the route does not lead through the network numbered `way`.
+    /// The delay from `node` to `destination`, if the route does not lead through the network numbered `way`.
     fn beyond(&self, way: u32, node: NodeId, destination: NodeId, ways: &[Option<u32>]) -> Option<Span> {
         let (mut at, mut delay) = (node, Span::ZERO);
         while at != destination {

@@ -21,10 +21,10 @@ use bentpipe_models::Port;
 use bentpipe_models::Supply;
 use std::collections::BTreeMap;
 
-/// The network of `scenario` for replication number `run`, with traces to `recorder`.
+/// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.
 ///
 /// # Panics
-/// When the scenario's check, or [`Scenario::check_simulated`], has something to say.
+/// If the scenario has not passed its check and [`Scenario::check_simulated`].
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
     build(scenario, seed, run, recorder, None).0
 }
@@ -36,18 +36,18 @@ pub struct Host {
     pub name: String,
     /// Number of its node.
     pub node: NodeId,
-    /// The gate through which it is reached; its number is the place in the list of hosts.
+    /// The gate through which it is reached; its number is the index in the list of hosts.
     pub gate: StageId,
-    /// The stages by which packets come to its node and leave it, when all of them are the host's own: none where the
-    /// node has several neighbours, or endpoints in the model.
+    /// The stages by which packets reach its node and leave it, if all of them are the host's own: none if
+    /// the node has several neighbours, or endpoints in the model.
     pub ways: Vec<StageId>,
 }
 
-/// The network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose endpoints are the
-/// kernel's are left to them.
+/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose
+/// endpoints are the kernel's are left to them.
 ///
 /// # Panics
-/// When the scenario's check has something to say.
+/// If the scenario has not passed its check.
 pub fn instantiate_emulated(
     scenario: &Scenario,
     seed: u64,
@@ -58,12 +58,13 @@ pub fn instantiate_emulated(
     build(scenario, seed, run, recorder, Some(hosts))
 }
 
-/// The ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`] has made with
-/// `hosts`: a network of nothing but gates under the same numbers and, behind each, the ends at that host. Says which stage
-/// is the end of a flow at a node; packets for it are put in there, and what it sends leaves by the node's gate.
+/// Builds the ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`]
+/// has built with `hosts`: a network of gates under the same numbers and, behind each, the ends at that host.
+/// Returns which stage is the end of a flow at a node: packets for the end are put in there, and what it
+/// sends leaves by the node's gate.
 ///
 /// # Panics
-/// When [`Scenario::check_simulated`] has something to say, or an end has no host.
+/// If the scenario has not passed [`Scenario::check_simulated`], or an end has no host.
 pub fn instantiate_ends(
     scenario: &Scenario,
     seed: u64,
@@ -91,7 +92,7 @@ pub fn instantiate_ends(
     (builder.finish(), stages)
 }
 
-/// The nodes of `scenario` with the links and networks between them, and where its flows begin and end.
+/// Adds the nodes of `scenario` with the links and networks between them, and the ends of its flows.
 pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> Builder<'_> {
     let mut builder = Builder::new(streams, recorder, &scenario.record);
     for link in scenario.link.iter().filter(|link| scenario.access_of(&link.name).is_none()) {
@@ -183,7 +184,7 @@ fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
     }
 }
 
-/// A link in one direction.
+/// One direction of a link.
 struct Direction {
     name: String,
     config: link::Config,
@@ -199,7 +200,7 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
     })
 }
 
-/// The links of an access as one stage; routing counts the delay of those that carry at the start.
+/// Adds the links of an access as one stage; routing uses the delay of those that carry traffic at the start.
 fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a access::Config) {
     builder.begin(&config.name);
     let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));
@@ -252,13 +253,13 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
     }
 }
 
-/// Makes congestion controls as `config` wants them.
+/// Creates congestion controls as described by `config`.
 fn congestion(config: &tcp::Config) -> MakeCongestion {
     let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
-/// One end of a flow, at the first of two nodes; its in port and its out port have the number 0.
+/// Adds one end of a flow, at the first of two nodes; its input port and its output port have the number 0.
 fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
     let Seats { builder, flow, end, .. } = &mut seats;
     let end = *end;

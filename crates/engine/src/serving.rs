@@ -1,4 +1,4 @@
-//! Which flows a proxy or a service serves.
+//! Determines which flows a proxy or a service serves.
 
 use crate::builder::Builder;
 use crate::scenario::{Flow, Scenario};
@@ -11,14 +11,14 @@ use bentpipe_models::transport::names;
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
 pub struct Standing<'a> {
-    /// The list in which it stands, which is also what messages call it.
+    /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
     pub name: &'a str,
     pub node: &'a str,
     /// The flows that it is to serve; all that it can if empty.
     pub flows: &'a [String],
     pub service: &'a dyn Service,
-    /// The key under which the scenario has that.
+    /// The key of its mechanism or role in the scenario.
     pub key: &'static str,
 }
 
@@ -51,7 +51,7 @@ impl Scenario {
 }
 
 impl Standing<'_> {
-    /// Whether it is asked to serve a flow.
+    /// Whether it is to serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_empty() || self.flows.contains(&flow.name)
     }
@@ -66,21 +66,21 @@ impl Standing<'_> {
 
 /// Why a flow is not served.
 pub enum Obstacle {
-    /// The service was not asked to serve it.
+    /// The service's `flows` does not name it.
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// It begins at the node, or ends at it and the service takes what passes.
+    /// It starts at the node, or ends at it and the service takes passing packets.
     AtItsEnd,
-    /// It ends elsewhere, and the service was not asked for it by name.
+    /// It ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
-    /// It takes another way, over these nodes.
+    /// It takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// It passes in one direction only, as there and back are different ways.
+    /// It passes in one direction only, as the two directions take different paths.
     OneWay,
 }
 
-/// Each flow of the scenario as a service sees it, or why it does not serve it.
+/// Each flow of the scenario as seen by a service, or the reason for which it is not served.
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
@@ -109,12 +109,12 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     Ok(Served { flow: id, name: flow.name.clone(), ends, ways, traced, dscp: flow.dscp.value() })
 }
 
-/// The ways towards both ends of a flow that passes `node`.
+/// The links or networks towards both ends of a flow that passes `node`.
 fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[String; 2], Obstacle> {
     if ends.contains(&node) {
         return Err(Obstacle::AtItsEnd);
     }
-    // The way towards each end as it leaves the node.
+    // The link or network by which the path towards each end leaves the node.
     let towards = |from: NodeId, to: NodeId| {
         let path = builder.path(from, to).unwrap_or_default();
         let way = path.iter().find(|(at, _)| *at == node).map(|(_, way)| (*way).to_owned());
@@ -132,7 +132,7 @@ fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[St
     }
 }
 
-/// The ways from `node` towards both ends of a flow whose packets are addressed to it.
+/// The links or networks from `node` towards both ends of a flow whose packets are addressed to it.
 fn addressed(
     builder: &Builder<'_>,
     node: NodeId,

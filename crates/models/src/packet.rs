@@ -1,4 +1,5 @@
-//! What travels: a small header and a typed body. A packet has the size of a cache line, since it is moved by value.
+//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is moved by
+//! value.
 
 use crate::net::quick_start::QuickStart;
 use crate::transport::{tcp::segment::Segment, udp::Datagram};
@@ -27,30 +28,30 @@ pub enum Ecn {
 /// A network-layer packet.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
-    /// When its source created it.
+    /// Time at which its source created it.
     pub birth: Time,
     /// Position in the sequence of packets that its source created for this flow and direction, from 0.
     pub number: u32,
-    /// Bytes at the network layer, IP header included.
+    /// Size in bytes at the network layer, IP header included.
     pub size: u32,
-    /// The flow that it belongs to.
+    /// The flow to which it belongs.
     pub flow: FlowId,
-    /// Where it comes from.
+    /// Node from which it comes.
     pub source: NodeId,
-    /// Where it goes.
+    /// Node for which it is destined.
     pub destination: NodeId,
-    /// Which of the flow's connections it belongs to, from 0.
+    /// Number of the connection within the flow, from 0.
     pub connection: u16,
     /// Differentiated services code point (RFC 2474).
     pub dscp: u8,
-    /// Congestion notification.
+    /// Explicit congestion notification field.
     pub ecn: Ecn,
-    /// What it carries.
+    /// The contents of the packet.
     pub body: Body,
 }
 
 impl Packet {
-    /// The Quick-Start request that it carries.
+    /// The Quick-Start request that it carries, if any.
     #[inline]
     pub fn quick_start(&self) -> Option<QuickStart> {
         match &self.body {
@@ -71,14 +72,14 @@ impl Packet {
         }
     }
 
-    /// How long ago it was created.
+    /// The time since its creation.
     #[inline]
     pub fn age(&self, now: Time) -> Span {
         now.since(self.birth)
     }
 }
 
-/// What a packet carries.
+/// The contents of a packet.
 ///
 /// Every layer has a type of its own that implements [`Payload`] and travels as [`Body::Layer`]. The two that most packets
 /// have are kept in place, which spares an allocation for each packet.
@@ -94,7 +95,7 @@ pub enum Body {
     /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
     /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
-    /// What a channel has put a wrong bit into.
+    /// A body with a wrong bit, set by a channel.
     Spoiled(Box<Spoiled>),
 }
 
@@ -104,7 +105,7 @@ impl Body {
         Body::Layer(Arc::new(payload))
     }
 
-    /// What it carries, if that is a `T`.
+    /// The body as a `T`, if it is one.
     #[inline]
     pub fn of<T: Payload>(&self) -> Option<&T> {
         match self {
@@ -142,9 +143,9 @@ impl Body {
 /// A packet's body with a wrong bit.
 #[derive(Clone, Debug)]
 pub struct Spoiled {
-    /// As it was.
+    /// The body before the error.
     pub body: Body,
-    /// Whether its receiver takes it all the same, since no checksum of its layer notices.
+    /// Whether its receiver accepts it nevertheless, since no checksum of its layer detects the error.
     pub valid: bool,
 }
 

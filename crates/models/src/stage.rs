@@ -1,4 +1,5 @@
-//! The contract of everything that a packet passes through, and what a stage may do in one call.
+//! The contract of everything that a packet passes through, and the actions that a stage can take in one
+//! call.
 
 use crate::{Body, Packet};
 use bentpipe_core::{FlowId, Probe, Recorder, Report, Span, Time, Whole};
@@ -6,50 +7,54 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// A way in or out of a stage, numbered from 0 by the stage itself; ins and outs are numbered apart.
+/// An input or output of a stage, numbered from 0 by the stage itself, inputs and outputs separately.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Port(pub u16);
 
 /// One thing that a packet passes through: queue, MAC, link, channel, router, endpoint.
 ///
-/// A stage never asks a clock. It is told the time, answers through the [`Outbox`], and says when it next wants
-/// to be woken; the event loop asks [`Stage::next_wake`] after every call. Each stage has one pending wake.
+/// A stage never reads a clock. It is told the time, responds through the [`Outbox`], and states when it next
+/// wants to be woken; the event loop calls [`Stage::next_wake`] after every call. Each stage has one pending
+/// wake.
 pub trait Stage: Send {
-    /// A packet arrives at `port`. It must end in exactly one of: kept, sent, dropped, consumed.
+    /// Handles a packet that arrives at `port`. The packet must end in exactly one of: kept, sent, dropped,
+    /// consumed.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox);
 
-    /// The moment announced by [`Stage::next_wake`] has come.
+    /// Called at the time announced by [`Stage::next_wake`].
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
     /// When to wake this stage next, if at all. Never earlier than the time of the last call.
     fn next_wake(&self) -> Option<Time>;
 
-    /// From `now` on hands on everything `by` earlier than the model says, since the way beyond takes that long in reality.
-    /// Returns how much of it the model's delays have room for: what remains is more delay than the model says.
+    /// From `now` on, hands on everything `by` earlier than in the model, since the path beyond takes that
+    /// long in reality. Returns how much of it the model's delays can absorb: the rest is delay beyond that
+    /// of the model.
     fn hasten(&mut self, _now: Time, _by: Span) -> Span {
         Span::ZERO
     }
 
-    /// Goes on with another configuration from `now`. Only what the configuration marks as changeable differs: a model
-    /// that marks a key acts on it here, on what waits as on what is to come. It sends nothing; what is due now it sends
-    /// when it is woken, which may be now.
+    /// Continues with another configuration from `now`. Only keys marked as changeable differ: a model that
+    /// marks a key acts on it here, for what waits as well as for what is to come. It sends nothing; what is
+    /// due now it sends when it is woken, which may be now.
     fn change(&mut self, _now: Time, _change: Change<'_>, _out: &mut Outbox) {
         panic!("a stage changes what its configuration marks as changeable, and this one marks nothing");
     }
 
-    /// The packets that are inside at this moment.
+    /// The packets inside the stage at this time.
     fn held(&self) -> Held {
         Held::default()
     }
 
-    /// The run ends now: writes the rows of traces that are still open. Called once, before [`Stage::report`].
+    /// Called once at the end of the run, before [`Stage::report`]: writes the rows of traces that are still
+    /// open.
     fn finish(&mut self, _now: Time, _out: &mut Outbox) {}
 
-    /// Writes what is worth knowing at the end of a run.
+    /// Writes the stage's reports at the end of a run.
     fn report(&self, _now: Time, _report: &mut Report) {}
 }
 
-/// Two configurations of one kind: the one that held so far and the one that holds from now on.
+/// Two configurations of one kind: the previous one and the one that holds from now on.
 #[derive(Clone, Copy)]
 pub struct Change<'a> {
     before: &'a dyn Any,
@@ -57,7 +62,7 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// From `before` to `after`.
+    /// A change from `before` to `after`.
     pub fn new<Config: Any>(before: &'a Config, after: &'a Config) -> Change<'a> {
         Change { before, after }
     }
@@ -67,7 +72,7 @@ impl<'a> Change<'a> {
         Change { before, after }
     }
 
-    /// The two, for the stage that was made from such a configuration.
+    /// The two configurations, for the stage that was built from the first.
     pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
         let both = self.before.downcast_ref().zip(self.after.downcast_ref());
         both.expect("a stage is told of the configuration that it was made from")
@@ -77,23 +82,23 @@ impl<'a> Change<'a> {
 /// Packets inside a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Their network-layer bytes.
+    /// Their size at the network layer in bytes.
     pub bytes: u64,
 }
 
-/// Why a packet was dropped. Each reason is a constant beside the model that drops for it.
+/// The reason for which a packet was dropped. Each reason is a constant next to the model that drops for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 
 impl DropReason {
-    /// A reason with the words that results show.
+    /// A reason with the words shown in results.
     pub const fn new(words: &'static str) -> DropReason {
         DropReason(words)
     }
 
-    /// The words.
+    /// The words shown in results.
     pub const fn words(self) -> &'static str {
         self.0
     }
@@ -109,28 +114,28 @@ impl fmt::Debug for DropReason {
 /// At any moment created = consumed + dropped + held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Created by endpoints.
+    /// Packets created by endpoints.
     pub created: Held,
-    /// Taken by the endpoint that they were meant for.
+    /// Packets that have reached their destination.
     pub consumed: Held,
-    /// Dropped, by stage index and reason.
+    /// Dropped packets, by stage index and reason.
     pub dropped: BTreeMap<(u32, DropReason), Held>,
-    /// The same for packets of the scenario's flows, apart.
+    /// Dropped packets of the scenario's flows, in more detail.
     pub lost: BTreeMap<Loss, Held>,
 }
 
-/// What is told apart of lost packets.
+/// The properties by which lost packets are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
     /// The flow.
     pub flow: FlowId,
     /// Whether they had payload: pure acknowledgments and reports have none.
     pub data: bool,
-    /// Their code point when they were lost.
+    /// Their code point (DSCP) when they were lost.
     pub dscp: u8,
     /// Index of the stage that dropped them.
     pub stage: u32,
-    /// Why.
+    /// The reason for which they were dropped.
     pub reason: DropReason,
 }
 
@@ -143,12 +148,13 @@ impl Held {
     }
 }
 
-/// Where a stage puts what it does in one call. Owned by the event loop and used again for every call.
+/// Collects the actions of a stage in one call. Owned by the event loop and reused for every call.
 #[derive(Default)]
 pub struct Outbox {
-    /// What was sent and is not yet delivered.
+    /// Packets that were sent and have not been delivered.
     sent: VecDeque<Whole<Packet>>,
-    /// Stage and out port of each packet in `sent`, apart from it so that packets are moved in one piece.
+    /// Stage and output port of each packet in `sent`, kept separately so that packets are moved in one
+    /// piece.
     exits: VecDeque<(u32, Port)>,
     stage: u32,
     totals: Totals,
@@ -158,12 +164,12 @@ pub struct Outbox {
     spare: Vec<Box<[u8]>>,
 }
 
-/// A packet that has left the network by a gate, on its way to a real host.
+/// A packet that has left the network through a gate, on its way to a real host.
 #[derive(Debug)]
 pub struct Leaving {
     /// Number of the gate.
     pub gate: u32,
-    /// When the network let it go: when the host should have it.
+    /// When the network released it: when the host should receive it.
     pub due: Time,
     /// The packet.
     pub packet: Packet,
@@ -174,47 +180,48 @@ pub struct Leaving {
 pub struct Sent {
     /// The stage that sent it.
     pub stage: u32,
-    /// The stage's out port.
+    /// Output port of that stage.
     pub port: Port,
     /// The packet.
     pub packet: Packet,
 }
 
-/// Takes packets as a capture tool would see them at an interface.
+/// Receives packets as a capture tool would see them at an interface.
 pub trait Capture: Send {
-    /// A packet passes `interface` at `now`.
+    /// Records a packet that passes `interface` at `now`.
     fn packet(&mut self, interface: u32, now: Time, packet: &Packet);
 }
 
 impl Outbox {
-    /// An empty one whose probes write to `recorder`.
+    /// Creates an empty outbox whose probes write to `recorder`.
     pub fn new(recorder: Recorder) -> Outbox {
         Outbox { recorder, ..Outbox::default() }
     }
 
-    /// Sends a packet that is passed on out of `port`.
+    /// Sends a packet that is passed on through output `port`.
     #[inline(always)]
     pub fn send(&mut self, port: Port, packet: Packet) {
         self.exits.push_back((self.stage, port));
         self.sent.push_back(Whole::new(packet));
     }
 
-    /// [`send`](Self::send) of a packet that `take` takes from where it was kept, straight to its place.
+    /// [`send`](Self::send) of a packet that `take` removes from where it was kept, straight to its place.
     #[inline]
     pub fn send_with(&mut self, port: Port, take: impl FnOnce() -> Whole<Packet>) {
         self.exits.push_back((self.stage, port));
         self.sent.extend(std::iter::once_with(take));
     }
 
-    /// Sends a packet that this stage has just made.
+    /// Sends a packet that this stage has just created.
     #[inline]
     pub fn create(&mut self, port: Port, packet: Packet) {
         self.totals.created.add(&packet);
         self.send(port, packet);
     }
 
-    /// [`create`](Self::create) of a packet of `size` bytes that `make` makes in its place: there is room before it exists,
-    /// so nothing can fail that would have to drop it, and it need not be put together elsewhere first.
+    /// [`create`](Self::create) of a packet of `size` bytes that `make` builds in its place: room is reserved
+    /// before it exists, so that nothing can fail that would have to drop it, and it need not be assembled
+    /// elsewhere first.
     #[inline]
     pub fn create_with(&mut self, port: Port, size: u32, make: impl FnOnce() -> Packet) {
         self.totals.created.packets += 1;

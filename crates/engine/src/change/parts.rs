@@ -1,4 +1,4 @@
-//! The links and networks of a running scenario with the configuration that each has at the moment.
+//! The links and networks of a running scenario with their present configurations.
 
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Links and networks by name, as they are now.
+/// Links and networks by name, in their present state.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
@@ -47,7 +47,7 @@ impl Check for Checked {
     }
 }
 
-/// What the stages made from a part are told.
+/// What the stages built from a part are told.
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
@@ -65,7 +65,7 @@ impl Told {
     }
 }
 
-/// By the name of the stage.
+/// Orders by the name of the stage.
 pub(crate) type Orders = BTreeMap<String, Told>;
 
 impl Parts {
@@ -83,7 +83,7 @@ impl Parts {
         }
     }
 
-    /// Gives the keys of `set` their values, all or none; says which stages are to be told what.
+    /// Applies the values of `set`, all or none. Returns which stages are to be told what.
     pub(crate) fn change(&mut self, set: &Set) -> Result<Orders, Vec<Problem>> {
         let (mut problems, mut orders, mut after) = (Problems::default(), Orders::new(), self.clone());
         if set.is_empty() {
@@ -124,7 +124,7 @@ impl Parts {
 
 const FIXED: &str = "cannot change while the network runs";
 
-/// Hands each part that `named` names to `change`.
+/// Passes each part that `named` names to `change`.
 fn each<Part>(
     named: &Value,
     parts: &mut BTreeMap<String, Part>,
@@ -160,7 +160,7 @@ fn change_link(
 ) {
     let mut before = link.clone();
     if set.contains_key("return") {
-        // From here on the directions are two.
+        // From here on the directions may differ.
         before.back = Some(link.back());
     }
     let Some(after) = altered(&before, set, keys, problems) else { return };
@@ -179,13 +179,13 @@ fn change_link(
     *link = after;
 }
 
-/// Adds the keys that the link's trace sets again and again.
+/// Adds a problem for each key that the link's trace sets repeatedly.
 fn refuse_traced(set: &Set, trace: &Option<link::series::Config>, problems: &mut Problems) {
     let Some(trace) = trace else { return };
     for key in
         ["rate", "delay", "error"].into_iter().filter(|key| set.contains_key(*key) && trace.drives(key))
     {
-        problems.add(key, "the link's trace sets it; allowed: what the trace has no column for");
+        problems.add(key, "is set by the link's trace; allowed: keys for which the trace has no column");
     }
 }
 
@@ -199,7 +199,7 @@ fn change_network(
 ) {
     let Some(after) = altered(&network.now, set, keys, problems) else { return };
     let config: &dyn AccessNetwork = &*after.0;
-    // No key of other networks is changeable, so there is nothing that `altered` would have let through.
+    // No key of other networks is changeable, so `altered` would not have accepted anything.
     let (Some(start), Some(before), Some(new)) =
         (&network.start, network.now.0.changing(name), config.changing(name))
     else {
@@ -212,7 +212,7 @@ fn change_network(
     network.now = after;
 }
 
-/// `before` with the keys of `set` changed, unless something is wrong with that.
+/// Returns `before` with the keys of `set` changed, unless the change is invalid.
 fn altered<Config>(before: &Config, set: &Set, keys: &[String], problems: &mut Problems) -> Option<Config>
 where
     Config: serde::Serialize + serde::de::DeserializeOwned + bentpipe_scenario::Check,
@@ -224,7 +224,7 @@ where
     let mut fixed = Vec::new();
     find_fixed(set, &mut Vec::new(), keys, &mut fixed);
     if !fixed.is_empty() {
-        // What follows elsewhere from what may not be set at all would only distract.
+        // Problems elsewhere that follow from what may not be set at all would only distract.
         found.retain(|problem| is_written(set, &problem.path));
     }
     for path in fixed {
@@ -247,7 +247,7 @@ where
     after.filter(|_| fine)
 }
 
-/// Whether `set` has something at `path`.
+/// Whether `set` has a value at `path`.
 fn is_written(set: &Set, path: &[String]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     match set.get(first) {
@@ -257,7 +257,7 @@ fn is_written(set: &Set, path: &[String]) -> bool {
     }
 }
 
-/// The paths in `set` that lead to values and pass no changeable key.
+/// Finds the paths in `set` that lead to values without passing a changeable key.
 fn find_fixed(set: &Set, path: &mut Vec<String>, keys: &[String], fixed: &mut Vec<Vec<String>>) {
     for (key, value) in set {
         path.push(key.clone());

@@ -71,13 +71,13 @@ fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
                 ("on_handover", !config.on_handover.is_empty()),
             ];
             for (key, _) in told.into_iter().filter(|(_, told)| *told) {
-                problems.add(key, "a proxy's connections are told of nothing; allowed: a flow's own");
+                problems.add(key, "has no effect in a proxy; allowed: only in a flow's transport");
             }
         });
     });
 }
 
-/// Looks at every TCP that a proxy has, below the key that says so.
+/// Visits every TCP configuration of a proxy, below its key.
 fn each_tcp(proxy: &proxy::Config, problems: &mut Problems, look: impl Fn(&tcp::Config, &mut Problems)) {
     if let Some((key, config)) = proxy.mechanism.elsewhere() {
         problems.within(key, |problems| look(config, problems));

@@ -34,7 +34,7 @@ impl Scenario {
         problems.within(at.key, |problems| at.service.check(problems));
     }
 
-    /// For a scenario with which nothing else is wrong.
+    /// Adds the problems of services and paths, for a scenario that is otherwise valid.
     fn check_served(&self, problems: &mut Problems) {
         let mut builder = lay(self, Streams::new(0, 0), Recorder::default());
         let mut taken: BTreeMap<(&str, Takes, String), Standing<'_>> = BTreeMap::new();
@@ -53,7 +53,7 @@ impl Scenario {
                     let key = (at.node, at.service.takes(), flow.name.clone());
                     if let Some(other) = taken.insert(key, at) {
                         let message = format!(
-                            "\"{}\" serves flow \"{}\" at \"{}\" already; allowed: one {} for each flow at a node",
+                            "\"{}\" already serves flow \"{}\" at \"{}\"; allowed: one {} per flow at a node",
                             other.name, flow.name, at.node, at.list
                         );
                         problems.add("flows", message);
@@ -77,8 +77,8 @@ impl Scenario {
         }
     }
 
-    /// What keeps it from being emulated, though it can be simulated: services for what real hosts send, whose bytes these
-    /// models do not carry. `programs` says whether hosts send more than the scenario's flows.
+    /// Problems that prevent an emulation, though not a simulation: services for traffic of real hosts, whose
+    /// bytes these models do not carry. `programs` tells whether hosts send more than the scenario's flows.
     pub fn check_emulated(&self, programs: bool) -> Problems {
         let mut problems = Problems::default();
         for at in self.services() {
@@ -101,7 +101,7 @@ impl Scenario {
     }
 }
 
-/// Looks at one service: what is wrong with it is below its list and name.
+/// Visits one service; its problems are reported below its list and name.
 fn within(at: &Standing<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
     problems.within(at.list, |problems| problems.within(at.name, look));
 }
@@ -110,13 +110,13 @@ fn reason(flow: &str, node: &str, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::NotNamed => String::new(),
         Obstacle::Refused(why) => format!("flow \"{flow}\" {why}"),
-        Obstacle::AtItsEnd => format!("flow \"{flow}\" begins or ends at \"{node}\""),
+        Obstacle::AtItsEnd => format!("flow \"{flow}\" starts or ends at \"{node}\""),
         Obstacle::EndsElsewhere => format!("flow \"{flow}\" does not end at \"{node}\""),
         Obstacle::OneWay => {
             format!(
-                "flow \"{flow}\" passes \"{node}\" in one direction only, there and back are different ways"
+                "flow \"{flow}\" passes \"{node}\" in one direction only, as the two directions take different paths"
             )
         }
-        Obstacle::Elsewhere(nodes) => format!("flow \"{flow}\" takes the way {}", nodes.join(" - ")),
+        Obstacle::Elsewhere(nodes) => format!("flow \"{flow}\" takes the path {}", nodes.join(" - ")),
     }
 }

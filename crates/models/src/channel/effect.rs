@@ -1,22 +1,25 @@
-//! What becomes of a packet that the channel spoils: it is lost, or it goes on with one wrong bit.
+//! What happens to a packet that the channel corrupts: it is lost, or it is delivered with one wrong bit.
 //!
 //! | `effect` | the packet | who notices |
 //! | --- | --- | --- |
 //! | `"drop"` | is lost, as behind a link layer with a checksum of its own | nobody |
-//! | `"stale-checksum"` | goes on with a wrong bit behind its network header, checksums as they were | the receiver, which drops it |
-//! | `"valid-checksum"` | goes on with a wrong bit in its payload and a checksum that holds all the same | the application, by what it reads |
+//! | `"stale-checksum"` | is delivered with a wrong bit after its network header and unchanged checksums | the receiver, which drops it |
+//! | `"valid-checksum"` | is delivered with a wrong bit in its payload and a checksum that is valid nevertheless | the application, by what it reads |
 //!
-//! The second is what a link without a checksum does, the third what happens in the memory of routers and hosts, and where a
-//! middlebox computes checksums anew (J. Stone and C. Partridge, "When the CRC and TCP Checksum Disagree", SIGCOMM 2000).
+//! The second is what a link without a checksum does, the third what happens in the memory of routers and
+//! hosts, and where a middlebox recomputes checksums (J. Stone and C. Partridge, "When the CRC and TCP
+//! Checksum Disagree", SIGCOMM 2000).
 //!
-//! Every bit in question is wrong with the same probability. Lost in any case is what has no such bit (with valid checksums: a
-//! packet without payload, a fragment, what is none of TCP, UDP and ICMP) and signalling, which has checksums of its own. A
-//! real packet gets the bit in its bytes. A simulated one, which has none, is marked as its layer says
-//! ([`Payload::damage`](crate::Payload::damage)): its endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or takes it as if
-//! it were good, and counts it in either case ([`REPORT`]).
+//! Every bit in question is wrong with the same probability. A packet is always lost if it has no such bit
+//! (with valid checksums: a packet without payload, a fragment, anything but TCP, UDP and ICMP) or is
+//! signalling, which has checksums of its own. In a real packet the bit is flipped. A simulated packet, which
+//! has no bytes, is marked as its layer determines ([`Payload::damage`](crate::Payload::damage)): its
+//! endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it
+//! in either case ([`REPORT`]).
 //!
-//! Deviations: one bit is wrong in a spoiled packet, also where the process is one of bits; a checksum that does not hold is
-//! always noticed; nothing is wrong in network headers, for which routers drop packets (RFC 1812, section 5.2.2).
+//! Deviations: a corrupted packet has a single wrong bit, even if the process is one of bit errors; a
+//! checksum that does not match is always detected; network headers have no errors, for which routers drop
+//! packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Process};
 use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
@@ -25,13 +28,13 @@ use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The channel spoiled the packet.
+/// The channel corrupted the packet.
 pub const SPOILED: DropReason = DropReason::new("channel error");
 
-/// The packet came with a wrong bit, and its checksum did not hold.
+/// The packet arrived with a wrong bit that its checksum revealed.
 pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
 
-/// What came spoiled to an end of a flow, where something did.
+/// Corrupted packets that arrived at an end of a flow, if any did.
 pub static REPORT: Table = Table {
     name: "spoiled",
     entity: "flow direction",
@@ -57,25 +60,25 @@ pub enum Effect {
     ValidChecksum,
 }
 
-/// What became of one packet.
+/// What happened to one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is as it was.
+    /// The packet is intact.
     Intact,
-    /// It is spoiled and goes on.
+    /// The packet is corrupted and delivered.
     Altered,
-    /// It is to be dropped, as [`SPOILED`].
+    /// The packet is to be dropped, as [`SPOILED`].
     Lost,
 }
 
-/// An error process and what it does.
+/// An error process and its effect.
 pub struct Errors {
     process: Box<dyn Process>,
     effect: Effect,
 }
 
 impl Config {
-    /// What a channel does to packets, or nothing for one without errors.
+    /// The errors of a channel; `None` for one without errors.
     pub fn errors(&self) -> Option<Errors> {
         Some(Errors { process: self.build()?, effect: self.effect() })
     }
@@ -98,7 +101,7 @@ impl Errors {
         self.process.spoils(now, bytes, stream)
     }
 
-    /// What becomes of a packet of which a unit was spoiled.
+    /// Applies the effect to a packet of which a unit was corrupted.
     pub fn spoil(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
         spoil(packet, self.effect, stream)
     }
@@ -130,7 +133,7 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
     Fate::Altered
 }
 
-/// Flips a bit of a real packet behind its network headers. Returns `None` if no bit there may be wrong.
+/// Flips a bit of a real packet; `None` if there is none that may be wrong.
 fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
     let headers = bentpipe_wire::read(packet)?;
     let range = if valid { headers.payload(packet)? } else { headers.begin..headers.end };
@@ -148,7 +151,7 @@ fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
     packet[byte] ^= 0x80 >> (bit % 8);
     if let Some(at) = headers.checksum_at().filter(|_| valid) {
         let before = u16::from_be_bytes([packet[at], packet[at + 1]]);
-        // UDP over IPv4 may be without (RFC 768), and then has no zero.
+        // UDP over IPv4 may have no checksum (RFC 768), which is written as zero.
         if headers.protocol != UDP || before != 0 {
             let after = checksum::sent(checksum::updated(before, old, read(packet, word)), headers.protocol);
             packet[at..at + 2].copy_from_slice(&after.to_be_bytes());
@@ -157,7 +160,7 @@ fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// What an end of a flow makes of packets that are not its own kind.
+/// How an end of a flow handles packets that are not of its own kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Received {
     refused: u64,
@@ -165,8 +168,8 @@ pub struct Received {
 }
 
 impl Received {
-    /// The packet inside one that is spoiled, if its checksum holds. Everything else is dropped, as `other` where it is not
-    /// spoiled.
+    /// Returns the packet inside a corrupted one, if its checksum is valid. Everything else is dropped, for
+    /// the reason `other` if it is not corrupted.
     #[cold]
     pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
         match std::mem::take(&mut packet.body) {
@@ -186,7 +189,7 @@ impl Received {
         }
     }
 
-    /// Writes the row, if there is something to say.
+    /// Writes the row, if there is something to report.
     pub fn report(&self, entity: &str, report: &mut Report) {
         if self.refused + self.delivered > 0 {
             report.row(&REPORT, entity, &[self.refused as f64, self.delivered as f64]);

@@ -1,15 +1,15 @@
-//! How many samples there were of each size, in the classes of an HdrHistogram with two significant digits: 256 of one unit
-//! each, then 128 for each doubling, so that none is wider than 1/128 of its values.
+//! Counts of samples by size, in the classes of an HdrHistogram with two significant digits: 256 of one unit
+//! each, then 128 per doubling, so that none is wider than 1/128 of its values.
 //!
-//! Counting is a shift and an addition; what percentiles are is left to the `hdrhistogram` crate, which is given the
-//! classes when it is asked.
+//! Counting takes a shift and an addition; percentiles are computed on request by the `hdrhistogram` crate
+//! from the classes.
 
 use hdrhistogram::Histogram;
 
-/// Values below 2 to this have classes of their own.
+/// Values below 2 to this power have classes of their own.
 const EXACT_BITS: u32 = 8;
 
-/// Counts by class.
+/// Numbers of samples by class.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
     counts: Vec<u32>,
@@ -22,14 +22,14 @@ fn class_of(value: u64) -> usize {
     ((u64::from(bits) << (EXACT_BITS - 1)) + (value >> bits)) as usize
 }
 
-/// The least value of a class.
+/// The lowest value of a class.
 fn least(class: usize) -> u64 {
     let bits = (class >> (EXACT_BITS - 1)).saturating_sub(1);
     ((class - (bits << (EXACT_BITS - 1))) as u64) << bits
 }
 
 impl Classes {
-    /// One more sample.
+    /// Adds a sample.
     #[inline]
     pub fn add(&mut self, value: u64) {
         let class = class_of(value);
@@ -45,7 +45,7 @@ impl Classes {
         self.counts.resize(class + 1, 0);
     }
 
-    /// All samples of another.
+    /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Classes) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -56,12 +56,13 @@ impl Classes {
         self.total += other.total;
     }
 
-    /// Number of samples.
+    /// The number of samples.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The middle of the class in which so many percent (0 to 100) of the samples end; nothing without samples.
+    /// The middle of the class that contains this percentile (0 to 100) of the samples; `None` without
+    /// samples.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.total == 0 {
             return None;

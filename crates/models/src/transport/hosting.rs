@@ -5,12 +5,12 @@ use super::names;
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
 use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
 
-/// One end of a flow: where it stands and what it is called.
+/// One end of a flow: its place and its name.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// The flow.
+    /// Number of the flow.
     pub flow: FlowId,
-    /// The flow's name, for results.
+    /// Name of the flow, for results.
     pub name: String,
     /// The node of this end.
     pub node: NodeId,
@@ -24,12 +24,12 @@ pub struct Site {
     pub dscp: u8,
     /// Whether the destination measures details.
     pub details: bool,
-    /// The interface under which packets are captured, if they are.
+    /// The interface under which packets are captured, if any.
     pub capture: Option<u32>,
 }
 
 impl Site {
-    /// The name of the direction that comes in here: the flow's own at its destination.
+    /// The name of the incoming direction: the flow's own name at its destination.
     pub fn incoming(&self) -> String {
         match self.end {
             End::Source => names::reverse(&self.name),
@@ -43,7 +43,8 @@ impl Site {
     }
 
     /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from
-    /// source to destination; when data flows the other way too, its rows carry the name `NAME.reverse`.
+    /// source to destination; if data flows in the other direction too, its rows have the name
+    /// `NAME.reverse`.
     pub fn report(&self, sent: &SourceCounters, received: &DestinationCounters, report: &mut Report) {
         let reverse = || names::reverse(&self.name);
         match self.end {
@@ -99,7 +100,7 @@ pub static TRANSACTIONS: Table = Table {
     ],
 };
 
-/// Counters of what the user waited for.
+/// Counters of the transactions that the user waited for.
 #[derive(Clone, Debug, Default)]
 struct Transactions {
     took: SpanStatistics,
@@ -124,7 +125,7 @@ impl Transactions {
     }
 }
 
-/// The row of [`TRACE`] about a transaction that is over at `now`.
+/// The row of [`TRACE`] for a transaction that is over at `now`.
 pub fn row(now: Time, over: &Transaction) -> [f64; 5] {
     let took = now.since(over.start).as_secs_f64();
     [
@@ -149,7 +150,7 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// An application that starts when its site says.
+    /// Hosts an application that starts when its site specifies.
     pub fn new(site: &Site, app: Box<dyn App>, stream: Stream) -> Hosted {
         let start = if site.end == End::Source { site.start } else { Time::MAX };
         Hosted {
@@ -162,13 +163,13 @@ impl Hosted {
         }
     }
 
-    /// When to ask [`Hosted::due`]; `Time::MAX` for never.
+    /// When to call [`Hosted::due`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.start.min(self.timer)
     }
 
-    /// What has come due by `now`, the start before the timer; one at a time.
+    /// Returns the event that is due by `now`, the start before the timer, one at a time.
     pub fn due(&mut self, now: Time) -> Option<Event> {
         if self.start <= now {
             self.start = Time::MAX;
@@ -181,7 +182,8 @@ impl Hosted {
         }
     }
 
-    /// Tells the application of what happened on a connection and returns what it asks for; the timer is already set.
+    /// Delivers an event on a connection to the application and returns its actions; the timer is already
+    /// set.
     #[inline]
     pub fn on(&mut self, now: Time, connection: u16, event: Event) -> Actions {
         let mut actions = Actions::default();
@@ -189,7 +191,7 @@ impl Hosted {
         actions
     }
 
-    /// [`Hosted::on`] that adds to the caller's actions.
+    /// Like [`Hosted::on`], but adds to the caller's actions.
     #[inline]
     pub fn ask(&mut self, now: Time, connection: u16, event: Event, actions: &mut Actions) {
         self.app.on(now, connection, event, &mut self.stream, actions);
@@ -220,7 +222,7 @@ impl Hosted {
         }
     }
 
-    /// Writes the row of what the user of `flow` waited for, if there was anything.
+    /// Writes the row of the transactions of `flow`, if there were any.
     pub fn report(&self, flow: &str, report: &mut Report) {
         self.app.report(flow, report);
         let Transactions { took, broken_off, bytes, rates } = &self.transactions;

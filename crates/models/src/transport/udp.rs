@@ -1,4 +1,4 @@
-//! One end of a flow of datagrams (UDP, RFC 768) as a stage. In port 0, out port 0.
+//! One end of a flow of datagrams (UDP, RFC 768) as a stage. Input port 0, output port 0.
 //!
 //! There is no connection: an application that opens is connected at once, each send is one datagram, and
 //! what is lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4 and UDP headers); one of
@@ -56,7 +56,7 @@ impl Tables for Config {
     const TRACES: &'static [&'static Table] = &[&TRACE];
 }
 
-/// IPv4 and UDP header.
+/// Size of the IPv4 and UDP headers.
 pub const HEADER: u32 = 28;
 
 /// Largest payload of a datagram over IPv4.
@@ -80,7 +80,7 @@ impl Payload for Datagram {
     }
 }
 
-/// A packet that is not a datagram came to a UDP endpoint.
+/// A packet that is not a datagram arrived at a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");
 
 /// Trace of a receiver of datagrams.
@@ -111,7 +111,7 @@ pub struct Probes {
     pub measures: Option<Probe>,
 }
 
-/// The stage.
+/// One end of a flow of datagrams.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
@@ -124,7 +124,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// One end of a flow; `stream` belongs to this end alone.
+    /// Creates one end of a flow; `stream` belongs to this end alone.
     pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probes: Probes) -> Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         Endpoint {
@@ -147,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what the application asks, and returns what it should hear next.
+    /// Performs the application's actions, and returns the event that follows from them, if any.
     fn act(&mut self, now: Time, actions: Actions, out: &mut Outbox) -> Option<Event> {
         if actions.send > 0 {
             self.send(now, actions.send.min(LARGEST), out);

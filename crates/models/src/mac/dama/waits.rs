@@ -8,10 +8,8 @@
 //! | `wait_request` | waiting for a request slot | when the first request after the arrival was made |
 //! | `wait_lost` | corrupted requests | when the first request was made that arrived |
 //! | `wait_propagation` | propagation of request and plan | after both |
-//! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start
-//! of the earliest superframe in which this request can be served |
-//! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the
-//! superframe with the packet's last byte |
+//! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start of the earliest superframe in which this request can be served |
+//! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
 //!
 //! A part that would end after the start of the packet's superframe is cut there: the packet then left in

@@ -1,25 +1,31 @@
-//! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless Networks", MobiCom 1995): before a link that
-//! loses packets, a node keeps what the receiver has not acknowledged and repairs losses itself, so that the sender does not take
-//! them for congestion. The connection stays one, end to end.
+//! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless
+//! Networks", MobiCom 1995): before a link that loses packets, a node keeps what the receiver has not
+//! acknowledged and repairs losses itself, so that the sender does not take them for congestion. The
+//! connection remains a single one, end to end.
 //!
 //! Data on its way to the link (the paper's `snoop_data`, figure 2):
 //! - the next of the sequence: kept and passed on;
-//! - sent again by the source, and not acknowledged yet: passed on, and marked as the source's own to repair; below what was
-//!   acknowledged: answered by the last acknowledgment, which was lost;
-//! - beyond a hole: it was lost before the node or overtaken, so the source repairs it: passed on with a mark.
+//! - a retransmission by the source that has not been acknowledged: passed on, and marked as the source's own
+//!   to repair; below what was acknowledged: answered by the last acknowledgment, which was lost;
+//! - beyond a hole: the missing data was lost before the node or overtaken, so the source repairs it: passed
+//!   on with a mark.
 //!
 //! Acknowledgments from the link (`snoop_ack`, figure 3):
-//! - a new one: what it acknowledges is forgotten, the round-trip time to the receiver is measured, it goes on;
+//! - a new one: what it acknowledges is discarded, the round-trip time to the receiver is measured, and it is
+//!   passed on;
 //! - an old one is dropped;
-//! - a duplicate, of a packet that is kept and has no mark: the first brings the packet again from here, that one and those that
-//!   must follow for packets already on their way are dropped; of any other packet they go on to the source.
+//! - a duplicate, for a packet that is kept and has no mark: the first makes the node retransmit the packet;
+//!   it is dropped, as are those that must follow for packets already in flight. Duplicates for any other
+//!   packet are passed on to the source.
 //!
-//! Besides, the first packet kept is sent again when no acknowledgment has come for twice the smoothed round-trip time of the link,
-//! and at least `shortest`; the time doubles while that does not help, and after [`PATIENCE`] times it is left to the source.
+//! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the smoothed
+//! round-trip time of the link, and at least `shortest`. The time doubles while that does not help, and after
+//! [`PATIENCE`] times the packet is left to the source.
 //!
-//! Deviations: what is repaired waits in the link's queue like everything else, where the paper gives it priority; the round-trip time
-//! is measured with every packet sent once, not once per window. When `cache` is full packets pass without being kept.
-//! With selective acknowledgments the source does not see those that are dropped here.
+//! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper gives them
+//! priority; the round-trip time is measured with every packet sent once, not once per window. If `cache` is
+//! full, packets pass without being kept. With selective acknowledgments, the source does not see those that
+//! are dropped here.
 
 use super::acknowledgments::{acknowledges, ahead};
 use super::{at, Enhancement};
@@ -76,10 +82,11 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// How often a packet is sent again without any acknowledgment.
+/// How often a packet is retransmitted without any acknowledgment.
 pub const PATIENCE: u32 = 6;
 
-/// The source need not see it: a loss is repaired from here, or it is older than one that has passed.
+/// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is older than
+/// one that has passed.
 pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
 
 /// A packet that the receiver has not acknowledged.
@@ -87,23 +94,23 @@ struct Kept {
     packet: Packet,
     /// When it was last passed on.
     sent: Time,
-    /// Sent once, so that its acknowledgment tells the round-trip time.
+    /// Whether it was sent once, so that its acknowledgment gives the round-trip time.
     once: bool,
-    /// The source knows or must find out that it was lost.
+    /// Whether the source knows, or must find out, that it was lost.
     marked: bool,
-    /// It was sent again from here.
+    /// Whether the node has retransmitted it.
     repaired: bool,
 }
 
-/// A connection's data over the link.
+/// The state of a connection's data over the link.
 #[derive(Default)]
 struct State {
     kept: VecDeque<Kept>,
     /// The next byte expected from the source.
     next: u32,
-    /// The last acknowledgment, as it was.
+    /// The last acknowledgment, unchanged.
     last: Option<Box<Packet>>,
-    /// Duplicates that are still to be dropped.
+    /// Number of duplicates that are still to be dropped.
     expected: u32,
     rtt: Option<Span>,
     backed_off: u32,
@@ -120,15 +127,15 @@ struct Counters {
 
 struct Flow {
     passing: Served,
-    /// Which end is beyond the link.
+    /// Which ends are beyond the link.
     beyond: [bool; 2],
     counters: Counters,
 }
 
-/// A connection, by flow, number and the end that receives.
+/// A connection, by flow, number and receiving end.
 type Key = (FlowId, u16, usize);
 
-/// The stage. In port 0, out port 0.
+/// The proxy as a stage. Input port 0, output port 0.
 pub struct Snoop {
     name: String,
     cache: usize,
@@ -160,7 +167,7 @@ fn segment(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// The byte after the last of a packet's.
+/// The byte after a packet's last.
 fn end(segment: &Segment) -> u32 {
     segment.sequence.wrapping_add(segment.payload.into())
 }
@@ -176,7 +183,8 @@ impl State {
         self.due = waits.then(|| now + self.patience(shortest));
     }
 
-    /// Data from the source. Returns the acknowledgment that is to answer it instead of its being passed on.
+    /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be passed
+    /// on.
     fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
         let data = segment(packet)?;
         let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
@@ -188,7 +196,7 @@ impl State {
             if acknowledged.is_some_and(|acknowledged| ahead(end(data), acknowledged) <= 0) {
                 return self.last.as_deref().cloned();
             }
-            // The source has given up waiting.
+            // The source's retransmission time-out has expired.
             let same =
                 |kept: &&mut Kept| segment(&kept.packet).is_some_and(|own| own.sequence == data.sequence);
             if let Some(kept) = self.kept.iter_mut().find(same) {
@@ -208,7 +216,8 @@ impl State {
         None
     }
 
-    /// An acknowledgment from the receiver. Returns whether it goes on, and what is to be sent again.
+    /// Handles an acknowledgment from the receiver. Returns whether it is passed on, and what is to be
+    /// retransmitted.
     fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
         let Some(ack) = segment(packet) else { return (true, None) };
         let last = self.last.as_deref().and_then(segment);
@@ -248,7 +257,7 @@ impl State {
             self.arm(now, shortest);
             return (false, Some(again));
         }
-        // Beyond those that must come there is another loss, of which the source may hear.
+        // Beyond the expected duplicates there is another loss, of which the source may hear.
         let drops = self.expected > 0;
         self.expected = self.expected.saturating_sub(1);
         (!drops, None)

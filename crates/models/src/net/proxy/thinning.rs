@@ -1,5 +1,6 @@
-//! What ACK filtering and ACK decimation share (RFC 3449, section 5.2): a queue of their own before a slow link, whose packets leave
-//! at the rate of that link, so that acknowledgments wait here, where they can be thinned out, and not there.
+//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the proxy's own
+//! before a slow link, whose packets leave at the rate of that link, so that acknowledgments wait here, where
+//! they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
 use crate::queue::drop_tail::FULL;
@@ -8,23 +9,24 @@ use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{FlowId, Rate, Report, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Which of the acknowledgments that wait are not needed any more.
+/// Decides which waiting acknowledgments are superseded.
 pub trait Thinning: Send {
-    /// Why they go.
+    /// The reason for which they are dropped.
     const REASON: DropReason;
 
-    /// An acknowledgment arrives: names the places in `queue` of those that need not go before it, in rising order.
+    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede it, in
+    /// ascending order.
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>);
 }
 
 struct Flow {
     passing: Served,
-    /// Which end is reached over the slow link.
+    /// Which ends are reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
 }
 
-/// The stage. In port 0, out port 0.
+/// The proxy as a stage. Input port 0, output port 0.
 pub struct Thinned<T: Thinning> {
     thinning: T,
     name: String,
@@ -32,13 +34,13 @@ pub struct Thinned<T: Thinning> {
     limit: usize,
     flows: BTreeMap<FlowId, Flow>,
     queue: VecDeque<Packet>,
-    /// When what has left will have been sent.
+    /// When everything that has left will have been sent.
     free_at: Time,
     places: Vec<usize>,
 }
 
 impl<T: Thinning> Thinned<T> {
-    /// For the packets that leave over the link or network `over`, which has this rate.
+    /// Creates the stage for packets that leave over the link or network `over`, which has this rate.
     pub fn new(
         thinning: T,
         name: &str,
@@ -71,7 +73,7 @@ impl<T: Thinning> Thinned<T> {
 
 impl<T: Thinning> Stage for Thinned<T> {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        // The end that it goes to is the other one than it comes from.
+        // The packet goes to the end from which it does not come.
         let slow = |flow: &&mut Flow| flow.slow[1 - flow.passing.side(packet.source)];
         let Some(flow) = self.flows.get_mut(&packet.flow).filter(slow) else {
             return out.send(Port(0), packet);

@@ -99,56 +99,57 @@ pub struct Probes {
 /// Traces to write of an end of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
-    /// By connection; further ones are not traced.
+    /// Traces by connection; further connections are not traced.
     pub connections: Vec<Probes>,
     /// Rows of [`hosting::TRACE`].
     pub transactions: Option<Probe>,
 }
 
-/// Makes a connection's congestion control.
+/// Creates the congestion control of a connection.
 pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Line {
-    /// As wide as what reads it: as two bytes it lies beside flags that were just written, and a load of both waits for them.
+    /// As wide as what reads it: with two bytes it would lie beside flags that were just written, and a load
+    /// of both would wait for them.
     number: u32,
     connection: Connection,
     probes: Probes,
-    /// Bytes that its receiver has delivered.
+    /// Number of bytes that its receiver has delivered.
     delivered: u64,
-    /// It has been opened, or listens.
+    /// Whether it has been opened, or listens.
     opened: bool,
-    /// The sender has something to trace.
+    /// Whether the sender has something to trace.
     traced: bool,
-    /// The application has asked something of it since it was last looked after.
+    /// Whether the application has requested something of it since it was last processed.
     stirred: bool,
 }
 
-/// The stage.
+/// One end of a TCP flow.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
     config: Config,
     congestion: MakeCongestion,
     random: u64,
-    /// In the order in which they were made; never empty.
+    /// In order of creation; never empty.
     lines: Vec<Line>,
-    /// Connections in TIME-WAIT that are no longer among the others, and when each came here.
+    /// Connections in TIME-WAIT that are no longer among the others, and when each was put here.
     waiting: VecDeque<(Time, Line)>,
     failure: Option<Failure>,
     traces: Traces,
     number: u32,
-    /// Of connections that are forgotten.
+    /// Counters of connections that have been removed.
     source: SourceCounters,
     destination: DestinationCounters,
     spoiled: Received,
-    /// What this end will be told, the next last.
+    /// Signals that this end will receive, the next one last.
     signals: Vec<(Time, Signal)>,
     wake: Time,
 }
 
 impl Endpoint {
-    /// One end of a flow. `stream` belongs to this end alone; it gives the initial sequence number when
+    /// Creates one end of a flow. `stream` belongs to this end alone; it gives the initial sequence number if
     /// `config` does not.
     pub fn new(
         site: Site,
@@ -183,22 +184,22 @@ impl Endpoint {
         endpoint
     }
 
-    /// The newest connection, to look at.
+    /// The newest connection.
     pub fn connection(&self) -> &Connection {
         &self.lines[self.lines.len() - 1].connection
     }
 
-    /// What the receiving half counted.
+    /// The counters of the receiving half.
     pub fn delivered(&self) -> &DestinationCounters {
         &self.destination
     }
 
-    /// Why a connection failed, the first of those that did.
+    /// The reason for which a connection failed, of the first one that did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// Makes connection `number`, which listens at the destination, and returns its place.
+    /// Creates connection `number`, which listens at the destination, and returns its index.
     fn add_line(&mut self, number: u16) -> usize {
         let random = match number {
             0 => self.random,
@@ -225,7 +226,7 @@ impl Endpoint {
         self.lines.len() - 1
     }
 
-    /// Forgets connections that have ended, and puts those in TIME-WAIT aside.
+    /// Removes connections that have ended, and puts those in TIME-WAIT aside.
     #[cold]
     fn tidy(&mut self, now: Time) {
         for at in (0..self.lines.len()).rev() {
@@ -252,7 +253,7 @@ impl Endpoint {
         }
     }
 
-    /// The place of connection `number`.
+    /// The index of connection `number`.
     #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
         match self.lines.last() {
@@ -261,7 +262,7 @@ impl Endpoint {
         }
     }
 
-    /// The place of a connection that is not the newest; one that had been put aside is back with that.
+    /// The index of a connection that is not the newest; one that had been put aside is restored.
     fn find_other(&mut self, number: u16) -> Option<usize> {
         if let Some(at) = self.lines.iter().rposition(|line| line.number == u32::from(number)) {
             return Some(at);
@@ -272,7 +273,7 @@ impl Endpoint {
         Some(self.lines.len() - 1)
     }
 
-    /// After anything has happened to a connection: tells the application, sends what may be sent, writes the trace.
+    /// After any event of a connection: informs the application, sends what may be sent, writes the trace.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
         while let Some(event) = self.lines[at].connection.next_event() {
@@ -290,7 +291,7 @@ impl Endpoint {
         }
     }
 
-    /// Looks after the connections of which the application asked something, and after the time to wake.
+    /// Processes the connections of which the application requested something, and updates the time to wake.
     #[inline]
     fn finish(&mut self, now: Time, out: &mut Outbox) {
         self.wake = match &self.lines[..] {
@@ -306,7 +307,7 @@ impl Endpoint {
         self.signals.last().map_or(Time::MAX, |(at, _)| *at)
     }
 
-    /// Tells all connections what becomes of the path below them.
+    /// Informs all connections of a change of the path below them.
     pub fn signal(&mut self, now: Time, signal: &Signal, out: &mut Outbox) {
         for line in &mut self.lines {
             line.connection.signal(now, signal);
@@ -315,7 +316,8 @@ impl Endpoint {
         self.finish(now, out);
     }
 
-    /// The same where the application asked something, or of several connections: forgets some, and returns when to wake.
+    /// The same if the application requested something, or of several connections: removes some, and returns
+    /// when to wake.
     fn finish_many(&mut self, now: Time, out: &mut Outbox) -> Time {
         while let Some(at) = self.lines.iter().position(|line| line.stirred) {
             self.settle(now, at, None, out);
@@ -356,7 +358,7 @@ impl Endpoint {
         self.call(now, number, event, out);
     }
 
-    /// Tells the application, and does what it asks.
+    /// Delivers an event to the application, and performs its actions.
     #[inline]
     fn call(&mut self, now: Time, mut number: u16, mut event: app::Event, out: &mut Outbox) {
         loop {
@@ -381,7 +383,7 @@ impl Endpoint {
         }
         let at = match self.find(number) {
             Some(at) => at,
-            // What the application says to a connection that is gone is of no use.
+            // Actions on a connection that has been removed have no effect.
             None if !actions.connect => return,
             None => self.add_line(number),
         };
@@ -413,7 +415,7 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
     let (flow, source, destination, dscp) = (site.flow, site.node, site.peer, site.dscp);
     let (connection, this) = (line.number as u16, *number);
     *number = this.wrapping_add(1);
-    // Apart: what is only copied stays in registers until the packet is in its place.
+    // Separately: what is only copied stays in registers until the packet is in its place.
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     out.create_with(Port(0), size, move || Packet {
         birth: now,
@@ -494,7 +496,7 @@ impl Stage for Endpoint {
         let (payload, size) = (u32::from(segment.payload), line.connection.sender().segment_size());
         self.settle(now, at, Some(packet.birth), out);
         self.finish(now, out);
-        // After the answer was written: it is looked at next, which waits until the writes are done.
+        // After the answer was written: it is read next, which waits until the writes are done.
         out.consumed(&packet);
         if payload > 0 {
             self.destination.delivered_packets +=
@@ -537,7 +539,7 @@ impl Stage for Endpoint {
             source.merge(&line.connection.sender().counters);
         }
         if self.hosted.next_wake() != Time::MAX {
-            // There is more to come.
+            // More data is to come.
             source.completed = None;
         }
         self.site.report(&source, &self.destination, report);

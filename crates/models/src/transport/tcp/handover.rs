@@ -16,7 +16,6 @@
 //! spacing the receiver measures, in about two round-trip times; here the sender is told both, which is the
 //! best it could learn. Linux keeps retransmitting the first segment while the window is closed, and takes it
 //! for lost; the sender here does so only if no end is to be frozen.
-//! so only where no end is to be frozen.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
 use schemars::JsonSchema;

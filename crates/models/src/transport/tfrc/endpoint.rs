@@ -1,5 +1,5 @@
-//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a [`Receiver`] (at the
-//! destination). In port 0, out port 0.
+//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a [`Receiver`] (at
+//! the destination). Input port 0, output port 0.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -16,16 +16,16 @@ use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Span, Stream, Table, Time};
 use std::collections::VecDeque;
 
-/// A packet that is not TFRC's came to a TFRC endpoint.
+/// A packet that does not belong to TFRC arrived at a TFRC endpoint.
 pub const NOT_TFRC: DropReason = DropReason::new("not a datagram of TFRC");
 
-/// Header of a data packet: sequence number, timestamp, round-trip time.
+/// Size of a data packet's header: sequence number, timestamp, round-trip time.
 pub(super) const DATA_HEADER: u32 = 12;
-/// A report: timestamp and delay, receive rate, loss event rate.
+/// Size of a report: timestamp and delay, receive rate, loss event rate.
 pub(super) const REPORT_HEADER: u32 = 16;
-/// The Quick-Start option (RFC 4782, section 3.1).
+/// Size of the Quick-Start option (RFC 4782, section 3.1).
 const QUICK_START: u32 = 8;
-/// What RFC 4828 counts as headers, and the least time between two packets.
+/// Size of the headers by RFC 4828, and the minimum time between two packets.
 const SMALL_HEADERS: f64 = 40.0;
 const SMALL_INTERVAL: Span = Span::from_millis(10);
 
@@ -43,7 +43,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// What both ends know at the end of a run.
+/// The state of both ends at the end of a run.
 pub static REPORT: Table = Table {
     name: "tfrc",
     entity: "flow end",
@@ -78,7 +78,7 @@ pub struct Probes {
     pub measures: Option<Probe>,
 }
 
-/// The stage.
+/// One end of a TFRC flow.
 pub struct Endpoint {
     site: Site,
     config: Config,
@@ -86,7 +86,7 @@ pub struct Endpoint {
     probes: Probes,
     sender: Sender,
     receiver: Receiver,
-    /// Handed over and not yet sent: when, and how many bytes.
+    /// Times and sizes of data that was handed over and has not been sent.
     waiting: VecDeque<(Time, u32)>,
     endless: bool,
     closing: bool,
@@ -95,7 +95,7 @@ pub struct Endpoint {
     number: u32,
     open: bool,
     reports: u64,
-    /// What a request was granted, in bit/s.
+    /// The granted rate in bit/s.
     granted: Option<u64>,
     source: SourceCounters,
     destination: DestinationCounters,
@@ -103,7 +103,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// One end of a flow; `stream` belongs to this end alone.
+    /// Creates one end of a flow; `stream` belongs to this end alone.
     pub fn new(site: Site, config: &Config, app: Box<dyn App>, stream: Stream, probes: Probes) -> Endpoint {
         let hosted = Hosted::new(&site, app, stream);
         let size = config.segment_size.value();
@@ -128,12 +128,12 @@ impl Endpoint {
         }
     }
 
-    /// The sending half, to look at.
+    /// The sending half.
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The receiving half, to look at.
+    /// The receiving half.
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
     }
@@ -146,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what the application asks, and returns what it should hear next.
+    /// Performs the application's actions, and returns the event that follows from them, if any.
     fn act(&mut self, now: Time, actions: &Actions, out: &mut Outbox) -> Option<Event> {
         if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
             out.record(probe, now, &hosting::row(now, over));
@@ -201,7 +201,7 @@ impl Endpoint {
         }
     }
 
-    /// Bytes as which a payload counts in rates.
+    /// The number of bytes that a payload counts in rates.
     fn nominal(&self, payload: u32) -> f64 {
         let headers = if self.config.small_packets { SMALL_HEADERS } else { 0.0 };
         f64::from(payload) + headers
@@ -332,7 +332,7 @@ impl Stage for Endpoint {
 
     fn next_wake(&self) -> Option<Time> {
         let send = if self.endless || !self.waiting.is_empty() { self.next } else { Time::MAX };
-        // A sender that has nothing more to say waits for no reports.
+        // A sender that has nothing more to send waits for no reports.
         let silence = if self.source.completed.is_some() { Time::MAX } else { self.sender.nofeedback() };
         let wake = self.hosted.next_wake().min(self.receiver.timer()).min(silence).min(send);
         (wake != Time::MAX).then_some(wake)

@@ -1,62 +1,64 @@
-//! The receiver's loss history (RFC 5348, section 5): from missing packets to loss events, from those to intervals, from
-//! those to the loss event rate.
+//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these become
+//! intervals, and these the loss event rate.
 //!
-//! - A packet is lost when three later ones have arrived (5.1). Its time is interpolated between those of its
+//! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between those of its
 //!   neighbours, and losses within a round-trip time of the first are one event (5.2).
-//! - An interval runs from the first loss of an event to the first of the next, in packets; the newest is open (5.3). The
-//!   mean of the last eight is weighted, the open one counts when it raises the mean (5.4).
-//! - Before the first event there is no interval: the one before it is set to what gives the rate at which packets came
-//!   (6.3.1).
-//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two round-trip times is divided by the number
-//!   of its losses, so that bursts of small packets count like those of large ones.
+//! - An interval lasts from the first loss of an event to the first of the next, in packets; the newest is
+//!   open (5.3). The last eight are averaged with weights, and the open one counts if it raises the mean
+//!   (5.4).
+//! - Before the first event there is no interval: the one before it is set to the length that gives the rate
+//!   at which packets arrived (6.3.1).
+//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two round-trip times
+//!   is divided by the number of its losses, so that bursts of small packets count like those of large ones.
 
 use super::equation;
 use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// Later packets that have to arrive before one counts as lost (NDUPACK).
+/// Number of later packets that must arrive before a packet counts as lost (NDUPACK).
 const REORDERED: u64 = 3;
-/// w_0 to w_7.
+/// The weights w_0 to w_7.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 /// A closed interval or the open one.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
-    /// Number of its first packet, which was lost, and when that was.
+    /// Number of its first packet, which was lost, and the time of the loss.
     first: u64,
     start: Time,
-    /// Losses in it.
+    /// Number of losses in it.
     losses: u64,
 }
 
-/// See the module.
+/// The loss history of a receiver.
 #[derive(Debug, Default)]
 pub struct Losses {
     small: bool,
-    /// Arrivals that may still show losses, by number.
+    /// Arrivals that may still reveal losses, by number.
     recent: VecDeque<(u64, Time)>,
-    /// What comes up to this number changes nothing any more.
+    /// Arrivals up to this number have no effect any more.
     judged: Option<u64>,
     open: Option<Interval>,
     /// Lengths of closed intervals, newest first.
     closed: VecDeque<f64>,
-    /// Greatest number that has arrived.
+    /// Highest number that has arrived.
     greatest: u64,
     events: u64,
     lost: u64,
 }
 
 impl Losses {
-    /// Nothing has arrived.
+    /// Creates an empty history.
     pub fn new(small: bool) -> Losses {
         Losses { small, ..Losses::default() }
     }
 
-    /// Packet `number` arrives, from a sender whose round-trip time is `rtt`; `received` is the rate in bytes per second at which
-    /// packets came over the last round-trip time, and `size` their nominal size. Returns whether an event began.
+    /// Handles packet `number` from a sender whose round-trip time is `rtt`; `received` is the rate in bytes
+    /// per second at which packets arrived over the last round-trip time, and `size` their nominal size.
+    /// Returns whether an event started.
     pub fn arrive(&mut self, now: Time, number: u64, rtt: Span, size: f64, received: f64) -> bool {
         if self.judged.is_some_and(|judged| number <= judged) {
-            // It has been counted as lost, or come before.
+            // It has been counted as lost, or has arrived before.
             return false;
         }
         let place = self.recent.iter().rposition(|(other, _)| *other <= number);
@@ -66,7 +68,7 @@ impl Losses {
         self.recent.insert(place.map_or(0, |place| place + 1), (number, now));
         self.greatest = self.greatest.max(number);
         let mut began = false;
-        // Whatever is before a gap with three arrivals after it has been judged.
+        // Everything before a gap with three arrivals after it has been judged.
         while self.recent.len() as u64 > REORDERED {
             let ((before, left), (after, right)) = (self.recent[0], self.recent[1]);
             for missing in before + 1..after {
@@ -110,7 +112,7 @@ impl Losses {
         1.0 / mean(newest, &self.closed)
     }
 
-    /// Loss events so far, and packets lost.
+    /// Number of loss events and of lost packets so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.events, self.lost)
     }

@@ -5,7 +5,7 @@ use crate::transport::tfrc::header::TfrcFeedback;
 use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// See the module.
+/// The receiver's half of one flow.
 #[derive(Debug)]
 pub struct Receiver {
     /// Nominal size of packets.
@@ -14,17 +14,17 @@ pub struct Receiver {
     /// Arrivals since the last report and over the last round-trip time, with their nominal bytes.
     arrivals: VecDeque<(Time, f64)>,
     rtt: Span,
-    /// The last packet: when it was sent, and when it came.
+    /// Transmission and arrival times of the last packet.
     last: Option<(Time, Time)>,
     reported: Time,
-    /// Whether anything has come since.
+    /// Whether anything has arrived since the last report.
     fresh: bool,
     timer: Time,
     reports: u64,
 }
 
 impl Receiver {
-    /// Before the first packet.
+    /// Creates the state before the first packet.
     pub fn new(size: u64, small: bool) -> Receiver {
         Receiver {
             size: size as f64,
@@ -49,13 +49,13 @@ impl Receiver {
         &self.losses
     }
 
-    /// Reports so far.
+    /// Number of reports so far.
     pub fn reports(&self) -> u64 {
         self.reports
     }
 
-    /// A packet arrives that was sent at `sent` and counts as so many nominal bytes. Returns the report to send at once, if there
-    /// is one: of the first packet, and of a new loss event.
+    /// Handles a packet that was sent at `sent` and counts as this many nominal bytes. Returns the report to
+    /// send at once, if any: for the first packet, and for a new loss event.
     pub fn arrive(
         &mut self,
         now: Time,
@@ -81,12 +81,12 @@ impl Receiver {
         None
     }
 
-    /// The timer may have expired: the report that is due.
+    /// Checks the timer and returns the report that is due.
     pub fn due(&mut self, now: Time) -> Option<TfrcFeedback> {
         if self.timer > now {
             return None;
         }
-        // Without news the next packet is answered at once.
+        // Without new arrivals the next packet is answered at once.
         self.timer = Time::MAX;
         if self.fresh {
             self.report(now)
@@ -111,7 +111,7 @@ impl Receiver {
         Some(feedback)
     }
 
-    /// X_recv: since the last report, and over no less than a round-trip time.
+    /// X_recv: since the last report, and over at least a round-trip time.
     fn receive_rate(&mut self, now: Time) -> f64 {
         let since = now.since(self.reported).max(self.rtt);
         while self.arrivals.front().is_some_and(|(time, _)| *time + since < now) {

@@ -1,4 +1,4 @@
-//! The sender's half of TFRC (RFC 5348, section 4): how fast it may send.
+//! The sender's half of TFRC (RFC 5348, section 4): the rate at which it may send.
 
 use super::equation;
 use crate::transport::tfrc::header::TfrcFeedback;
@@ -6,17 +6,17 @@ use bentpipe_core::{Span, Time};
 
 /// Seconds between packets at the lowest rate (t_mbi).
 const SLOWEST: f64 = 64.0;
-/// Weight of the round-trip time so far (q).
+/// Weight of the previous round-trip time (q).
 const FILTER: f64 = 0.9;
 /// Time to wait for the first feedback.
 const FIRST_WAIT: Span = Span::from_secs(2);
 
-/// Rates are in bytes per second of nominal packets, times in seconds.
+/// The sender's half of one flow. Rates are in bytes per second of nominal packets, times in seconds.
 #[derive(Debug)]
 pub struct Sender {
     /// s, the size of packets in the equation.
     size: f64,
-    /// X, what may be sent.
+    /// X, the permitted rate.
     allowed: f64,
     rtt: Option<f64>,
     /// Mean of the square root of samples, and the last of them, against oscillation (4.5).
@@ -24,23 +24,23 @@ pub struct Sender {
     sample: f64,
     damped: bool,
     loss_event_rate: f64,
-    /// X_recv_set: rates that the receiver has seen, and when it was told.
+    /// X_recv_set: rates that the receiver reported, with the times of the reports.
     received: Vec<(Time, f64)>,
     /// tld: when the rate was last doubled.
     doubled: Time,
     nofeedback: Time,
-    /// Sent anything since that timer was set.
+    /// Whether anything was sent since the timer was set.
     active: bool,
-    /// 8.2.1: the last two moments at which the sender had more to send than it might.
+    /// 8.2.1: the last two times at which the sender had more to send than permitted.
     limited: [Option<Time>; 2],
     covered: Time,
-    /// When a path granted what, for as long as it holds.
+    /// Time and rate of a grant by the path, as long as it is valid.
     granted: Option<(Time, f64)>,
     timer_expiries: u64,
 }
 
 impl Sender {
-    /// Before the first packet. `damped` is for section 4.5.
+    /// Creates the state before the first packet. `damped` is for section 4.5.
     pub fn new(size: u64, damped: bool) -> Sender {
         Sender {
             size: size as f64,
@@ -61,12 +61,12 @@ impl Sender {
         }
     }
 
-    /// X in bytes per second.
+    /// The permitted rate X in bytes per second.
     pub fn allowed(&self) -> f64 {
         self.allowed
     }
 
-    /// Round-trip time; zero before the first sample.
+    /// The round-trip time; zero before the first sample.
     pub fn rtt(&self) -> Span {
         Span::from_secs_f64(self.rtt.unwrap_or(0.0))
     }
@@ -76,7 +76,7 @@ impl Sender {
         self.loss_event_rate
     }
 
-    /// When the receiver was silent for too long, so far.
+    /// Number of times that the receiver was silent for too long.
     pub fn timer_expiries(&self) -> u64 {
         self.timer_expiries
     }
@@ -86,7 +86,7 @@ impl Sender {
         self.nofeedback
     }
 
-    /// Time from one packet to the next, for one that counts as so many bytes.
+    /// Time from a packet to the next, if it counts as this many bytes.
     pub fn interval(&self, bytes: f64) -> Span {
         let instant = match (self.damped, self.sample > 0.0) {
             // 4.5: X_inst = X R_sqmean / sqrt(R_sample).
@@ -96,7 +96,7 @@ impl Sender {
         Span::from_secs_f64(bytes / instant.max(self.size / SLOWEST))
     }
 
-    /// A packet leaves; `waits` says whether another would, were it allowed.
+    /// Records that a packet leaves; `waits` tells whether another would, were it permitted.
     pub fn sent(&mut self, now: Time, waits: bool) {
         self.active = true;
         if self.nofeedback == Time::MAX {
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// The receiver reports.
+    /// Handles a report of the receiver.
     pub fn feedback(&mut self, now: Time, feedback: &TfrcFeedback) {
         let sample = (now.since(feedback.echo).as_secs_f64() - feedback.delay.as_secs_f64()).max(1e-6);
         let first = self.rtt.is_none();
@@ -142,15 +142,15 @@ impl Sender {
         self.restart(now);
     }
 
-    /// The path grants so many bytes per second. That holds until a report covers a round-trip time of packets sent at that
-    /// rate, or a loss.
+    /// Handles a grant of a rate in bytes per second. It is valid until a report covers a round-trip time of
+    /// packets sent at that rate, or a loss.
     pub fn grant(&mut self, now: Time, rate: f64) {
         self.granted = Some((now, rate));
         self.allowed = self.allowed.max(rate);
         self.doubled = now;
     }
 
-    /// 4.4: the timer has expired.
+    /// 4.4: handles the expiry of the timer.
     pub fn expire(&mut self, now: Time) {
         self.timer_expiries += 1;
         let least = self.size / SLOWEST;
@@ -194,7 +194,7 @@ impl Sender {
         (4.0 * self.size).min((2.0 * self.size).max(4380.0)) / rtt
     }
 
-    /// 4.3, step 4: keeps the rates that were received, and says how fast they allow to send.
+    /// 4.3, step 4: stores the reported rates, and returns the limit that they set.
     fn limit(&mut self, now: Time, rtt: f64, rate: f64, data_limited: bool, more_losses: bool) -> f64 {
         if data_limited {
             let rate = match more_losses {
@@ -215,7 +215,8 @@ impl Sender {
         2.0 * self.received.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// 8.2.1: whether the sender had nothing waiting in all of the time that feedback of a packet sent at `until` covers.
+    /// 8.2.1: whether the sender had nothing waiting during the whole time that feedback of a packet sent at
+    /// `until` covers.
     fn covers_only_data_limited(&mut self, now: Time, until: Time) -> bool {
         let from = std::mem::replace(&mut self.covered, until);
         let was = |moment: Option<Time>| moment.is_some_and(|moment| from < moment && moment <= until);

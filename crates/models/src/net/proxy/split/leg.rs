@@ -1,4 +1,4 @@
-//! One of the two connections of a split one, with what is recorded of it.
+//! One of the two connections of a split connection, with its records.
 
 use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Connection, Event};
@@ -8,20 +8,20 @@ use crate::transport::tcp::segment::Segment;
 use crate::{Body, Ecn, Outbox, Packet, Port};
 use bentpipe_core::Time;
 
-/// See the module.
+/// One of the two connections of a split connection.
 pub struct Leg {
     connection: Connection,
     probes: Probes,
-    /// Payload received in order.
+    /// Payload bytes received in order.
     received: u64,
-    /// The sender has something to trace.
+    /// Whether the sender has something to trace.
     traced: bool,
-    /// Class of service of what came from the other leg's end, which goes on here.
+    /// Code point (DSCP) of what came from the other leg's end, which is used here.
     pub dscp: u8,
 }
 
 impl Leg {
-    /// A closed connection.
+    /// Creates a leg with a closed connection.
     pub fn new(connection: Connection, probes: Probes, dscp: u8) -> Leg {
         Leg { connection, probes, received: 0, traced: false, dscp }
     }
@@ -34,17 +34,17 @@ impl Leg {
         &mut self.connection
     }
 
-    /// Payload received in order.
+    /// Number of payload bytes received in order.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Payload sent that the end has acknowledged.
+    /// Number of payload bytes sent and acknowledged by the end.
     pub fn acknowledged(&self) -> u64 {
         self.connection.sender().acknowledged_bytes()
     }
 
-    /// A segment comes in a packet of this age.
+    /// Handles a segment from a packet of this age.
     pub fn receive(
         &mut self,
         now: Time,
@@ -61,14 +61,14 @@ impl Leg {
         self.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
     }
 
-    /// A timer may have expired.
+    /// Checks the timers.
     pub fn wake(&mut self, now: Time) {
         if self.connection.next_wake() <= now {
             self.traced |= self.connection.wake(now);
         }
     }
 
-    /// What happened, one at a time. Received bytes are counted here.
+    /// The next event. Received bytes are counted here.
     pub fn next_event(
         &mut self,
         now: Time,
@@ -93,13 +93,13 @@ impl Leg {
         Some(event)
     }
 
-    /// More to send to this leg's end.
+    /// Adds data to send to this leg's end.
     pub fn send(&mut self, now: Time, bytes: u64) {
         self.connection.counters_mut().start.get_or_insert(now);
         self.connection.send(bytes);
     }
 
-    /// Sends what may be sent, in packets like `envelope`, whose numbers count on.
+    /// Sends what may be sent, in packets like `envelope`, whose numbers continue.
     pub fn flush(&mut self, now: Time, envelope: &Packet, number: &mut u32, out: &mut Outbox) {
         while let Some(segment) = self.connection.next_segment(now) {
             let ecn = if self.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };

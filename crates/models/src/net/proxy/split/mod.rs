@@ -1,22 +1,26 @@
-//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here and another goes on to the
-//! destination, each with its own congestion control, retransmissions and window. Both ends see each other's addresses.
+//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here and another
+//! one continues to the destination, each with its own congestion control, retransmissions and window. Both
+//! ends see each other's addresses.
 //!
-//! - The SYN that a source sends opens the connection to the destination. The handshake with the source is completed when
-//!   the destination has accepted (`accept = "late"`), so that the source sees a refusal as its own and silence as silence; or
-//!   at once, which saves a round trip.
-//! - What arrives in order on one side is sent on the other. A byte is in the proxy until the other side has acknowledged it;
-//!   no more than `buffer` of each direction are, as the window towards the sender ends there. Segments that wait for a hole
-//!   to be filled lie within that window too. So a slow side slows the other down and nothing is dropped for want of room.
-//! - A FIN on one side closes the other when all is sent (half-close). A reset, or giving up, on one side resets the other.
-//! - Segments of a connection that has ended are answered as RFC 9293, section 3.10.7.1, says; those of one whose beginning
-//!   did not pass here go on as they are.
-//! - The class of service of each direction is that of its latest packet.
+//! - The SYN that a source sends opens the connection to the destination. The handshake with the source is
+//!   completed when the destination has accepted (`accept = "late"`), so that the source sees a refusal as
+//!   its own and silence as silence; or at once, which saves a round trip.
+//! - What arrives in order on one side is sent on the other. A byte stays in the proxy until the other side
+//!   has acknowledged it. The proxy holds at most `buffer` bytes of each direction, as the window towards the
+//!   sender ends there, including segments that wait for a hole to be filled. A slow side thus slows the
+//!   other down, and nothing is dropped for lack of room.
+//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or giving up, on
+//!   one side resets the other.
+//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those of a
+//!   connection whose handshake did not pass here are passed on unchanged.
+//! - The DSCP of each direction is that of its latest packet.
 //!
-//! What TCP end to end promises is promised here by two: that a byte is acknowledged to the source does not mean that the
-//! destination has it (RFC 3135, section 4.1).
+//! The guarantee of end-to-end TCP is made here by two connections: that a byte is acknowledged to the source
+//! does not mean that the destination has it (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe pep`, the real one: buffers are one per direction and of fixed size, where a kernel's sockets
-//! have two that grow; handing over takes no time; no limit to the number of connections, no idle time-out.
+//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction, where a
+//! kernel's sockets have two that grow; handing data over takes no time; no limit to the number of
+//! connections, no idle time-out.
 
 mod config;
 mod leg;
@@ -41,7 +45,7 @@ use pair::{Pair, DESTINATION, SOURCE};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// What a splitting proxy did.
+/// Counters of a splitting proxy.
 pub static REPORT: Table = Table {
     name: "split",
     entity: "proxy",
@@ -79,22 +83,22 @@ struct Side {
     random: u64,
 }
 
-/// A flow that is served.
+/// A served flow.
 struct Flow {
     passing: Served,
     sides: [Side; 2],
-    /// By connection: of the leg on each side.
+    /// Probes of the legs on each side, by connection.
     probes: Vec<[Probes; 2]>,
-    /// Of connections that have ended: what was sent to each side.
+    /// What was sent to each side by connections that have ended.
     sent: [SourceCounters; 2],
-    /// What came from each side.
+    /// What was received from each side.
     received: [DestinationCounters; 2],
-    /// Of the next packet to each side.
+    /// Number of the next packet to each side.
     numbers: [u32; 2],
     spoiled: Received,
 }
 
-/// The stage. In port 0, out port 0.
+/// The proxy as a stage. Input port 0, output port 0.
 pub struct Split {
     name: String,
     accept: Accept,
@@ -103,11 +107,11 @@ pub struct Split {
     index: BTreeMap<FlowId, u32>,
     pairs: Vec<Option<Box<Pair>>>,
     free: Vec<u32>,
-    /// Place in `pairs` of every connection seen; none of those that have ended.
+    /// Index in `pairs` of every connection seen; `None` for those that have ended.
     known: BTreeMap<(u32, u16), Option<u32>>,
-    /// When to look after which pair: not before its own time, perhaps earlier.
+    /// When to check which pair: not before its own time, perhaps earlier.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Time of the pair's entry in `due` that counts, by place.
+    /// Time of each pair's valid entry in `due`, by index.
     armed: Vec<Time>,
     /// Ended connections that may have to answer late segments, and since when.
     waiting: VecDeque<(Time, u32)>,
@@ -119,7 +123,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Splits the connections of `flows`.
+    /// Creates a proxy that splits the connections of `flows`.
     pub fn new(name: &str, config: &Config, flows: Vec<Served>, supply: &mut dyn Supply) -> Split {
         let index = flows.iter().zip(0..).map(|(passing, index)| (passing.flow, index)).collect();
         let flows = flows.into_iter().map(|passing| Flow::new(name, config, passing, supply)).collect();
@@ -143,7 +147,7 @@ impl Split {
         }
     }
 
-    /// Bytes that are in the proxy at this moment.
+    /// Number of bytes in the proxy at this time.
     pub fn buffered(&self) -> u64 {
         self.held
     }
@@ -164,7 +168,7 @@ impl Split {
         place
     }
 
-    /// After anything has happened to a pair: passes it on, sends what may be sent, arms its timer.
+    /// After any event of a pair: relays it, sends what may be sent, sets its timer.
     fn settle(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         let flow = &mut self.flows[pair.flow as usize];
@@ -196,13 +200,13 @@ impl Split {
         }
     }
 
-    /// Both connections of a pair have ended.
+    /// Handles the end of both connections of a pair.
     #[cold]
     fn end(&mut self, now: Time, place: u32) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         pair.over = true;
         self.broken += u64::from(pair.failure().is_some());
-        // What it had will not be sent any more.
+        // Its buffered data will not be sent any more.
         self.held -= std::mem::take(&mut pair.holds);
         let flow = &mut self.flows[pair.flow as usize];
         for (leg, sent) in pair.legs.iter_mut().zip(&mut flow.sent) {
@@ -229,7 +233,7 @@ impl Split {
         }
     }
 
-    /// A segment of a connection that there is no more.
+    /// Answers a segment of a connection that has ended.
     fn refuse(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
         let packet = out.consume(packet);
         let Body::Segment(segment) = &packet.body else { return };
@@ -347,7 +351,7 @@ impl Flow {
         }
     }
 
-    /// For each direction one row about what was received of it, and one about what was sent on.
+    /// Writes for each direction one row about what was received, and one about what was sent.
     fn report<'a>(&self, proxy: &str, live: impl Iterator<Item = &'a Box<Pair>>, report: &mut Report) {
         let mut sent = self.sent.clone();
         for pair in live.filter(|pair| !pair.over) {

@@ -1,4 +1,4 @@
-//! A split connection: one connection with its source, one with its destination, and what goes between them.
+//! A split connection: one connection with its source, one with its destination, and the data between them.
 
 use super::config::Accept;
 use super::leg::Leg;
@@ -8,32 +8,32 @@ use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Outbox, Packet};
 use bentpipe_core::Time;
 
-/// The leg towards the source, and the one towards the destination.
+/// Index of the leg towards the source.
 pub const SOURCE: usize = 0;
-/// See [`SOURCE`].
+/// Index of the leg towards the destination.
 pub const DESTINATION: usize = 1;
 
-/// See the module.
+/// A split connection: a leg towards the source and one towards the destination.
 pub struct Pair {
-    /// Index of the flow among those of the proxy, and number of the connection in it.
+    /// Index of the flow among those of the proxy.
     pub flow: u32,
-    /// See `flow`.
+    /// Number of the connection in its flow.
     pub number: u16,
     pub legs: [Leg; 2],
     /// The source's SYN, until the destination has accepted.
     held: Option<Box<Segment>>,
-    /// Why it ended before its time, and on which leg.
+    /// The reason for which it failed, and on which leg.
     failure: Option<(usize, Failure)>,
-    /// Bytes of each direction that may be here.
+    /// Maximum number of bytes of each direction in the proxy.
     buffer: u64,
-    /// Whether it has ended, but for late segments.
+    /// Whether it has ended, except for late segments.
     pub over: bool,
-    /// Bytes that were here when this was last looked at.
+    /// Number of bytes in the proxy when this was last updated.
     pub holds: u64,
 }
 
 impl Pair {
-    /// The source's SYN has come.
+    /// Creates the pair when the source's SYN has arrived.
     pub fn new(
         (flow, number): (u32, u16),
         mut legs: [Leg; 2],
@@ -55,12 +55,13 @@ impl Pair {
         pair
     }
 
-    /// Why it ended before its time.
+    /// The reason for which it failed.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.map(|(_, failure)| failure)
     }
 
-    /// Bytes of a direction, by the leg on which they came, that are here; none once it is over.
+    /// Number of bytes of a direction in the proxy, by the leg on which they arrived; 0 once the pair is
+    /// over.
     pub fn buffered(&self, from: usize) -> u64 {
         if self.over {
             return 0;
@@ -73,13 +74,13 @@ impl Pair {
         self.legs[SOURCE].connection().next_wake().min(self.legs[DESTINATION].connection().next_wake())
     }
 
-    /// Whether both connections have ended and have nothing more to say than in answer to late segments.
+    /// Whether both connections have ended and only answer late segments.
     pub fn has_ended(&self) -> bool {
         self.held.is_none()
             && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
     }
 
-    /// A segment of one side comes.
+    /// Handles a segment of one side.
     pub fn receive(
         &mut self,
         now: Time,
@@ -90,7 +91,7 @@ impl Pair {
     ) {
         self.legs[1 - side].dscp = packet.dscp;
         if side == SOURCE && self.held.is_some() {
-            // Its SYN again; or it has given up, which it may say.
+            // Its SYN again; or a reset, if it has given up.
             if segment.flags.contains(SegmentFlags::RST) {
                 self.held = None;
                 self.fail(now, SOURCE, Failure::Reset);
@@ -100,12 +101,12 @@ impl Pair {
         self.legs[side].receive(now, packet, segment, counters);
     }
 
-    /// Timers may have expired.
+    /// Checks the timers.
     pub fn wake(&mut self, now: Time) {
         self.legs.iter_mut().for_each(|leg| leg.wake(now));
     }
 
-    /// Passes on from leg to leg what has happened.
+    /// Relays the events of each leg to the other.
     pub fn relay(
         &mut self,
         now: Time,
@@ -135,11 +136,11 @@ impl Pair {
         }
     }
 
-    /// One leg has failed: the other hears of it, as it would have heard from the end itself.
+    /// Handles the failure of one leg: the other end hears of it as it would have heard from the end itself.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
         match self.held.take() {
-            // Who is silent is passed on by silence.
+            // Silence is passed on as silence.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
             None => self.legs[1 - from].connection_mut().abort(),
@@ -155,7 +156,7 @@ impl Pair {
         connection.receive(now, syn);
     }
 
-    /// What the next leg has acknowledged makes room for more from the one before.
+    /// What the next leg has acknowledged makes room for more from the previous one.
     fn make_room(&mut self) {
         for side in [SOURCE, DESTINATION] {
             let gone = self.legs[1 - side].acknowledged();
