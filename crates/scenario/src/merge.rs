@@ -73,7 +73,7 @@ fn at(value: &Value, message: &str) -> Problem {
     Problem::at(&value.origin, PRESET.to_owned(), message).with_value(value.written())
 }
 
-/// `upper` over `lower`.
+/// Merges `upper` over `lower`.
 pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     let node = match (lower.node, upper.node) {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
@@ -95,7 +95,7 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     Value { origin: upper.origin, node }
 }
 
-/// An entry whose key was not written apart from its value.
+/// An entry whose key was not written separately from its value.
 pub(crate) fn entry(value: Value) -> Entry {
     Entry { key: value.origin.clone(), value, superseded: false }
 }
@@ -114,8 +114,9 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
     lower
 }
 
-/// Gives a table its `kind`; where that is another one than before, the keys there may not apply to it. Overrides
-/// are one layer, whatever their order, and what the user just typed never falls away unnoticed.
+/// Sets the `kind` of a table. If it differs from the previous one, the table's other keys may not apply to
+/// it. Overrides form one layer, whatever their order, and what the user has just typed is never dropped
+/// silently.
 fn change_kind(table: &mut Table, kind: Entry) {
     if let Some(before) = table.get(KIND) {
         if before.value.node != kind.value.node {
@@ -135,7 +136,7 @@ fn lists(lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
     for (index, element) in merged.iter().flatten().enumerate() {
         by_name.entry(element.name().unwrap_or_default().to_owned()).or_insert(index);
     }
-    // A name that one layer gives twice is a mistake of that layer, and stays visible as two elements.
+    // A name that one layer gives twice is an error of that layer, and remains as two elements.
     let mut taken = BTreeSet::new();
     for element in upper {
         let name = element.name().unwrap_or_default().to_owned();

@@ -1,14 +1,16 @@
-//! The word that was probably meant.
+//! Finds the word that was probably meant.
 
-/// The one of `allowed` that is nearest to `word`, if any is near enough to be a typo of it.
+/// Returns the one of `allowed` that is nearest to `word`, if it is near enough for `word` to be a typo of
+/// it.
 ///
-/// Case, `-` and `_` do not count. A beginning of at least three letters stands for the whole word, otherwise a
-/// third of the letters may differ (optimal string alignment distance, so two letters exchanged are one mistake).
+/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word; otherwise a
+/// third of the letters may differ (optimal string alignment distance, in which two exchanged letters are one
+/// mistake).
 pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
     };
-    // Longer words are no typos, and the distance costs the product of the lengths.
+    // Longer words are not typos, and the distance costs the product of the lengths.
     if word.len() > 64 || word.is_empty() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Overrides from the command line, `KEY.PATH=VALUE`: the topmost layer.
 //!
-//! The right side is a value of TOML, or text when it is none, so that `congestion=vegas` needs no quotes that the
-//! shell would eat. The elements of a list are addressed by name, or by position from 0. Tables that do not exist
-//! are made; elements of lists are not.
+//! The right side is a TOML value, or otherwise text, so that `congestion=vegas` needs no quotes, which the
+//! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing tables are
+//! created; elements of lists are not.
 
 use crate::error::{Problem, ScenarioError};
 use crate::merge::{entry, merge, KIND, PRESET};
@@ -59,7 +59,7 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
         return Err(problem("there is no value after the equals sign; write \"\" for empty text"));
     }
     let text = Arc::new(Text { name: name.to_owned(), content: right.to_owned(), has_lines: false });
-    // What begins like TOML's brackets and quotes is meant as TOML, and a fault in it is a fault.
+    // What starts like TOML's brackets and quotes is meant as TOML, so its faults are reported.
     let as_text = !right.starts_with(['[', '{', '"', '\'']);
     let value = if as_text && toml::de::DeValue::parse(right).is_err() {
         Value { origin: Origin::new(&text, 0..right.len()), node: Node::String(right.to_owned()) }
@@ -69,7 +69,8 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
     Ok(Override { path, value })
 }
 
-/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs stand in quotes.
+/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs must be
+/// quoted.
 fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     let mut path = Vec::new();
     let mut rest = text;
@@ -111,7 +112,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     for (depth, key) in parents.iter().enumerate() {
         target = step(target, key, &origin).map_err(|fault| fault.at(&origin, &over.path[..=depth]))?;
     }
-    // The last step is a merge like that of any layer, so that setting `kind` does what it does in a file.
+    // The last step is a merge like that of any layer, so that setting `kind` has the same effect as in a
+    // file.
     if let Node::Array(elements) = &mut target.node {
         let index = element(elements, last).map_err(|fault| fault.at(&origin, &over.path))?;
         put(&mut elements[index], over.value);
@@ -119,7 +121,7 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     }
     let node = Node::Table(Table::from([(last.clone(), entry(over.value))]));
     if matches!(target.node, Node::Table(_) | Node::String(_)) {
-        // The table stays where it was written: it is what misses a key, not the override.
+        // The table keeps its place: a missing key is missing there, not in the override.
         let written = target.origin.clone();
         put(target, Value { origin: written, node });
         Ok(())
@@ -133,7 +135,7 @@ fn put(target: &mut Value, upper: Value) {
     *target = merge(lower, upper);
 }
 
-/// The node under `key`, made if `target` is a table without it.
+/// The node under `key`, created if `target` is a table without it.
 fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
     // A variant given by its name alone is a table with only the key `kind`.
     if let Node::String(kind) = &target.node {
@@ -168,7 +170,7 @@ fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     })
 }
 
-/// Why a path does not lead anywhere.
+/// The reason for which a path does not lead anywhere.
 struct Fault {
     message: String,
     allowed: Vec<String>,

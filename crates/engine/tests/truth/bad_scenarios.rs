@@ -68,7 +68,7 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ("a network whose part is called as a link", &[("name = \"second\"", "name = \"sat.st1\"")]),
     ("a link between a node and itself", &[("to = \"d\"\nrate", "to = \"c\"\nrate")]),
     ("bulk over udp", &[("transport = { kind = \"tcp\", congestion = \"reno\" }", "transport = \"udp\"")]),
-    ("a congestion control that there is not", &[("\"reno\"", "\"rino\"")]),
+    ("a congestion control that does not exist", &[("\"reno\"", "\"rino\"")]),
     ("a parameter of the kernel's own", &[("\"reno\" }", "\"linux-cubic\", parameters = { alpha = 2 } }")]),
     (
         "a congestion control of the kernel at simulated ends",
@@ -77,11 +77,11 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ("a parameter that Reno has not", &[("\"reno\" }", "\"reno\", parameters = { alpha = 2 } }")]),
     ("a parameter that Vegas has not", &[("\"reno\" }", "\"vegas\", parameters = { alfa = 2 } }")]),
     ("a parameter out of range", &[("\"reno\" }", "\"vegas\", parameters = { alpha = -1 } }")]),
-    ("an option of TCP that there is not", &[("\"reno\" }", "\"reno\", delayed_acks = false }")]),
-    ("a trace that there is not", &[("[\"tcp\"]", "[\"tcp\", \"cwnd\"]")]),
+    ("an option of TCP that does not exist", &[("\"reno\" }", "\"reno\", delayed_acks = false }")]),
+    ("a trace that does not exist", &[("[\"tcp\"]", "[\"tcp\", \"cwnd\"]")]),
     ("a capture at a node that does not exist", &[("capture = [\"a\"]", "capture = [\"a\", \"z\"]")]),
     ("no time", &[("\"10 s\"", "\"0 s\"")]),
-    ("a name that is no folder", &[("\"good\"", "\"good/bad\"")]),
+    ("a name that cannot be a folder", &[("\"good\"", "\"good/bad\"")]),
     ("no name", &[("name = \"good\"\n", "")]),
     (
         "a queue for less than a packet",
@@ -90,8 +90,8 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
             "delay = \"10 ms\"\nqueue = { kind = \"drop-tail\", bytes = \"1 kB\" }\n\n[[link]]",
         )],
     ),
-    ("a kind of network that there is not", &[("kind = \"dvb-rcs\"", "kind = \"dvb-rcs2\"")]),
-    ("a scheme that there is not", &[("\"rbdc\"", "\"abdc\"")]),
+    ("a kind of network that does not exist", &[("kind = \"dvb-rcs\"", "kind = \"dvb-rcs2\"")]),
+    ("a scheme that does not exist", &[("\"rbdc\"", "\"abdc\"")]),
     ("a mix of categories without limits", &[("\"rbdc\"", "{ kind = \"mix\", rbdc = {}, vbdc = {} }")]),
     ("a maximum above the link's", &[("\"rbdc\"", "{ kind = \"vbdc\", max = \"4096 kbit/s\" }")]),
     ("a response that is too short", &[("cra = \"64 kbit/s\"", "cra = \"64 kbit/s\", response = 3")]),
@@ -107,7 +107,7 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
         &[("\"bulk\"\ntransport", "{ kind = \"command\", run = \"\" }\ntransport")],
     ),
     (
-        "a placeholder that there is not",
+        "a placeholder that does not exist",
         &[("\"bulk\"\ntransport", "{ kind = \"command\", run = \"ping {host}\" }\ntransport")],
     ),
     (
@@ -126,7 +126,7 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ("a rate of zero", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = \"0 bit/s\"")]),
     ("a rate without unit", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = 1000000")]),
     (
-        "a preset that there is not",
+        "a preset that does not exist",
         &[("duration = \"10 s\"\n", "duration = \"10 s\"\npreset = \"geo-kan\"\n")],
     ),
     (

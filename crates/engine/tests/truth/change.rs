@@ -215,13 +215,13 @@ fn goodput_follows_the_rate() {
 
 /// What is added to the good scenario of the other refusals.
 const REFUSED: &[(&str, &str)] = &[
-    ("a key that there is not", "at = \"2 s\"\nset.link.first.rat = \"5 Mbit/s\""),
+    ("a key that does not exist", "at = \"2 s\"\nset.link.first.rat = \"5 Mbit/s\""),
     ("a key that cannot change", "at = \"2 s\"\nset.link.first.from = \"d\""),
     ("a key of the network that cannot change", "at = \"2 s\"\nset.network.sat.return.slots_per_frame = 16"),
     ("another scheme", "at = \"2 s\"\nset.network.sat.return.dama.scheme = \"vbdc\""),
     ("terminals", "at = \"2 s\"\nset.network.sat.terminals = [\"st1\"]"),
     ("a flow", "at = \"2 s\"\nset.flow.bulk.start = \"3 s\""),
-    ("a link that there is not", "at = \"2 s\"\nset.link.third.rate = \"5 Mbit/s\""),
+    ("a link that does not exist", "at = \"2 s\"\nset.link.third.rate = \"5 Mbit/s\""),
     ("no name", "at = \"2 s\"\nset.link = \"5 Mbit/s\""),
     ("a link that is a number", "at = \"2 s\"\nset.link.first = 5"),
     ("a wrong unit", "at = \"2 s\"\nset.link.first.rate = \"5 ms\""),

@@ -253,14 +253,14 @@ return = { rate = "8 Mbit/s", delay = "10 ms" }
 
 const BAD: &[(&str, &str)] = &[
     ("no access", "[[handover]]\nat = \"2 s\"\nto = \"first\""),
-    ("a link that there is not", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
+    ("a link that does not exist", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
     ("links between other nodes", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"second\"]"),
     ("no links", "[[access]]\nname = \"x\"\nlinks = []"),
     ("a link of two", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\n[[access]]\nname = \"y\"\nlinks = [\"first\"]"),
     ("a link twice", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"first\"]"),
     ("a start that is none", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\nreturn = \"second\""),
     ("a name that is taken", "[[access]]\nname = \"first\"\nlinks = [\"first\"]"),
-    ("an access that there is not", "X[[handover]]\naccess = \"y\"\nat = \"2 s\"\nto = \"first\""),
+    ("an access that does not exist", "X[[handover]]\naccess = \"y\"\nat = \"2 s\"\nto = \"first\""),
     ("no link of it", "X[[handover]]\nat = \"2 s\"\nto = \"second\""),
     ("to itself", "X[[handover]]\nat = \"2 s\"\nto = \"first\""),
     ("to itself with an overlap", "X[[handover]]\nat = \"2 s\"\nto = \"first\"\noverlap = \"1 s\"\ninterruption = \"1 s\""),

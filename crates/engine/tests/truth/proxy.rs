@@ -202,7 +202,7 @@ fn fewer_acknowledgments_over_a_slow_way_back_wait_less_and_all_arrives() {
 /// What is wrong, what of the good scenario is replaced, and by what.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("a node that does not exist", "node = \"gateway\"", "node = \"gatway\""),
-    ("a mechanism that there is not", "kind = \"split\"", "kind = \"splitting\""),
+    ("a mechanism that does not exist", "kind = \"split\"", "kind = \"splitting\""),
     ("a flow that does not exist", "node = \"gateway\"", "node = \"gateway\"\nflows = [\"upload\"]"),
     ("a flow over udp", "node = \"gateway\"", "node = \"gateway\"\nflows = [\"voice\"]"),
     ("a flow that ends there", "node = \"gateway\"", "node = \"user\"\nflows = [\"download\"]"),

@@ -1,4 +1,4 @@
-//! Makes the stages of a network from its configuration.
+//! Builds the stages of a star network from its configuration.
 
 use super::category::Terms;
 use super::config::{Config, Member, Return};
@@ -15,7 +15,7 @@ use crate::queue::classes;
 use crate::Supply;
 use bentpipe_core::{NodeId, Time};
 
-/// The stages of a star network. The terminals stand in the order in which the configuration lists them.
+/// The stages of a star network. The terminals are in the order in which the configuration lists them.
 ///
 /// To be wired, with `g` the gateway's router, `t[i]` the router of terminal i and n the number of terminals:
 ///
@@ -90,7 +90,7 @@ struct Shape<'a> {
     config: &'a Config,
     frame: Frame,
     schedule: Schedule,
-    /// L, in superframes.
+    /// L, the number of superframes from a request to its assignment.
     response: u64,
     controller: Controller,
 }
@@ -105,7 +105,7 @@ impl<'a> Shape<'a> {
         Shape { name, config, frame, schedule, response, controller }
     }
 
-    /// The frame with slots that carry what a terminal's slots do.
+    /// The frame with slots of the capacity of a terminal's.
     fn frame_of(&self, member: &Member) -> Frame {
         Frame { slot_bytes: member.slot_bytes, ..self.frame }
     }
@@ -134,7 +134,8 @@ impl<'a> Shape<'a> {
             ask: self.schedule.ask,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
-            // The answer is there after two one-way delays and a plan's transmission, which the lead exceeds.
+            // The answer has arrived after two one-way delays and a plan's transmission, which the lead
+            // exceeds.
             retry: self.frame.superframe() * (self.controller.lead + 1) + member.timing.one_way,
             traffic: traffic(link, member.slot_bytes),
             by_dscp: classes::by_dscp(&link.classes),
@@ -206,7 +207,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The traffic classes of a terminal: one for everything, unless the scenario names some.
+/// The traffic classes of a terminal: a single one, unless the scenario names some.
 fn traffic(link: &Return, slot_bytes: u32) -> Vec<Traffic> {
     let framer = || link.framing.build(Some(slot_bytes));
     if link.classes.is_empty() {

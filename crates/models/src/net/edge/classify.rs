@@ -6,14 +6,14 @@ use bentpipe_core::{address, Dscp, FlowId, NodeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A transport protocol.
+/// The transport protocol that a rule of an edge matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "TransportProtocol")]
 pub enum Protocol {
-    /// TCP.
+    /// Segments of TCP, with or without data.
     Tcp,
-    /// UDP, also what TFRC sends.
+    /// Datagrams of UDP, which also carry TFRC.
     Udp,
 }
 
