@@ -116,7 +116,7 @@ pub enum Method {
     /// Beckman and Conover 1979).
     #[default]
     LatinHypercube,
-    /// Independently and uniformly.
+    /// Every value independently and uniformly.
     Random,
 }
 

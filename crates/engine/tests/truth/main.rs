@@ -9,6 +9,7 @@ mod bad_tcp;
 mod change;
 mod conservation;
 mod constellation;
+mod descriptions;
 mod determinism;
 mod golden;
 mod handover;

@@ -95,5 +95,5 @@ fn who_asks_for_handovers_that_there_are_not_is_told() {
     let without = text.replace("[[handover]]\nat = \"20 s\"\nto = \"wired\"\n", "");
     let without = without.replace("[[handover]]\nat = \"40 s\"\nto = \"satellite\"\n", "");
     let error = loaded(&without).map(drop).unwrap_err();
-    assert!(error.contains("on_handover") && error.contains("no [[handover]] on its way"), "{error}");
+    assert!(error.contains("on_handover") && error.contains("no [[handover]] on the flow's path"), "{error}");
 }

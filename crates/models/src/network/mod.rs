@@ -29,7 +29,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 kinds! {
-    /// An access network.
+    /// An access network, which joins several nodes.
     pub enum NetworkKind: AccessNetwork {
         "dvb-rcs" => DvbRcs(dama::Config),
         "skyplex" => Skyplex(skyplex::Config),

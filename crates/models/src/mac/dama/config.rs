@@ -196,7 +196,7 @@ pub enum Propagation {
 pub struct Positions {
     /// Longitude of the satellite in geostationary orbit, east positive.
     pub satellite: Angle,
-    /// Position of the gateway.
+    /// Position of the gateway on the ground.
     pub gateway: Site,
     /// Position of the terminals that have no `site` of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

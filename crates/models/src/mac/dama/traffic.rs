@@ -37,7 +37,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Name of the class.
+    /// Name of the class, for messages.
     pub name: String,
     /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
     /// lists.

@@ -75,7 +75,7 @@ pub struct Handover {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Both directions.
+    /// Both directions of the access.
     #[default]
     Both,
     /// The direction from the links' `from` to their `to`.

@@ -89,7 +89,7 @@ fn one() -> Count<1, 16> {
 pub struct GroundSite {
     /// Geodetic latitude, north positive; -90 deg to 90 deg.
     pub latitude: Angle,
-    /// Longitude, east positive.
+    /// Longitude of the site, east positive.
     pub longitude: Angle,
     /// Height above the ellipsoid; 0 m by default.
     #[serde(default = "sea_level")]

@@ -45,7 +45,7 @@ pub struct Config {
 }
 
 kinds! {
-    /// The mechanism of a proxy.
+    /// The mechanism by which a proxy enhances performance.
     pub enum Mechanism: Enhancement {
         "ack-decimation" => AckDecimation(ack_decimation::Config),
         "ack-filter" => AckFilter(ack_filter::Config),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km.
     pub altitude: Distance,
-    /// Inclination of all planes.
+    /// Inclination of all planes to the equator.
     pub inclination: Angle,
     /// Number of orbital planes.
     pub planes: Count<1, 1000>,

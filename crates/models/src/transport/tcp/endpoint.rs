@@ -31,7 +31,7 @@ pub static TRACE: Table = Table {
         "after each acknowledgment that finds something unacknowledged, and after each time-out, once the \
             sender has answered it",
     columns: &[
-        Column::whole("cwnd", "segments", "congestion window"),
+        Column::whole("cwnd", "segments", "congestion window of the sender"),
         Column::real("ssthresh", "segments", "slow-start threshold; null while infinite"),
         Column::real("rtt", "s", "round-trip time sample of this acknowledgment; null without one"),
         Column::real("srtt", "s", "smoothed round-trip time"),

@@ -51,7 +51,7 @@ pub static REPORT: Table = Table {
     entity: "proxy",
     about: "at the end of the run, by each proxy that splits connections",
     columns: &[
-        Column::whole("connections", "1", "split connections"),
+        Column::whole("connections", "1", "number of split connections"),
         Column::whole("open", "1", "split connections that are still open"),
         Column::whole(
             "broken",

@@ -133,7 +133,7 @@ impl Config {
         refuse(
             !self.delayed_ack && self.ack_every.value() > 2,
             "ack_every",
-            "has no effect, as delayed_ack is false and every segment is acknowledged at once; leave it out or set delayed_ack = true",
+            "has no effect, as delayed_ack is false and every segment is acknowledged at once; allowed: 2, or delayed_ack = true",
         );
         let grows = self.quick_window > Size::from_bytes(0);
         refuse(
