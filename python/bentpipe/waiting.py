@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: The parts of a wait in the order in which they pass: column of the trace, and what it is called.
 PARTS: Final = {
+    "wait_earlier": "earlier slots",
     "wait_request": "request slot",
     "wait_lost": "lost requests",
     "wait_propagation": "propagation",
@@ -30,9 +31,10 @@ PARTS: Final = {
 
 #: What each part waits for.
 ABOUT: Final = {
+    "wait_earlier": "slots that were constant, spare or requested before it arrived",
     "wait_request": "until the request was made",
-    "wait_lost": "requests that were spoiled on the way",
-    "wait_propagation": "request and plan under way",
+    "wait_lost": "requests that were lost on the way",
+    "wait_propagation": "propagation of the request and of the plan",
     "wait_controller": "processing, boundaries, lead of the plan",
     "wait_competition": "slots of others and of earlier packets",
     "wait_slot": "place in the superframe, and sending",
@@ -78,6 +80,8 @@ class Wait:
         begins = after + parts["wait_competition"]
         if self.asked_ns is not None and after < begins:
             moments.append((after, "first superframe in which that could be granted"))
+        if self.asked_ns is None:
+            begins += parts["wait_earlier"]
         if begins > self.arrival_ns:
             moments.append((begins, f"granted: superframe {self.superframe} begins"))
         carrier = f" of carrier {self.carrier}" if self.carrier else ""

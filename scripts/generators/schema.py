@@ -14,14 +14,18 @@ ROOT = "Scenario"
 def named(schema: Schema) -> dict[str, Schema]:
     """All definitions by name, the root among them as ``Scenario``; what a definition refers to comes before it.
 
-    Rust's configuration structs are called Config wherever they stand, of which a schema makes Config2, Config3; here
-    they are called by the key that holds them.
+    Raises :class:`ValueError` for a name that ends in a digit: the schema's generator numbers types of the same name by
+    the order in which it meets them, which changes with any key that is added before.
     """
     definitions = {**schema["$defs"], ROOT: {k: v for k, v in schema.items() if k != "$defs"}}
-    names = _better_names(definitions)
-    renamed = {names[name]: _rename(definition, names) for name, definition in definitions.items()}
+    numbered = sorted(name for name in definitions if name[-1].isdigit())
+    if numbered:
+        raise ValueError(
+            f"{', '.join(numbered)}: several types have this name without the digit; "
+            'give each its own with #[schemars(rename = "...")]'
+        )
     ordered: dict[str, Schema] = {}
-    _visit(ROOT, renamed, ordered)
+    _visit(ROOT, definitions, ordered)
     return ordered
 
 
@@ -70,34 +74,6 @@ def references(schema: Any) -> Iterator[str]:
 def camel(words: str) -> str:
     """A key as the name of a type."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_ ]", words))
-
-
-def _better_names(definitions: dict[str, Schema]) -> dict[str, str]:
-    names = {name: name for name in definitions if not re.fullmatch(r"Config\d*", name)}
-    for holder, definition in definitions.items():
-        for key, schema in _properties(definition):
-            for name in references(schema):
-                if name in names:
-                    continue
-                better = camel(key)
-                names[name] = better if better not in names.values() else camel(holder) + better
-    return {name: names.get(name, name) for name in definitions}
-
-
-def _properties(definition: Schema) -> Iterator[tuple[str, Schema]]:
-    for part in [definition, *definition.get("oneOf", [])]:
-        yield from part.get("properties", {}).items()
-
-
-def _rename(schema: Any, names: dict[str, str]) -> Any:
-    if isinstance(schema, list):
-        return [_rename(item, names) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    renamed = {key: _rename(value, names) for key, value in schema.items()}
-    if (name := reference(schema)) is not None:
-        renamed["$ref"] = f"#/$defs/{names[name]}"
-    return renamed
 
 
 def _visit(

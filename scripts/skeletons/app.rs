@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Size, Stream, Tables, Time};
+use bentpipe_core::{Sample, Size, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,10 @@ pub struct Config {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"size = "300 kB""#;
+}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {

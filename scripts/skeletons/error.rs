@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Channel, Process};
-use bentpipe_core::{Fraction, Stream, Time};
+use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,17 @@ struct {Camel} {
     probability: f64,
 }
 
+impl Sample for Config {
+    const SAMPLE: &'static str = "probability = 0.02";
+}
+
 impl Channel for Config {
     fn build(&self) -> Option<Box<dyn Process>> {
         Some(Box::new({Camel} { probability: self.probability.value() }))
+    }
+
+    fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
+        self.probability.value()
     }
 }
 

@@ -6,8 +6,8 @@
 //! dama = { scheme = { kind = "rbdc", estimator = "{kebab}" } }
 //! ```
 
-use super::{least, Estimation, Estimator};
-use crate::mac::dama::category::Load;
+use super::{least, Estimation, Estimator, Load};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Estimation for Config {
     fn build(&self, _response: u64, _unit: u64) -> Box<dyn Estimator> {

@@ -7,7 +7,7 @@
 //! ```
 
 use super::{check_divides, Added, Framer, Framing};
-use bentpipe_core::Problems;
+use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,10 @@ pub struct Config {}
 
 const UNIT: u32 = 128;
 const HEADER: u32 = 4;
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Framing for Config {
     fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {

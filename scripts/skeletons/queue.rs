@@ -8,7 +8,7 @@
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, DropReason, Packet};
-use bentpipe_core::{Count, Dscp, Rate, Stream, Time};
+use bentpipe_core::{Count, Dscp, Rate, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,10 @@ pub const REFUSED: DropReason = DropReason::new("refused by {words}");
 pub struct Config {
     /// The most packets that wait.
     pub packets: Count<1, 1_000_000_000>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "packets = 20";
 }
 
 impl Discipline for Config {

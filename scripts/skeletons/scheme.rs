@@ -6,7 +6,8 @@
 //! dama = { scheme = { kind = "{kebab}" } }
 //! ```
 
-use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
+use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Scheme for Config {
     fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
         Box::new(Asking)
     }

@@ -53,6 +53,12 @@ def test_parts_are_the_whole_wait(run: bp.Run) -> None:
         there = (frame["time"] * 1e9).round().cast(int)
         assert (frame["arrival"] + total + 250_000_000 == there).all()
         assert all((frame[part] >= 0).all() for part in PARTS)
+        # A request and its plan take 250 ms each, or none of the wait was for them.
+        assert set(frame["wait_propagation"].unique()) <= {0, 500_000_000}
+        # What left in slots that were there already waited for nothing else.
+        without = frame.filter(frame["asked"] < 0)
+        assert all((without[part] == 0).all() for part in PARTS if part not in ("wait_earlier", "wait_slot"))
+        assert (frame.filter(frame["asked"] >= 0)["wait_earlier"] == 0).all()
         # Without constant slots nothing leaves before both ways have passed: 250 ms each.
         first = frame.row(0, named=True)
         assert first["wait_propagation"] == 500_000_000

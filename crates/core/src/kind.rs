@@ -1,13 +1,23 @@
 //! The variants of a model folder are listed in one [`kinds!`](crate::kinds), with one line per variant.
 
+/// What a variant's `Config` must have beside it: an example of what a scenario says. Tests run every variant of every list
+/// with its sample, so that a new variant meets them all.
+pub trait Sample {
+    /// The keys of the variant without its `kind`, as in an inline table of TOML: `packets = 60, min = 10`. Where keys could
+    /// have defaults, it gives some of them other values.
+    const SAMPLE: &'static str;
+}
+
 /// Declares an enum over the `Config` structs of a folder, one variant per line:
 ///
 /// ```
-/// # use bentpipe_core::{kinds, Rate};
+/// # use bentpipe_core::{kinds, Rate, Sample};
 /// # mod bulk { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-/// #            pub struct Config {} }
+/// #            pub struct Config {}
+/// #            impl bentpipe_core::Sample for Config { const SAMPLE: &'static str = ""; } }
 /// # mod cbr { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-/// #           pub struct Config { pub rate: bentpipe_core::Rate } }
+/// #           pub struct Config { pub rate: bentpipe_core::Rate }
+/// #           impl bentpipe_core::Sample for Config { const SAMPLE: &'static str = "rate = \"64 kbit/s\""; } }
 /// kinds! {
 ///     /// The application of a flow.
 ///     pub enum App {
@@ -18,6 +28,7 @@
 /// let app: App = serde_json::from_str(r#"{"cbr": {"rate": "64 kbit/s"}}"#).unwrap();
 /// assert_eq!(app.kind(), "cbr");
 /// assert_eq!(serde_json::to_string(&app).unwrap(), r#"{"kind":"cbr","rate":"64 kbit/s"}"#);
+/// assert_eq!(App::samples(), [r#"{ kind = "bulk" }"#, r#"{ kind = "cbr", rate = "64 kbit/s" }"#]);
 /// ```
 ///
 /// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that trait object
@@ -71,10 +82,10 @@ macro_rules! kinds {
         }
     };
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $tag:literal => $variant:ident($config:ty)),+ $(,)? }) => {
-        $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
         #[serde(tag = "kind")]
         #[schemars(transform = $crate::name_alone)]
+        $(#[$meta])*
         pub enum $name {
             $(
                 #[allow(missing_docs, reason = "the doc comment of its Config describes it")]
@@ -87,6 +98,13 @@ macro_rules! kinds {
         impl $name {
             /// The names of all variants, in the order of the list.
             pub const KINDS: &'static [&'static str] = &[$($tag),+];
+
+            /// A [sample]($crate::Sample) of each variant as an inline table of TOML, in the order of the list.
+            pub fn samples() -> Vec<String> {
+                let keys = [$(<$config as $crate::Sample>::SAMPLE),+];
+                let named = Self::KINDS.iter().zip(keys);
+                named.map(|(kind, keys)| $crate::inline_table(kind, keys)).collect()
+            }
 
             /// The name of this variant.
             pub fn kind(&self) -> &'static str {
@@ -117,6 +135,13 @@ macro_rules! kinds {
             }
         }
     };
+}
+
+/// A variant as TOML.
+#[doc(hidden)]
+pub fn inline_table(kind: &str, keys: &str) -> String {
+    let comma = if keys.is_empty() { "" } else { ", " };
+    format!("{{ kind = \"{kind}\"{comma}{keys} }}")
 }
 
 /// Schema transform: a variant may also be given by its name alone.

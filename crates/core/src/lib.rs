@@ -16,7 +16,7 @@ mod whole;
 
 pub use address::{FlowId, NodeId};
 pub use dscp::Dscp;
-pub use kind::name_alone;
+pub use kind::{inline_table, name_alone, Sample};
 pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};

@@ -141,12 +141,6 @@ impl Clock {
         Time::from_nanos(nanoseconds.saturating_sub(self.zero))
     }
 
-    /// The time of the run at `nanoseconds` of Unix time, as the kernel stamps packets.
-    #[inline]
-    pub fn at_unix(&self, nanoseconds: u64) -> Time {
-        Time::from_nanos(nanoseconds.saturating_sub(self.unix))
-    }
-
     /// Nanoseconds of Unix time at time zero.
     pub fn unix_zero(&self) -> u64 {
         self.unix

@@ -62,4 +62,18 @@ mod tests {
         assert!(schema.contains(r#""enum":["bbr","bbr3""#), "congestion controls");
         assert!(schema.contains(r#""enum":["tcp""#), "traces");
     }
+
+    #[test]
+    fn types_have_names_of_their_own() {
+        let schema = of_scenario();
+        let names = schema.get("$defs").and_then(Value::as_object).expect("it has definitions").keys();
+        // A second type of the same name gets a number, which depends on the order in which keys are met.
+        let numbered: Vec<_> = names
+            .filter(|name| name.ends_with(|last: char| last.is_ascii_digit()) || *name == "Config")
+            .collect();
+        assert!(
+            numbered.is_empty(),
+            "give these names of their own, #[schemars(rename = \"...\")]: {numbered:?}"
+        );
+    }
 }

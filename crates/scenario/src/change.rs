@@ -1,5 +1,6 @@
 //! Changes to a value that was loaded before, by the rules of overrides and with the same refusals.
 
+use crate::defaults::drop_replaced;
 use crate::deserialize::{deserialize, Typed};
 use crate::error::{self, ScenarioError};
 use crate::merge::merge;
@@ -46,13 +47,18 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// Returns `value` with the keys of `set` changed.
+/// `value` with the keys of `set` changed. Where `set` gives a table another `kind`, the new kind keeps the keys that it
+/// shares with the old one unless they stood at the old kind's defaults.
 ///
 /// # Errors
 /// All problems of the change, by key path from `value`.
 pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
-    // Keys of a replaced kind are dropped silently, but those of `set` are not.
-    let merged = tree(value, true).and_then(|before| Ok(merge(before, tree(set, false)?)));
+    // Keys that only the replaced kind knows are ignored; those of `set` are not.
+    let merged = tree(value, true).and_then(|mut before| {
+        let set = tree(set, false)?;
+        drop_replaced::<T>(&mut before, &set);
+        Ok(merge(before, set))
+    });
     let (typed, problems) = match merged {
         Ok(merged) => deserialize::<T>(&merged),
         Err(error) => (None, error.problems),

@@ -34,6 +34,7 @@
 //! Limits: files of up to 4 MiB, 32 levels of nesting, signed 64-bit whole numbers (as in TOML), no dates.
 
 mod change;
+mod defaults;
 mod deserialize;
 mod error;
 mod fault;

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: Packets in a figure of timelines.
 _ROWS = 40
 
+#: Grey for slots that were there anyway, a colour for each part of a wait for a request.
+_PARTS = ("#8C8C8C", *COLOURS)
+
 
 @figure_function
 def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
@@ -37,7 +40,7 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
             for packet in shown
         ]
         if any(waited):
-            axes.barh(range(len(shown)), waited, left=before, height=0.7, color=COLOURS[index], label=label)
+            axes.barh(range(len(shown)), waited, left=before, height=0.7, color=_PARTS[index], label=label)
     if at_s is not None:
         axes.axvline(at_s, color=INK, linewidth=1)
     axes.set_yticks(range(len(shown)), [f"{packet.flow} {packet.packet}" for packet in shown])
@@ -71,7 +74,7 @@ def waits(run: Run, terminal: str | None = None) -> Figure:
         total = np.bincount(place, weights=frame[part].to_numpy() / 1e6, minlength=bins)
         mean = np.divide(total, count, out=np.zeros(bins), where=count > 0)
         if mean.any():
-            axes.bar(middles, mean, width=end / bins, bottom=below, color=COLOURS[index], label=label)
+            axes.bar(middles, mean, width=end / bins, bottom=below, color=_PARTS[index], label=label)
             below += mean
     axes.set_title(f"{frame['terminal'][0]}: what packets waited for")
     axes.set_ylabel("mean wait (ms)")

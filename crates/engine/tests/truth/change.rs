@@ -5,7 +5,10 @@ use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
 use crate::run::{results, scenario, value, Run};
 use bentpipe_core::{Span, Time};
-use bentpipe_engine::changeable;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::{changeable, presets};
+use bentpipe_models::{channel, queue};
+use bentpipe_scenario::{assignment, changed, load, Source};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -211,6 +214,73 @@ fn goodput_follows_the_rate() {
     let report = run.finished().report();
     let utilisation = value(&report, "link", "l", "utilisation");
     assert!(utilisation > 0.98 && utilisation <= 1.0, "{utilisation}");
+}
+
+/// A link with a queue and errors, as a layer above another one has them.
+fn wire(queue: &str, error: &str) -> String {
+    format!(
+        "name = \"kinds\"\nduration = \"1 s\"\nlink = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", \
+         delay = \"1 ms\", queue = {queue}, error = {error} }}]\n"
+    )
+}
+
+#[test]
+fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
+    // The loader lays what was written for the one kind below the other; a running network has only values, of which those
+    // at a default were not written.
+    let lists = [
+        ("queue", queue::Config::samples(), wire("QUEUE", "\"none\"")),
+        ("error", channel::Config::samples(), wire("\"drop-tail\"", "QUEUE")),
+    ];
+    for (key, samples, text) in lists {
+        for before in &samples {
+            let text = text.replace("QUEUE", before);
+            let link = scenario(&text).link.remove(0);
+            for after in &samples {
+                let what = format!("{before} to {after}");
+                let set = assignment("set", key, after).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let changed = changed(&link, &set).unwrap_or_else(|problems| panic!("{what}: {problems:?}"));
+                let layers = [format!("link.l.{key}={after}")];
+                let loaded = load::<Scenario>(
+                    Source::Text { name: "test.toml", text: &text },
+                    &presets::all(),
+                    &layers,
+                );
+                let loaded = loaded.unwrap_or_else(|error| panic!("{what}: {error}")).value.link.remove(0);
+                assert_eq!(changed, loaded, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
+    let bare = |samples: Vec<String>, key: &str| -> Vec<String> {
+        // Kinds that need no key.
+        let names = samples.iter().map(|sample| sample.split('"').nth(1).expect("a kind").to_owned());
+        let text = |name: &str| match key {
+            "queue" => wire(&format!("\"{name}\""), "\"none\""),
+            _ => wire("\"drop-tail\"", &format!("\"{name}\"")),
+        };
+        names.filter(|name| loaded(&text(name)).is_ok()).map(|name| format!("\"{name}\"")).collect()
+    };
+    for (key, samples) in [("queue", queue::Config::samples()), ("error", channel::Config::samples())] {
+        let text = |value: &str| match key {
+            "queue" => wire(value, "\"none\""),
+            _ => wire("\"drop-tail\"", value),
+        };
+        let starts = bare(samples.clone(), key);
+        assert!(key == "error" || starts.len() > 8, "{starts:?}");
+        for before in &starts {
+            let link = scenario(&text(before)).link.remove(0);
+            for after in samples.iter().chain(&starts).filter(|after| !after.contains(before)) {
+                let set = assignment("set", key, after).unwrap_or_else(|error| panic!("{error}"));
+                let changed = changed(&link, &set)
+                    .unwrap_or_else(|problems| panic!("{before} to {after}: {problems:?}"));
+                assert_eq!(changed, scenario(&text(after)).link.remove(0), "{before} to {after}");
+            }
+        }
+    }
 }
 
 /// What is added to the good scenario of the other refusals.

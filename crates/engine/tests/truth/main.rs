@@ -1,5 +1,5 @@
-//! The engine as a whole, held to the truth (DESIGN.md, section 8): the same run twice, nothing lost without a name,
-//! tables of numbers, equations from papers, and scenarios that must be refused.
+//! The engine as a whole, held to the truth: two runs of a scenario are equal, no packet is lost without a named reason,
+//! tables of numbers (`tests/golden`), equations from papers, and scenarios that must be refused.
 //!
 //! One program, so that it is linked once. `BLESS=1` writes the golden files again.
 
@@ -13,6 +13,7 @@ mod descriptions;
 mod determinism;
 mod golden;
 mod handover;
+mod kinds;
 mod proxy;
 mod queues;
 mod run;

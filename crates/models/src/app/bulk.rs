@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Problems, Size, Span, Stream, Tables, Time};
+use bentpipe_core::{Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ pub struct Config {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"size = "300 kB""#;
+}
 
 impl Workload for Config {
     fn build(&self, end: End, _plan: Stream) -> Box<dyn App> {

@@ -10,7 +10,7 @@
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
 use crate::LARGEST_DATAGRAM;
-use bentpipe_core::{Column, Problems, Rate, Report, Size, Span, Stream, Table, Tables, Time};
+use bentpipe_core::{Column, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,11 @@ fn datagram() -> Size {
 
 impl Tables for Config {
     const REPORTS: &'static [&'static Table] = &[&DATAGRAMS];
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"rate = "200 kbit/s", datagram = "500 B", on = "1 s", off = "1 s", distribution = "exponential""#;
 }
 
 impl Workload for Config {

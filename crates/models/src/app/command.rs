@@ -18,7 +18,7 @@
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
 use super::{Actions, App, End, Event, Workload};
-use bentpipe_core::{Problems, Stream, Tables, Time};
+use bentpipe_core::{Problems, Sample, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -90,6 +90,10 @@ fn filled(word: &str, places: &Places) -> Result<String, String> {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"run = "true""#;
+}
 
 impl Workload for Config {
     fn build(&self, _end: End, _plan: Stream) -> Box<dyn App> {

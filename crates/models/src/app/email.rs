@@ -14,7 +14,7 @@
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
 use super::{App, Connections, End, Workload};
-use bentpipe_core::{Count, Problems, Size, Span, Stream, Tables};
+use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,10 @@ impl Config {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"size = "20 kB", mails = 3, every = "2 s""#;
+}
 
 impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {

@@ -15,7 +15,7 @@
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
 use super::{App, Connections, End, Workload};
-use bentpipe_core::{Count, Problems, Size, Span, Stream, Tables};
+use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,10 @@ impl Config {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"size = "30 kB", distribution = "exponential", every = "3 s""#;
+}
 
 impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {

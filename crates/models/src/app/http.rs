@@ -22,7 +22,7 @@
 
 use super::draw::{self, Bounded, Number};
 use super::{Actions, App, Connections, End, Event, Transaction, Workload};
-use bentpipe_core::{Count, Problems, Size, Span, Stream, Tables, Time};
+use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,10 @@ impl Config {
 }
 
 impl Tables for Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"object = "8 kB", pages = 5, think = "1 s""#;
+}
 
 impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {

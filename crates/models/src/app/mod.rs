@@ -20,6 +20,7 @@ use bentpipe_core::{kinds, Problems, Report, Stream, Table, Time};
 kinds! {
     /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
     /// opens the connection, its destination answers.
+    #[schemars(rename = "App")]
     pub enum Config: Workload, tables {
         "bulk" => Bulk(bulk::Config),
         "cbr" => Cbr(cbr::Config),

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 /// The direction in which a file is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "TransferDirection")]
 pub enum Direction {
     /// The file goes from the flow's source to its destination.
     #[default]

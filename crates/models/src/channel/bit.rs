@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Channel, Effect, Process};
-use bentpipe_core::{Fraction, Stream, Time};
+use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,10 @@ pub struct Config {
 struct Independent {
     /// ln(1 - BER), per bit.
     log_survival: f64,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "rate = 1e-6";
 }
 
 impl Channel for Config {

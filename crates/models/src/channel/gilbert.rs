@@ -19,7 +19,7 @@
 //! ```
 
 use super::{Channel, Effect, Process};
-use bentpipe_core::{Fraction, Problems, Real, Stream, Time};
+use bentpipe_core::{Fraction, Problems, Real, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,10 @@ struct Bistable {
     steps: (f64, f64),
     /// The present state; `None` before the first packet.
     bad: Option<bool>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "probability = 0.02, burst = 5.0";
 }
 
 impl Channel for Config {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Channel, Effect, Process};
-use bentpipe_core::{Count, Problems, Stream, Time};
+use bentpipe_core::{Count, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,10 @@ struct Chosen {
     count: u64,
     /// Numbers that are still to come, the next one last.
     left: Vec<u64>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "packets = [7, 8, 30]";
 }
 
 impl Channel for Config {

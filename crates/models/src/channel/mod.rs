@@ -14,6 +14,7 @@ use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
     /// The error process of a channel: which packets, or units of the framing, it corrupts.
+    #[schemars(rename = "Error")]
     pub enum Config: Channel {
         "none" => None(none::Config),
         "packet" => Packet(packet::Config),
@@ -40,9 +41,7 @@ pub trait Channel {
     }
 
     /// Expected fraction of `packets` packets of `bytes` bytes on average that is corrupted.
-    fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
-        0.0
-    }
+    fn expected_loss(&self, packets: u64, bytes: f64) -> f64;
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}

@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Channel, Effect, Process};
-use bentpipe_core::{Fraction, Stream, Time};
+use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ pub struct Config {
 }
 
 struct Independent(f64);
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "probability = 0.01";
+}
 
 impl Channel for Config {
     fn build(&self) -> Option<Box<dyn Process>> {

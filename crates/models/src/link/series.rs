@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Trace")]
 pub struct Config {
     /// The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in
     /// bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds until

@@ -40,14 +40,14 @@
 //! gateway = "gw"
 //! ```
 
-use super::dama::category::{self, cra, rbdc};
 use super::dama::config::{Carrier, Forward, Planning, Propagation, Return, Terminals};
+use super::dama::scheme::{self, cra, rbdc};
 use super::dama::{self, config::Dama};
 use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use crate::{channel, queue};
-use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Span};
+use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +136,7 @@ pub enum Channel {
 /// Whether terminals share a carrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "SkyplexAccess")]
 pub enum Access {
     /// The terminals share carriers, slot by slot.
     #[default]
@@ -215,8 +216,8 @@ impl Config {
         };
         let dama = Dama {
             scheme: match constant {
-                true => category::Config::Cra(cra::Config {}),
-                false => category::Config::Rbdc(bod),
+                true => scheme::Config::Cra(cra::Config {}),
+                false => scheme::Config::Rbdc(bod),
             },
             cra: Some(cra),
             processing: self.processing,
@@ -248,6 +249,10 @@ impl Config {
             quick_start: self.quick_start,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"forward = { rate = "4 Mbit/s" }, terminals = ["a"], gateway = "b""#;
 }
 
 impl AccessNetwork for Config {

@@ -16,7 +16,7 @@
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, Packet};
-use bentpipe_core::{Dscp, Fraction, Problems, Rate, Size, Span, Stream, Time};
+use bentpipe_core::{Dscp, Fraction, Problems, Rate, Sample, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,10 @@ impl Default for Config {
         let (packets, target) = (Packets::new(1000), Span::from_millis(5));
         Config { packets, target, typical: early::typical(), ecn: true }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 80, target = "40 ms""#;
 }
 
 impl Discipline for Config {

@@ -17,7 +17,7 @@ use super::drop_tail::FULL;
 use super::early::{mark, Packets};
 use super::{Discipline, Queue};
 use crate::{facts, DropReason, Held, Packet};
-use bentpipe_core::{Dscp, Problems, Rate, Size, Span, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,10 @@ impl Default for Config {
             ecn: true,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 200, target = "10 ms""#;
 }
 
 impl Discipline for Config {

@@ -13,7 +13,7 @@ use super::classes::Class;
 use super::early::Packets;
 use super::{drop_tail, priority, red, shaper, wfq, wred, Config as Any, Discipline, Queue};
 use crate::facts;
-use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Size};
+use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Sample, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,10 @@ impl Config {
             vec![Class::new("ef", vec![Dscp::EF], None, ef), Class::new("rest", Vec::new(), None, rest)];
         priority::Config { classes }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "packets = 70, ef = 0.2";
 }
 
 impl Discipline for Config {

@@ -11,7 +11,7 @@
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, DropReason, Packet};
-use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Stream, Time};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,10 @@ pub struct Config {
     /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 40, bytes = "50 kB""#;
 }
 
 impl Default for Config {

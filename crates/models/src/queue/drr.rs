@@ -8,7 +8,7 @@
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
 use crate::facts;
-use bentpipe_core::{Dscp, Problems, Rate, Size, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ pub struct Config {
 
 fn quantum() -> Size {
     Size::from_bytes(1500)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"quantum = "1600 B", classes = [{ name = "voice", dscp = ["ef"], weight = 1 }, { name = "best", queue = { kind = "drop-tail", packets = 30 }, weight = 3 }]"#;
 }
 
 impl Discipline for Config {

@@ -17,7 +17,7 @@ use super::drop_tail::FULL;
 use super::early::Packets;
 use super::{Discipline, Queue};
 use crate::{facts, Held, Packet};
-use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Span, Time};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -55,6 +55,10 @@ impl Default for Config {
             ecn: codel.ecn,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 300, flows = 64, target = "10 ms""#;
 }
 
 impl Discipline for Config {

@@ -33,6 +33,7 @@ use bentpipe_core::{kinds, Dscp, Problems, Rate, Stream, Time};
 
 kinds! {
     /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
+    #[schemars(rename = "Queue")]
     pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
         "red" => Red(red::Config),

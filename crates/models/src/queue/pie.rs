@@ -18,7 +18,7 @@ use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
 use super::{Discipline, Queue};
 use crate::{facts, Held, Packet};
-use bentpipe_core::{Dscp, Problems, Rate, Span, Stream, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,10 @@ impl Default for Config {
             ecn: true,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 250, target = "20 ms""#;
 }
 
 impl Discipline for Config {

@@ -12,7 +12,7 @@
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
 use crate::facts;
-use bentpipe_core::{Dscp, Problems, Rate, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,10 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The classes, highest priority first; 1 to 64.
     pub classes: Vec<Class>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"classes = [{ name = "voice", dscp = ["ef"] }, { name = "best", queue = { kind = "drop-tail", packets = 30 } }]"#;
 }
 
 impl Discipline for Config {

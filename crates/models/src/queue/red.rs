@@ -57,6 +57,10 @@ macro_rules! config {
             }
         }
 
+        impl bentpipe_core::Sample for Config {
+            const SAMPLE: &'static str = "packets = 60, min = 10, max = 30";
+        }
+
         impl Discipline for Config {
             fn build(&self, rate: Rate) -> Queue {
                 let (min, max) = (self.min.value() as f64, self.max.value() as f64);

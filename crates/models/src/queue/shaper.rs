@@ -16,7 +16,7 @@ use super::bucket::Bucket;
 use super::buffer::{Buffer, Effects, Head};
 use super::{Config as Inner, Discipline, Queue};
 use crate::{facts, DropReason, Held, Packet};
-use bentpipe_core::{Dscp, Problems, Rate, Size, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,11 @@ pub struct Config {
 
 fn burst() -> Size {
     Size::from_bytes(3000)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"rate = "600 kbit/s", burst = "6 kB", queue = { kind = "drop-tail", packets = 60 }"#;
 }
 
 impl Discipline for Config {

@@ -9,7 +9,7 @@
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, Packet};
-use bentpipe_core::{Dscp, Rate, Stream, Time};
+use bentpipe_core::{Dscp, Rate, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {

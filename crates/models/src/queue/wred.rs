@@ -18,7 +18,7 @@
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, Packet};
-use bentpipe_core::{Dscp, Fraction, Problems, Rate, Size, Stream, Time};
+use bentpipe_core::{Dscp, Fraction, Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -98,6 +98,11 @@ impl Default for Config {
             ecn: true,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        "green = { min = 30, max = 40 }, yellow = { min = 20, max = 30 }, red = { min = 10, max = 20 }";
 }
 
 impl Discipline for Config {

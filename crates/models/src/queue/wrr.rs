@@ -9,7 +9,7 @@
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
 use crate::facts;
-use bentpipe_core::{Dscp, Problems, Rate, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,10 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The classes, in the order of their turns; 1 to 64.
     pub classes: Vec<Class>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"classes = [{ name = "voice", dscp = ["ef"], weight = 1 }, { name = "best", queue = { kind = "drop-tail", packets = 30 }, weight = 3 }]"#;
 }
 
 impl Discipline for Config {

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Service")]
 pub struct Config {
     /// Name of the service in results.
     pub name: String,

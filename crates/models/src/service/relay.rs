@@ -25,7 +25,7 @@ use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::udp::{HEADER, NOT_UDP};
 use crate::transport::{names, Config as Transport};
 use crate::{Body, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Column, NodeId, Problems, Report, Table, Time};
+use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +46,10 @@ pub static REPORT: Table = Table {
         Column::whole("relayed", "packets", "datagrams sent to participants: one for each other participant"),
     ],
 };
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Service for Config {
     fn takes(&self) -> Takes {

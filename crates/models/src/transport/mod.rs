@@ -17,6 +17,7 @@ use hosting::Site;
 
 kinds! {
     /// The transport protocol that carries a flow.
+    #[schemars(rename = "Transport")]
     pub enum Config: Transport, tables {
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),

@@ -10,7 +10,7 @@ use crate::app::{Actions, App, Arrival, End, Event, Workload};
 use crate::channel::effect::Received;
 use crate::transport::{Packets, Seat, Socket, Supply, Transport};
 use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
-use bentpipe_core::{Column, Probe, Report, Stream, Table, Tables, Time};
+use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Transport for Config {
     fn packets(&self, datagram: Option<u32>) -> Packets {

@@ -3,7 +3,7 @@
 // Each test program uses a part of it.
 #![allow(dead_code)]
 
-use bentpipe_core::{kinds, Count, Fraction, Problems, Rate, Size, Span};
+use bentpipe_core::{kinds, Count, Fraction, Problems, Rate, Sample, Size, Span};
 use bentpipe_scenario::Check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -205,3 +205,14 @@ impl Check for Scenario {
         });
     }
 }
+
+/// The loader has no use for samples.
+macro_rules! without_sample {
+    ($($config:ty),+ $(,)?) => {
+        $(impl Sample for $config {
+            const SAMPLE: &'static str = "";
+        })+
+    };
+}
+
+without_sample!(PointToPoint, DvbRcs, Cra, Rbdc, Bulk, Cbr, Tcp, Udp);

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{check_divides, Added, Framer, Framing};
-use bentpipe_core::Problems;
+use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,10 @@ impl Config {
             Encapsulation::Vc => 0,
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"encapsulation = "vc""#;
 }
 
 impl Framing for Config {

@@ -21,7 +21,7 @@
 
 use super::fragments::{Fragments, Shape};
 use super::{Framer, Framing};
-use bentpipe_core::{Count, Problems};
+use bentpipe_core::{Count, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,10 @@ impl Config {
     fn carrier(&self, carrier: Option<u32>) -> u32 {
         carrier.unwrap_or(self.frame.value() as u32)
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "label = 6";
 }
 
 impl Framing for Config {

@@ -29,6 +29,7 @@ pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can ca
 kinds! {
     /// The framing: how packets are placed into the units that a link transmits, which determines the
     /// overhead and what an error destroys.
+    #[schemars(rename = "Framing")]
     pub enum Config: Framing {
         "none" => None(none::Config),
         "atm" => Atm(atm::Config),

@@ -7,6 +7,7 @@
 //! ```
 
 use super::transport_stream::Encapsulation;
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,10 @@ const CRC: u32 = 4;
 const LLC_SNAP: u32 = 8;
 /// Maximum length of a section in bytes.
 const SECTION: u32 = 4096;
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "llc_snap = true";
+}
 
 impl Encapsulation for Config {
     const TOGETHER: u32 = 1;

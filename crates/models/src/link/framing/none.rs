@@ -1,7 +1,7 @@
 //! No framing: packets are sent as they are, and errors act on packets.
 
 use super::{Framer, Framing};
-use bentpipe_core::Problems;
+use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Framing for Config {
     fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {

@@ -19,7 +19,7 @@
 
 use super::fragments::{Fragments, Shape};
 use super::{Framer, Framing};
-use bentpipe_core::Problems;
+use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,10 @@ impl Config {
         let protocol = self.protocol_bytes();
         Shape { whole: 2 + protocol, first: 4 + protocol, next: 2, trailer, most: PPDU - protocol - trailer }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"trailer = "crc""#;
 }
 
 impl Framing for Config {

@@ -11,6 +11,7 @@
 //! ```
 
 use super::transport_stream::Encapsulation;
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,10 @@ impl Default for Config {
 const HEADER: u32 = 4;
 const ADDRESS: u32 = 6;
 const CRC: u32 = 4;
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "address = false";
+}
 
 impl Encapsulation for Config {
     const TOGETHER: u32 = 2;

@@ -12,18 +12,18 @@
 //! Every default is the study's (Luglio, Roseti, Zampognaro 2009) except L, which follows from the delays
 //! unless `response` sets it.
 
-use super::category::Link;
 use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
 use super::plan::Plan;
+use super::scheme::Link;
 use super::timing::{Schedule, Timing};
 use super::traffic::Class;
 use super::waveform::{self, Decibel};
-use super::{allocator, category, requests};
+use super::{allocator, requests, scheme};
 use crate::link::framing;
 use crate::orbit::geo::{Satellite, Site};
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Span};
+use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
 use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -152,9 +152,9 @@ pub enum Planning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
-    /// Capacity category by which terminals request more than their constant slots (EN 301 790, section
-    /// 6.6.1.2); `cra`, that is none, by default.
-    pub scheme: category::Config,
+    /// Scheme by which terminals request more than their constant slots, a capacity category of EN 301 790, section
+    /// 6.6.1.2, or a mix of several; `cra`, that is none, by default.
+    pub scheme: scheme::Config,
     /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
     /// with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
     /// terminals with a rate of their own.
@@ -294,10 +294,14 @@ fn frames() -> Count<1, 255> {
     Count::new(4)
 }
 
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"forward = { rate = "4 Mbit/s" }, return = { rate = "2048 kbit/s", dama = { scheme = "rbdc", cra = "64 kbit/s" } }, terminals = ["a"], gateway = "b""#;
+}
+
 impl Default for Dama {
     fn default() -> Dama {
         Dama {
-            scheme: category::Config::default(),
+            scheme: scheme::Config::default(),
             cra: None,
             allocator: allocator::Config::default(),
             processing: Span::ZERO,
@@ -383,7 +387,7 @@ impl Config {
         Some(Frame { frames: link.frames_per_superframe.value() as u32, slot_bytes: bytes, length })
     }
 
-    /// The return link as seen by capacity categories.
+    /// The return link as seen by schemes.
     pub fn link(&self) -> Link {
         let link = &self.return_link;
         let longest =
@@ -502,7 +506,7 @@ impl Config {
     /// Constant slots of a terminal without a rate of its own: one, or its equal share if there is no other
     /// way to get slots.
     fn default_slots(&self) -> u32 {
-        let category::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
+        let scheme::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());
         let mut sharing = 0;
         for entry in &self.terminals {

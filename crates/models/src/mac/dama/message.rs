@@ -1,9 +1,9 @@
 //! The messages between terminals and the network control centre (NCC). They are packets that travel like
 //! others; their sizes are those of the fields that the model needs.
 
-use super::category::Ask;
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
+use super::scheme::Ask;
 use crate::{Body, Content, Ecn, Packet, Payload};
 use bentpipe_core::{FlowId, NodeId, Time};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! A packet of a terminal waits in its queue ([`terminal`]), is divided over the slots that the terminal has
 //! in the superframe ([`slots`], [`frame`]) and reaches the gateway. A terminal has its constant slots (CRA)
-//! from logon on; it requests what it needs beyond them ([`category`]) with messages that travel like packets
+//! from logon on; it requests what it needs beyond them ([`scheme`]) with messages that travel like packets
 //! ([`message`]). The network control centre ([`ncc`]) divides the slots ([`allocator`]), lays them out in
 //! the frame ([`plan`]) and sends the burst time plan over the forward link ([`forward`]). [`timing`]
 //! determines how long that takes.
@@ -15,7 +15,6 @@
 //! the control centre until it logs on again.
 
 pub mod allocator;
-pub mod category;
 mod check;
 pub mod config;
 pub mod estimator;
@@ -27,6 +26,7 @@ pub mod ncc;
 pub mod network;
 pub mod plan;
 pub mod requests;
+pub mod scheme;
 pub mod slots;
 pub mod star;
 pub mod terminal;

@@ -12,12 +12,12 @@
 //! signalling.
 
 use super::allocator::{Allocator, Demand};
-use super::category::{Account, Ask};
 use super::config::Config;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::plan::{Grant, Plan};
 use super::requests::contention::{resolve, Contention};
+use super::scheme::{Account, Ask};
 use super::waits::Controller;
 use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table, Time};
@@ -95,7 +95,7 @@ pub struct Member {
     pub most: u32,
     /// Its weight, for allocators that use weights.
     pub weight: u32,
-    /// The account of its capacity category.
+    /// The account of its scheme.
     pub account: Box<dyn Account>,
     /// Its constant slots and their first superframe, once it has logged on.
     pub logon: Option<(Run, u64)>,

@@ -1,11 +1,11 @@
 //! Builds the stages of a star network from its configuration.
 
-use super::category::Terms;
 use super::config::{Config, Member, Return};
 use super::forward::{self, Forward, Listener};
 use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
+use super::scheme::Terms;
 use super::terminal::{self, Logon, Terminal};
 use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};

@@ -1,5 +1,5 @@
-//! Traffic classes of a terminal: each has a queue of its own and a capacity category by which slots for its
-//! data are requested.
+//! Traffic classes of a terminal: each has a queue of its own and a kind of request by which slots for its data
+//! are requested.
 //!
 //! The scenario lists the classes in order of priority; a packet belongs to the class that names its DSCP, or
 //! to the last one. A class whose packets have slots first takes them slot by slot: if classes are named, a

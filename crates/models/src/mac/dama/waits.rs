@@ -5,15 +5,16 @@
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
+//! | `wait_earlier` | slots that were there without a request of the packet's own: constant, spare, or requested before it arrived | at the start of the superframe with the packet's last byte |
 //! | `wait_request` | waiting for a request slot | when the first request after the arrival was made |
-//! | `wait_lost` | corrupted requests | when the first request was made that arrived |
+//! | `wait_lost` | lost requests | when the first request was made that arrived |
 //! | `wait_propagation` | propagation of request and plan | after both |
 //! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start of the earliest superframe in which this request can be served |
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
 //!
-//! A part that would end after the start of the packet's superframe is cut there: the packet then left in
-//! constant or spare slots, or in slots that were requested before it arrived.
+//! A packet has either the first part or the five that follow it. If the superframe with its last byte starts before the first
+//! request after its arrival can be served, that request did not bring the slot, and no part of the wait was for it.
 
 use super::frame::Frame;
 use super::timing::Timing;
@@ -31,11 +32,12 @@ pub static TRACE: Table = Table {
         Column::whole("packet_bytes", "bytes", "size of the packet at the network layer"),
         Column::whole("class", "1", "index of the traffic class, from 0"),
         Column::whole("arrival", "ns", "when the packet arrived at the terminal"),
-        Column::whole("asked", "ns", "when the first request after the arrival was made that reached the control centre; -1: none before it left"),
+        Column::whole("asked", "ns", "when the first request after the arrival was made that reached the control centre; -1: the packet left before one could be served"),
         Column::whole("sent_superframe", "1", "superframe in which the packet's last byte was sent"),
         Column::whole("sent_carrier", "1", "carrier of the slot of the last byte"),
         Column::whole("sent_frame", "1", "frame within the superframe of the slot of the last byte"),
         Column::whole("sent_slot", "1", "slot of the last byte within the frame"),
+        Column::whole("wait_earlier", "ns", "wait for slots that were constant, spare or requested before it arrived"),
         Column::whole("wait_request", "ns", "wait for an opportunity to send the request"),
         Column::whole("wait_lost", "ns", "wait because requests were lost"),
         Column::whole("wait_propagation", "ns", "wait while the request and the plan propagated"),
@@ -46,7 +48,7 @@ pub static TRACE: Table = Table {
 };
 
 /// A row of the trace.
-pub type Row = [f64; 16];
+pub type Row = [f64; 17];
 
 /// When the control centre acts on a request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,6 +92,7 @@ pub(super) struct Requests {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parts {
     pub asked: Option<Time>,
+    pub earlier: Span,
     pub request: Span,
     pub lost: Span,
     pub propagation: Span,
@@ -124,41 +127,36 @@ impl Requests {
         timing: &Timing,
         controller: &Controller,
     ) -> Parts {
-        // Parts that are not over when the superframe starts are cut there.
+        // It may have arrived after the superframe started.
         let start = start.max(arrival);
         let mut after = self.made.iter().skip_while(|(made, ..)| *made < arrival).peekable();
-        let first = after.peek().map(|(made, ..)| *made).filter(|made| *made < start);
-        let heard = after.find(|(.., lost)| !lost).filter(|(made, ..)| *made < start);
-        let Some(first) = first else {
+        let first = after.peek().map(|(made, ..)| *made);
+        let served = after.find(|(.., lost)| !lost).map(|(made, superframe, reaches, _)| {
+            let earliest = timing.start(frame, controller.earliest(frame, *reaches, *superframe));
+            (*made, reaches.since(*made) + timing.one_way, earliest)
+        });
+        let served = served.filter(|(.., earliest)| *earliest <= start);
+        let (Some(first), Some((asked, propagation, earliest))) = (first, served) else {
             return Parts {
                 asked: None,
+                earlier: start.since(arrival),
                 request: Span::ZERO,
                 lost: Span::ZERO,
                 propagation: Span::ZERO,
                 controller: Span::ZERO,
-                competition: start.since(arrival),
+                competition: Span::ZERO,
                 position: end.since(start),
             };
         };
-        let asked = heard.map_or(start, |(made, ..)| *made);
-        let (propagation, controller) = match heard {
-            None => (Span::ZERO, Span::ZERO),
-            Some((made, superframe, reaches, _)) => {
-                let earliest =
-                    timing.start(frame, controller.earliest(frame, *reaches, *superframe)).min(start);
-                let total = earliest.since(*made);
-                let propagation = (reaches.since(*made) + timing.one_way).min(total);
-                (propagation, total - propagation)
-            }
-        };
-        let served = asked + propagation + controller;
+        let propagation = propagation.min(earliest.since(asked));
         Parts {
-            asked: heard.map(|(made, ..)| *made),
+            asked: Some(asked),
+            earlier: Span::ZERO,
             request: first.since(arrival),
             lost: asked.since(first),
             propagation,
-            controller,
-            competition: start.since(served),
+            controller: earliest.since(asked + propagation),
+            competition: start.since(earliest),
             position: end.since(start),
         }
     }
@@ -186,19 +184,19 @@ mod tests {
         // Arrival at 100 ms, request at 188; it may be served 6 superframes later, at 752; the packet leaves in the one at 846.
         let at = (ms(100), ms(846), ms(860));
         let millis = |parts: &Parts| {
-            let Parts { request, lost, propagation, controller, competition, position, .. } = *parts;
-            [request, lost, propagation, controller, competition, position]
+            let Parts { earlier, request, lost, propagation, controller, competition, position, .. } = *parts;
+            [earlier, request, lost, propagation, controller, competition, position]
                 .map(|span| span.as_micros() / 1000)
         };
-        assert_eq!(millis(&explain(&requests, at)), [88, 0, 500, 64, 94, 14]);
+        assert_eq!(millis(&explain(&requests, at)), [0, 88, 0, 500, 64, 94, 14]);
         // That request is lost: the next one, a superframe later, is served a superframe later.
         requests.lose(ms(188 + 250));
-        assert_eq!(millis(&explain(&requests, at)), [88, 94, 500, 64, 0, 14]);
+        assert_eq!(millis(&explain(&requests, at)), [0, 88, 94, 500, 64, 0, 14]);
         // It leaves before its request can have been served, in what was asked for before.
         let early = (ms(100), ms(470), ms(480));
-        assert_eq!(millis(&explain(&requests, early)), [88, 94, 188, 0, 0, 10]);
+        assert_eq!(millis(&explain(&requests, early)), [370, 0, 0, 0, 0, 0, 10]);
         // In the superframe in which it came; and in the next one, before any request.
-        assert_eq!(millis(&explain(&requests, (ms(100), ms(94), ms(107)))), [0, 0, 0, 0, 0, 7]);
-        assert_eq!(millis(&explain(&requests, (ms(100), ms(188), ms(190)))), [0, 0, 0, 0, 88, 2]);
+        assert_eq!(millis(&explain(&requests, (ms(100), ms(94), ms(107)))), [0, 0, 0, 0, 0, 0, 7]);
+        assert_eq!(millis(&explain(&requests, (ms(100), ms(188), ms(190)))), [88, 0, 0, 0, 0, 0, 2]);
     }
 }

@@ -27,6 +27,7 @@ pub type Decibel = Real<-50_000, 60_000>;
 /// A): each terminal uses the most efficient waveform that its signal permits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Acm")]
 pub struct Config {
     /// Number of symbols in a burst, which must be 536 or 1616.
     pub burst: u16,

@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Access")]
 pub struct Config {
     /// Name of the access, in results and messages.
     pub name: String,
@@ -61,6 +62,7 @@ pub struct Config {
 /// How one link takes over from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "LinkHandover")]
 pub struct Handover {
     /// Time for which there is no link to send over (break before make); 0 s by default.
     pub interruption: Span,
@@ -74,6 +76,7 @@ pub struct Handover {
 /// The directions that a handover affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "HandoverDirection")]
 pub enum Direction {
     /// Both directions of the access.
     #[default]

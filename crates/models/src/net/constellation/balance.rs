@@ -31,6 +31,7 @@ pub const REFUSED: DropReason = DropReason::new("no way admits the connection");
 /// Spreads connections over several paths that share no satellite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Balance")]
 pub struct Config {
     /// Number of paths at once from a site to a destination, which share no satellite; sites need as many
     /// antennas.

@@ -13,7 +13,7 @@ use crate::orbit::shell::{self, Neighbours};
 use crate::orbit::site::Site;
 use crate::orbit::vector::dot;
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Span};
+use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -116,6 +116,7 @@ impl GroundSite {
 /// What happens when another satellite, or none, takes over a site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "SatelliteHandover")]
 pub struct Handover {
     /// Time for which nothing is sent between the site and the new satellite; 0 s by default.
     pub interruption: Span,
@@ -145,6 +146,10 @@ pub struct Routing {
     /// computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarding: Option<Forwarding>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"gsl = { up = "2 Mbit/s", down = "4 Mbit/s" }, shell = [{ kind = "geo", longitudes = ["0 deg"] }], sites.a = { latitude = "51.5 deg", longitude = "0 deg" }, sites.b = { latitude = "41.9 deg", longitude = "12.5 deg" }"#;
 }
 
 impl Default for Routing {

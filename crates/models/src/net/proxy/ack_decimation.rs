@@ -14,7 +14,7 @@ use super::thinning::{Thinned, Thinning};
 use super::Enhancement;
 use crate::service::{Served, Supply};
 use crate::{DropReason, Packet, Stage};
-use bentpipe_core::{Count, Rate};
+use bentpipe_core::{Count, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -53,6 +53,10 @@ impl Thinning for Decimation {
         // The new one is one of those that stay.
         places.truncate((places.len() + 1).saturating_sub(self.keep));
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two", rate = "20 kbit/s", keep = 3"#;
 }
 
 impl Enhancement for Config {

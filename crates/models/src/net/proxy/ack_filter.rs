@@ -18,7 +18,7 @@ use super::thinning::{Thinned, Thinning};
 use super::Enhancement;
 use crate::service::{Served, Supply};
 use crate::{DropReason, Packet, Stage};
-use bentpipe_core::{Count, Rate};
+use bentpipe_core::{Count, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -54,6 +54,10 @@ impl Thinning for Filter {
         };
         places.extend(queue.iter().enumerate().filter(|(_, packet)| older(packet)).map(|(place, _)| place));
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two", rate = "20 kbit/s""#;
 }
 
 impl Enhancement for Config {

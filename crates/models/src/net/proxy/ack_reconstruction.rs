@@ -15,7 +15,7 @@ use super::acknowledgments::{ahead, pure, Counters};
 use super::Enhancement;
 use crate::service::{Served, Supply};
 use crate::{Body, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{FlowId, Problems, Report, Size, Span, Time};
+use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -192,6 +192,10 @@ impl Stage for Reconstruction {
             counters.report(&passing.name, &self.name, report);
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two""#;
 }
 
 impl Enhancement for Config {

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Proxy")]
 pub struct Config {
     /// Name of the proxy, in results.
     pub name: String,

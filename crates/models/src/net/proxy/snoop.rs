@@ -32,7 +32,7 @@ use super::{at, Enhancement};
 use crate::service::{Served, Supply};
 use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Body, DropReason, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Column, Count, FlowId, Report, Span, Table, Time};
+use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -325,6 +325,10 @@ impl Stage for Snoop {
             report.row(&REPORT, &at(&flow.passing.name, &self.name), &values);
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two", cache = 300"#;
 }
 
 impl Enhancement for Config {

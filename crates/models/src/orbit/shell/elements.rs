@@ -11,7 +11,7 @@ use crate::orbit::look::Turning;
 use crate::orbit::satellite::{Motion, Satellite};
 use crate::orbit::sgp4::Sgp4;
 use crate::orbit::vector::length;
-use bentpipe_core::{Problems, Span};
+use bentpipe_core::{Problems, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,10 @@ fn fault(set: &Elements, start: Epoch) -> Option<String> {
     (height < 0.0).then(|| {
         format!("\"{}\" is {:.0} km below the surface at {start}: it has decayed", set.name, -height / 1e3)
     })
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"elements = "1 00001U 00001A   00001.50000000  .00000000  00000-0  00000-0 0    12\n2 00001   0.0100   0.0000 0000100   0.0000 280.4600  1.00273791    16\n""#;
 }
 
 impl Shell for Config {

@@ -7,7 +7,7 @@ use crate::orbit::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
 use crate::orbit::epoch::Epoch;
 use crate::orbit::look::Turning;
 use crate::orbit::satellite::{Motion, Satellite};
-use bentpipe_core::{Angle, Problems};
+use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,10 @@ impl Config {
         places.sort_by(|a, b| east(*a).total_cmp(&east(*b)));
         places
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"longitudes = ["0 deg"]"#;
 }
 
 impl Shell for Config {

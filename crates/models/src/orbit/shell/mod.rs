@@ -14,6 +14,7 @@ use bentpipe_core::{kinds, Problems, Span};
 
 kinds! {
     /// A set of satellites that belong together, such as one shell of a constellation.
+    #[schemars(rename = "Shell")]
     pub enum Config: Shell {
         "walker-delta" => WalkerDelta(walker_delta::Config),
         "walker-star" => WalkerStar(walker_star::Config),

@@ -2,7 +2,7 @@
 //! satellites are visible everywhere.
 
 use super::walker::{Pattern, Walker};
-use bentpipe_core::{Angle, Count, Distance};
+use bentpipe_core::{Angle, Count, Distance, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,11 @@ fn in_phase() -> Count<0, 999> {
 
 fn all_round() -> Angle {
     Angle::from_degrees(360.0)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"altitude = "550 km", inclination = "53 deg", planes = 24, satellites = 22, phasing = 11"#;
 }
 
 impl Pattern for Config {

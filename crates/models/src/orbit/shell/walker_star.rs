@@ -4,7 +4,7 @@
 //! the rays of a star, and turn against each other at the seam between the last plane and the first.
 
 use super::walker::{Pattern, Walker};
-use bentpipe_core::{Angle, Count, Distance, Real};
+use bentpipe_core::{Angle, Count, Distance, Real, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,11 @@ fn in_phase() -> Real<0, 999_000> {
 
 fn half_round() -> Angle {
     Angle::from_degrees(180.0)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11"#;
 }
 
 impl Pattern for Config {

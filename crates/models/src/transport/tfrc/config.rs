@@ -4,7 +4,7 @@ use super::endpoint::{Endpoint, Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRAC
 use crate::app::{End, Workload};
 use crate::transport::{udp, Packets, Seat, Supply, Transport};
 use crate::Stage;
-use bentpipe_core::{Count, Problems, Rate, Table, Tables};
+use bentpipe_core::{Count, Problems, Rate, Sample, Table, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,10 @@ pub struct Config {
     /// Gbit/s; no request if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Rate>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "segment_size = 1000";
 }
 
 impl Default for Config {

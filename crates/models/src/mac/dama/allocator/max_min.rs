@@ -9,6 +9,7 @@
 //! A terminal's weight is the `weight` of its entry in `terminals`.
 
 use super::{Allocation, Allocator, Demand};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Allocation for Config {
     fn build(&self, terminals: usize) -> Box<dyn Allocator> {

@@ -10,6 +10,7 @@ use bentpipe_core::kinds;
 
 kinds! {
     /// The allocator by which the network control centre divides the slots among the demands.
+    #[schemars(rename = "Allocator")]
     pub enum Config: Allocation {
         "proportional" => Proportional(proportional::Config),
         "round-robin" => RoundRobin(round_robin::Config),

@@ -1,11 +1,12 @@
-//! Strict priority of categories: rate requests (RBDC) before volume requests (VBDC, AVBDC), as ranked by EN
-//! 301 790, section 6.6.1.2. Within a category the slots are divided in proportion to the demands, rounded as
+//! Strict priority by kind of request: rate requests (RBDC) before volume requests (VBDC, AVBDC), as ranked by EN
+//! 301 790, section 6.6.1.2. Within a kind the slots are divided in proportion to the demands, rounded as
 //! in [`super::proportional`].
 //!
 //! Under lasting overload by rate requests, volume requests starve: strict priority means that.
 
 use super::proportional::Proportional;
 use super::{Allocation, Allocator, Demand};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Allocation for Config {
     fn build(&self, terminals: usize) -> Box<dyn Allocator> {

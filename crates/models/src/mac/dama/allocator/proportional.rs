@@ -7,6 +7,7 @@
 //! eventually, which rounding alone would not ensure. The study does not say how it rounds.
 
 use super::{Allocation, Allocator, Demand};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Allocation for Config {
     fn build(&self, terminals: usize) -> Box<dyn Allocator> {

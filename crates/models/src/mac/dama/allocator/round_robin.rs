@@ -4,6 +4,7 @@
 //! Full rounds are computed instead of iterated, so that the work does not grow with the slots.
 
 use super::{Allocation, Allocator, Demand};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Allocation for Config {
     fn build(&self, _terminals: usize) -> Box<dyn Allocator> {

@@ -8,8 +8,8 @@
 //! is our own; EN 301 790 suggests measuring the input rate for RBDC (section 6.6.1.2.2) but does not say
 //! how.
 
-use super::{decayed, least, Arrivals, Estimation, Estimator};
-use crate::mac::dama::category::Load;
+use super::{decayed, least, Arrivals, Estimation, Estimator, Load};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Estimation for Config {
     fn build(&self, response: u64, unit: u64) -> Box<dyn Estimator> {

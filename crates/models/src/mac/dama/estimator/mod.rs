@@ -4,11 +4,11 @@ pub mod arrival;
 pub mod predictive;
 pub mod queue;
 
-use super::category::Load;
 use bentpipe_core::{kinds, Fraction};
 
 kinds! {
     /// The estimator by which a terminal determines the rate that it needs.
+    #[schemars(rename = "Estimator")]
     pub enum Config: Estimation {
         "queue" => Queue(queue::Config),
         "arrival" => Arrival(arrival::Config),
@@ -20,6 +20,15 @@ impl Default for Config {
     fn default() -> Config {
         Config::Queue(queue::Config {})
     }
+}
+
+/// Data of one or more traffic classes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Load {
+    /// Waiting data in slots, rounded up (Q of the equations).
+    pub queue: u64,
+    /// Bytes that have arrived since the start of the run.
+    pub arrived: u64,
 }
 
 /// The factory of an estimator, implemented by its `Config`.

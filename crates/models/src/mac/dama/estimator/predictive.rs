@@ -5,9 +5,8 @@
 //!
 //! It requests more early while traffic grows, as in slow start, and too much when the growth ends.
 
-use super::{least, Arrivals, Estimation, Estimator};
-use crate::mac::dama::category::Load;
-use bentpipe_core::Fraction;
+use super::{least, Arrivals, Estimation, Estimator, Load};
+use bentpipe_core::{Fraction, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +23,10 @@ impl Default for Config {
     fn default() -> Config {
         Config { trend: Fraction::thousandths(200) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "trend = 0.5";
 }
 
 impl Estimation for Config {

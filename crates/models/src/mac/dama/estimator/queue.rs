@@ -1,8 +1,8 @@
 //! The study's estimator: `r[n] = (1 - gamma) r[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009), Q in slots: the
 //! queue that could be emptied in one superframe by that many slots. The recursion runs on real numbers.
 
-use super::{decayed, Estimation, Estimator};
-use crate::mac::dama::category::Load;
+use super::{decayed, Estimation, Estimator, Load};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Estimation for Config {
     fn build(&self, _response: u64, _unit: u64) -> Box<dyn Estimator> {

@@ -12,7 +12,7 @@
 
 use super::contention::{Contention, MOST_REPLICAS};
 use super::{Path, Turns, Via};
-use bentpipe_core::{Count, Stream};
+use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,10 @@ impl Default for Config {
     fn default() -> Config {
         Config { slots: Count::new(8), backoff: Count::new(6) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "slots = 6";
 }
 
 impl Path for Config {

@@ -14,7 +14,7 @@
 use super::aloha::Random;
 use super::contention::MOST_REPLICAS;
 use super::{Path, Turns};
-use bentpipe_core::{Count, Problems};
+use bentpipe_core::{Count, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,10 @@ impl Default for Config {
     fn default() -> Config {
         Config { slots: Count::new(16), replicas: Count::new(2), backoff: Count::new(6), data: Count::new(0) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "slots = 8, data = 400";
 }
 
 impl Path for Config {

@@ -2,7 +2,7 @@
 //! traffic slots are used up. With `every` above one, terminals take turns, which needs fewer request slots.
 
 use super::{Path, Turns, Via};
-use bentpipe_core::{Count, Stream};
+use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,10 @@ impl Default for Config {
     fn default() -> Config {
         Config { every: Count::new(1) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "every = 3";
 }
 
 impl Path for Config {

@@ -15,6 +15,7 @@ use bentpipe_core::{kinds, Problems, Stream};
 
 kinds! {
     /// The path on which requests reach the control centre.
+    #[schemars(rename = "Requests")]
     pub enum Config: Path {
         "dedicated" => Dedicated(dedicated::Config),
         "piggyback" => Piggyback(piggyback::Config),

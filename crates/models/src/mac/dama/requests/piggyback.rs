@@ -4,7 +4,7 @@
 //! request arrives with the first burst of the superframe.
 
 use super::{Path, Turns, Via};
-use bentpipe_core::Stream;
+use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Path for Config {
     fn build(&self, _terminal: u16, _response: u64) -> Box<dyn Turns> {

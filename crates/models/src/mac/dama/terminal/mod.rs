@@ -16,12 +16,13 @@
 mod asking;
 mod sending;
 
-use super::category::{Ask, Load, Need, Requester};
 use super::config::Config;
+use super::estimator::Load;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::requests::contention::Contention;
 use super::requests::{Turns, Via};
+use super::scheme::{Ask, Need, Requester};
 use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use super::traffic::{Asks, Traffic, Waiting};
@@ -121,7 +122,7 @@ pub struct Parts {
     pub request_errors: Option<Errors>,
     /// What it grants to Quick-Start requests, and of which capacity.
     pub grants: (Option<Grants>, Rate),
-    /// The terminal's half of the capacity category.
+    /// The terminal's half of the scheme.
     pub requester: Box<dyn Requester>,
     /// When and in which slots it may send requests.
     pub turns: Box<dyn Turns>,

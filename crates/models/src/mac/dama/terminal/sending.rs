@@ -95,6 +95,7 @@ impl Terminal {
             f64::from(run.carrier),
             f64::from(frame),
             f64::from(slot),
+            nanos(parts.earlier),
             nanos(parts.request),
             nanos(parts.lost),
             nanos(parts.propagation),

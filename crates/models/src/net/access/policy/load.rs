@@ -7,7 +7,7 @@
 //! distinguish the links.
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
-use bentpipe_core::{Fraction, Problems, Span, Stream, Time};
+use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,10 @@ impl Default for Config {
         let share = |value| Fraction::new(value).expect("the defaults are shares");
         Config { period: Span::from_secs(1), high: share(0.9), low: share(0.5) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"period = "500 ms", high = 0.7, low = 0.3"#;
 }
 
 impl Choice for Config {

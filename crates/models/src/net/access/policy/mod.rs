@@ -10,6 +10,7 @@ use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
     /// The policy of an access: when it hands over, and to which link.
+    #[schemars(rename = "Policy")]
     pub enum Config: Choice {
         "schedule" => Schedule(schedule::Config),
         "random" => Random(random::Config),

@@ -6,7 +6,7 @@
 //! renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
-use bentpipe_core::{Problems, Span, Stream, Time};
+use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Mean stay on each of the links, in their order; each longer than 0 s.
     pub stay: Vec<Span>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"stay = ["3 s", "2 s"]"#;
 }
 
 impl Choice for Config {

@@ -1,7 +1,7 @@
 //! Handovers at the times given by the scenario's `[[handover]]`s.
 
 use super::{Choice, Handover, Order, Policy, View};
-use bentpipe_core::{Stream, Time};
+use bentpipe_core::{Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -10,6 +10,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Choice for Config {
     fn build(

@@ -12,7 +12,7 @@
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
 use crate::link::series::Table;
-use bentpipe_core::{Problems, Span, Stream, Time};
+use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,10 @@ pub struct Config {
 
 fn three() -> f64 {
     3.0
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"samples = "time,one,two\n0,-60,-70\n5,-75,-65\n9,-60,-70\n""#;
 }
 
 impl Choice for Config {

@@ -5,7 +5,7 @@
 //! elevation, which occur wherever a constellation is symmetric, would take turns.
 
 use super::{Choice, Sky};
-use bentpipe_core::{Angle, Problems};
+use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ impl Default for Config {
     fn default() -> Config {
         Config { margin: Angle::from_degrees(0.1) }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"margin = "3 deg""#;
 }
 
 impl Choice for Config {

@@ -2,6 +2,7 @@
 //! period with the fewest windows.
 
 use super::{Choice, Sky};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Choice for Config {
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {

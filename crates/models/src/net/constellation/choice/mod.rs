@@ -14,6 +14,7 @@ use bentpipe_core::{kinds, Problems};
 
 kinds! {
     /// The policy that chooses the satellites that serve a site.
+    #[schemars(rename = "Choice")]
     pub enum Config: Choice {
         "highest-elevation" => HighestElevation(highest_elevation::Config),
         "longest-visibility" => LongestVisibility(longest_visibility::Config),

@@ -7,7 +7,7 @@
 //! within a slot is not replaced.
 
 use super::{Choice, Sky};
-use bentpipe_core::{Problems, Span};
+use bentpipe_core::{Problems, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,10 @@ impl Default for Config {
 }
 
 const MINUTE: u64 = 60_000_000_000;
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"slot = "20 s", offset = "5 s""#;
+}
 
 impl Choice for Config {
     fn only_when_due(&self) -> bool {

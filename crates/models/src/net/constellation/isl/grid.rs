@@ -14,7 +14,7 @@ use crate::orbit::satellite::Satellite;
 use crate::orbit::shell::{Neighbourhood, Neighbours};
 use crate::orbit::vector::{clearance, length, minus};
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Distance, Problems, Rate};
+use bentpipe_core::{Angle, Distance, Problems, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,10 @@ pub struct Config {
 
 fn above_the_air() -> Distance {
     Distance::from_metres(80e3)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"rate = "25 Mbit/s""#;
 }
 
 impl Links for Config {

@@ -10,6 +10,7 @@ use bentpipe_core::{kinds, Problems};
 
 kinds! {
     /// The inter-satellite links of a constellation.
+    #[schemars(rename = "Isl")]
     pub enum Config: Links {
         "none" => None(none::Config),
         "grid" => Grid(grid::Config),

@@ -5,6 +5,7 @@ use crate::net::constellation::carrier::Kind;
 use crate::orbit::crossing::Bound;
 use crate::orbit::satellite::Satellite;
 use crate::orbit::shell::Neighbours;
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
 
 impl Links for Config {
     fn joins(&self, _neighbours: &Neighbours) -> bool {

@@ -14,6 +14,7 @@ use bentpipe_core::{kinds, Problems, Rate, Size, Stream, Time};
 
 kinds! {
     /// The meter by which an edge gives packets a colour.
+    #[schemars(rename = "Meter")]
     pub enum Config: Metering {
         "token-bucket" => TokenBucket(token_bucket::Config),
         "srtcm" => SrTcm(sr_tcm::Config),

@@ -8,7 +8,7 @@
 
 use super::{Colour, Meter, Metering};
 use crate::queue::bucket::Bucket;
-use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use bentpipe_core::{Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,10 @@ pub struct Config {
     /// default.
     #[serde(default)]
     pub colour_aware: bool,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"committed = "200 kbit/s", burst = "6 kB", excess = "12 kB""#;
 }
 
 impl Metering for Config {

@@ -8,7 +8,7 @@
 
 use super::{Colour, Meter, Metering};
 use crate::queue::bucket::Bucket;
-use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use bentpipe_core::{Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,10 @@ pub struct Config {
     pub rate: Rate,
     /// Size of the bucket; at least 1500 B.
     pub burst: Size,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"rate = "200 kbit/s", burst = "6 kB""#;
 }
 
 impl Metering for Config {

@@ -7,7 +7,7 @@
 
 use super::{Colour, Meter, Metering};
 use crate::queue::bucket::Bucket;
-use bentpipe_core::{Problems, Rate, Size, Stream, Time};
+use bentpipe_core::{Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,11 @@ pub struct Config {
     /// default.
     #[serde(default)]
     pub colour_aware: bool,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"committed = "200 kbit/s", burst = "6 kB", peak = "400 kbit/s", peak_burst = "6 kB""#;
 }
 
 impl Metering for Config {

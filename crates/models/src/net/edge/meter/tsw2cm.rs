@@ -9,7 +9,7 @@
 
 use super::tsw::{bytes_per_second, window, Estimator};
 use super::{Colour, Meter, Metering};
-use bentpipe_core::{Problems, Rate, Span, Stream, Time};
+use bentpipe_core::{Problems, Rate, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,10 @@ pub struct Config {
     /// Averaging window of the rate estimator, 1 s by default; must be longer than 0 s.
     #[serde(default = "window")]
     pub window: Span,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"committed = "200 kbit/s", window = "500 ms""#;
 }
 
 impl Metering for Config {

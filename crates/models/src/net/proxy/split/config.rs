@@ -5,7 +5,7 @@ use crate::net::proxy::Enhancement;
 use crate::service::{Served, Supply};
 use crate::transport::tcp;
 use crate::Stage;
-use bentpipe_core::{Problems, Size};
+use bentpipe_core::{Problems, Sample, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +62,10 @@ impl Config {
             ..config.clone()
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"buffer = "200 kB", sides.two = { congestion = "hybla" }"#;
 }
 
 impl Enhancement for Config {

@@ -4,7 +4,7 @@
 mod check;
 
 use super::handover::{Adapt, Freeze, OnHandover};
-use bentpipe_core::{Count, Rate, Size, Span};
+use bentpipe_core::{Count, Rate, Sample, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ macro_rules! keys {
         /// TCP with the values of a profile and what differs from it.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(from = "Draft")]
+        #[schemars(rename = "Tcp")]
         pub struct Config {
             /// The named set of values that applies to all keys that are not set; `linux` by default.
             pub profile: Profile,
@@ -37,7 +38,7 @@ macro_rules! keys {
         /// ```
         #[derive(Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
-        #[schemars(rename = "Config")]
+        #[schemars(rename = "Tcp")]
         struct Draft {
             /// The named set of values that applies to all keys that are not set; `linux` by default.
             profile: Profile,
@@ -388,6 +389,10 @@ impl Profile {
             },
         }
     }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"profile = "classic", congestion = "reno", recovery = "newreno""#;
 }
 
 impl Default for Config {

@@ -302,11 +302,6 @@ impl Sender {
         self.una.min(self.end) - 1
     }
 
-    /// First position beyond the receive window.
-    pub fn window_edge(&self) -> u64 {
-        self.edge
-    }
-
     /// Number of payload bytes in a full segment.
     #[inline]
     pub fn segment_size(&self) -> u32 {

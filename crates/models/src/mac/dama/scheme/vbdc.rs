@@ -18,8 +18,8 @@
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
-use bentpipe_core::{Count, Problems, RateOrZero};
+use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use bentpipe_core::{Count, Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 /// volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Vbdc")]
 pub struct Config {
     /// Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
     /// return link.
@@ -39,7 +40,11 @@ pub struct Config {
     pub timeout: Option<Count<1, 1_000_000>>,
 }
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str = "timeout = 16";
+}
+
+impl Scheme for Config {
     fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
         Box::new(Volume::new(terms.response))
     }

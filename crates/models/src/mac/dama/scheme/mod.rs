@@ -1,5 +1,5 @@
-//! Capacity categories (EN 301 790, section 6.6.1.2): how a terminal requests capacity, and how the network
-//! control centre turns requests into demands. One file per category.
+//! Schemes: how a terminal requests capacity, and how the network control centre turns requests into demands.
+//! One file per scheme. A scheme is a capacity category of EN 301 790, section 6.6.1.2, or a mix of several.
 //!
 //! A request counts slots; one slot is 752 bytes per superframe in the study's structure (see
 //! [`super::frame`]). A terminal makes its request at the start of a superframe, before it sends anything in
@@ -14,13 +14,15 @@ pub mod mix;
 pub mod rbdc;
 pub mod vbdc;
 
+use super::estimator::Load;
 use super::frame::Frame;
 use bentpipe_core::{kinds, Problems, Rate, RateOrZero};
 
 kinds! {
-    /// The capacity category by which terminals get capacity beyond their constant slots (EN 301 790, section
-    /// 6.6.1.2).
-    pub enum Config: Category {
+    /// The scheme by which terminals get capacity beyond their constant slots: a capacity category of EN 301 790, section
+    /// 6.6.1.2, or a mix of several.
+    #[schemars(rename = "Scheme")]
+    pub enum Config: Scheme {
         "cra" => Cra(cra::Config),
         "rbdc" => Rbdc(rbdc::Config),
         "vbdc" => Vbdc(vbdc::Config),
@@ -36,8 +38,8 @@ impl Default for Config {
     }
 }
 
-/// The factory of a category, implemented by its `Config`.
-pub trait Category {
+/// The factory of a scheme, implemented by its `Config`.
+pub trait Scheme {
     /// Builds the terminal's half.
     fn requester(&self, terms: &Terms) -> Box<dyn Requester>;
 
@@ -56,7 +58,7 @@ pub trait Category {
     fn check(&self, _link: &Link, _problems: &mut Problems) {}
 }
 
-/// Properties of the network that a category depends on.
+/// Properties of the network that a scheme depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The return link.
@@ -141,15 +143,6 @@ pub struct Need {
     pub by_class: Option<(Load, Load)>,
 }
 
-/// Data of one or more traffic classes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Load {
-    /// Waiting data in slots, rounded up (Q of the equations).
-    pub queue: u64,
-    /// Bytes that have arrived since the start of the run.
-    pub arrived: u64,
-}
-
 /// The contents of a request message, by the kinds of capacity request of EN 301 790, section 8.5.5.2, in
 /// slots. `None` makes no request of that kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -177,7 +170,7 @@ impl Ask {
     }
 }
 
-/// The terminal's half of a category.
+/// The terminal's half of a scheme.
 pub trait Requester: Send {
     /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a superframe that
     /// is skipped the queue was empty and the requester [at rest](Self::rests).
@@ -212,7 +205,7 @@ impl Wanted {
     }
 }
 
-/// The controller's half of a category: the account of one terminal.
+/// The controller's half of a scheme: the account of one terminal.
 pub trait Account: Send {
     /// Enters a request that was made in superframe `made` and may be served from `superframe` on.
     fn request(&mut self, superframe: u64, made: u64, ask: Ask);

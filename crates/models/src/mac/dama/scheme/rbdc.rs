@@ -16,15 +16,16 @@
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Link, Load, Need, Requester, Terms, Wanted};
+use super::{Account, Ask, Link, Load, Need, Requester, Scheme, Terms, Wanted};
 use crate::mac::dama::estimator::{self, Estimator};
-use bentpipe_core::{Count, Fraction, Problems, RateOrZero};
+use bentpipe_core::{Count, Fraction, Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Rbdc")]
 pub struct Config {
     /// Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
     /// 0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
@@ -60,7 +61,11 @@ impl Default for Config {
     }
 }
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str = "gamma = 0.6, timeout = 8";
+}
+
+impl Scheme for Config {
     fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
         Box::new(Rate::new(self, terms))
     }

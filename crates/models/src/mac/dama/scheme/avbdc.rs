@@ -15,8 +15,8 @@
 //! dama = { scheme = "avbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
-use bentpipe_core::{Problems, RateOrZero};
+use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use bentpipe_core::{Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 /// Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Avbdc")]
 pub struct Config {
     /// Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
     /// link.
@@ -31,7 +32,11 @@ pub struct Config {
     pub max: Option<RateOrZero>,
 }
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"max = "512 kbit/s""#;
+}
+
+impl Scheme for Config {
     fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
         Box::new(Absolute::default())
     }

@@ -1,4 +1,4 @@
-//! Several categories at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the logon
+//! Several schemes at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the logon
 //! of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
 //!
 //! One message carries both requests. The rate comes from the estimator and is limited to its maximum. The
@@ -16,12 +16,12 @@
 //! scheme = { kind = "mix", rbdc = { max = "256 kbit/s" }, vbdc = { max = "512 kbit/s" }, fca = true }
 //! ```
 
-use super::{avbdc, rbdc, vbdc, Account, Ask, Category, Link, Need, Requester, Terms, Wanted};
-use bentpipe_core::{Problems, RateOrZero};
+use super::{avbdc, rbdc, vbdc, Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use bentpipe_core::{Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Several categories at once, each with its own maximum.
+/// Several schemes at once, each with its own maximum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -38,7 +38,12 @@ pub struct Config {
     pub fca: bool,
 }
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"rbdc = { max = "512 kbit/s" }, vbdc = { max = "1024 kbit/s" }, fca = true"#;
+}
+
+impl Scheme for Config {
     fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
         Box::new(Asking {
             rate: self.rbdc.as_ref().map(|rbdc| rbdc::Rate::new(rbdc, terms)),
@@ -59,10 +64,10 @@ impl Category for Config {
 
     fn most(&self, link: &Link) -> u32 {
         let Config { rbdc, vbdc, avbdc, fca } = self;
-        let parts: [Option<&dyn Category>; 3] = [
-            rbdc.as_ref().map(|part| part as &dyn Category),
-            vbdc.as_ref().map(|part| part as &dyn Category),
-            avbdc.as_ref().map(|part| part as &dyn Category),
+        let parts: [Option<&dyn Scheme>; 3] = [
+            rbdc.as_ref().map(|part| part as &dyn Scheme),
+            vbdc.as_ref().map(|part| part as &dyn Scheme),
+            avbdc.as_ref().map(|part| part as &dyn Scheme),
         ];
         let most = parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.most(link)));
         if *fca {
@@ -74,7 +79,7 @@ impl Category for Config {
 
     fn check(&self, link: &Link, problems: &mut Problems) {
         if self.rbdc.is_none() && self.vbdc.is_none() && self.avbdc.is_none() && !self.fca {
-            problems.add("", "names no category; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");
+            problems.add("", "names no scheme; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");
         }
         if self.vbdc.is_some() && self.avbdc.is_some() {
             problems.add("avbdc", "cannot be combined with vbdc; allowed: one of the two");
@@ -83,7 +88,7 @@ impl Category for Config {
             problems.within(key, |problems| {
                 if max == Some(None) {
                     let message = format!(
-                        "must be given in a mix, where categories share {} slots of {:.3} kbit/s; allowed: a rate of \
+                        "must be given in a mix, where schemes share {} slots of {:.3} kbit/s; allowed: a rate of \
                          1 to {0} slots, up to {} kbit/s",
                         link.longest,
                         link.slot_rate(),
@@ -244,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_category_without_a_limit_is_refused() {
+    fn a_scheme_without_a_limit_is_refused() {
         for (text, key) in [
             (r#"{"rbdc": {}}"#, "rbdc.max"),
             (r#"{"vbdc": {}}"#, "vbdc.max"),

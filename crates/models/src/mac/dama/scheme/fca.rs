@@ -1,7 +1,7 @@
 //! Free capacity assignment (FCA): slots left over when all requests have been served are assigned without
 //! requests.
 //!
-//! The controller assigns them slot by slot, in turn, to all logged-on terminals of the category and
+//! The controller assigns them slot by slot, in turn, to all logged-on terminals of the scheme and
 //! continues in the next superframe where it stopped. A terminal does not know in advance what it will get
 //! (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there are spare slots, each superframe has a
 //! burst time plan, and terminals with spare slots wake for it, whether they have data or not.
@@ -10,7 +10,8 @@
 //! dama = { scheme = "fca", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Category, Link, Requester, Terms, Wanted};
+use super::{Account, Ask, Link, Requester, Scheme, Terms, Wanted};
+use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-impl Category for Config {
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Scheme for Config {
     fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
         Box::new(super::cra::Silent)
     }

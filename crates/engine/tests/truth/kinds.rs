@@ -1,0 +1,334 @@
+//! Every variant of every list, by its [sample](bentpipe_core::Sample), in a scenario of its own: nothing is lost without a
+//! name, a second run and a run in steps are equal to the first, and a table has what came of it. A variant without a
+//! sample does not compile; a list that no test runs fails `every_list_is_run`.
+
+use crate::bad_scenarios::loaded;
+use crate::conservation::{sums, time_goes_forward};
+use crate::golden;
+use crate::run::{Results, Run};
+use bentpipe_core::Time;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::schema;
+use bentpipe_models::mac::dama::{allocator, estimator, requests, scheme};
+use bentpipe_models::net::access::policy;
+use bentpipe_models::net::constellation::{choice, isl};
+use bentpipe_models::net::edge::meter;
+use bentpipe_models::net::proxy::Mechanism;
+use bentpipe_models::network::NetworkKind;
+use bentpipe_models::orbit::shell;
+use bentpipe_models::service::Role;
+use bentpipe_models::{app, channel, link::framing, queue, transport};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A list of variants, and the scenarios for them: each sample is run in those that accept it, which is one at least.
+struct List {
+    name: &'static str,
+    kinds: Vec<&'static str>,
+    samples: Vec<String>,
+    scenarios: &'static [fn(&str) -> String],
+}
+
+/// Congestion controls are a folder of C files, which is their list.
+fn congestion() -> List {
+    let kinds: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
+    List {
+        name: "congestion",
+        samples: kinds.iter().map(|kind| format!("{{ kind = \"tcp\", congestion = \"{kind}\" }}")).collect(),
+        kinds,
+        scenarios: &[|transport| flow(&format!("app = \"bulk\"\ntransport = {transport}"))],
+    }
+}
+
+/// The lists of the scenario's schema.
+fn lists() -> Vec<List> {
+    macro_rules! lists {
+        ($($name:literal: $list:ty, [$($scenario:expr),+ $(,)?];)+) => {
+            vec![$(List {
+                name: $name,
+                kinds: <$list>::KINDS.to_vec(),
+                samples: <$list>::samples(),
+                scenarios: &[$($scenario),+],
+            }),+]
+        };
+    }
+    lists! {
+        "queue": queue::Config, [
+            |queue| link(&format!("queue = {queue}")),
+            |queue| star(&format!("return.queue = {queue}")),
+            |queue| star(&format!("forward.queue = {queue}")),
+        ];
+        "error": channel::Config, [
+            |error| link(&format!("error = {error}")),
+            |error| star(&format!("return.error = {error}")),
+        ];
+        "framing": framing::Config, [
+            |framing| link(&format!("framing = {framing}")),
+            |framing| star(&format!("return.framing = {framing}")),
+        ];
+        "app": app::Config, [
+            |app| flow(&format!("app = {app}\ntransport = \"tcp\"")),
+            |app| flow(&format!("app = {app}\ntransport = \"udp\"")),
+        ];
+        "transport": transport::Config, [
+            |transport| flow(&format!("app = \"bulk\"\ntransport = {transport}")),
+            |transport| flow(&format!("app = {{ kind = \"cbr\", rate = \"300 kbit/s\" }}\ntransport = {transport}")),
+        ];
+        "scheme": scheme::Config, [|scheme| dama(&format!("scheme = {scheme}"))];
+        "estimator": estimator::Config, [
+            |estimator| dama(&format!("scheme = {{ kind = \"rbdc\", estimator = {estimator} }}")),
+        ];
+        "allocator": allocator::Config, [|allocator| dama(&format!("scheme = \"rbdc\", allocator = {allocator}"))];
+        "requests": requests::Config, [
+            |requests| dama(&format!("scheme = \"avbdc\", response = 12, requests = {requests}")),
+        ];
+        "meter": meter::Config, [|meter| edge(meter)];
+        "policy": policy::Config, [|policy| access(policy)];
+        "mechanism": Mechanism, [|mechanism| proxy(mechanism)];
+        "role": Role, [|role| service(role)];
+        "choice": choice::Config, [
+            |choice| sky(LOW, &format!("isl = {{ kind = \"grid\", rate = \"10 Mbit/s\" }}\nnetwork.sky.gsl.choice = {choice}")),
+        ];
+        "isl": isl::Config, [|isl| sky(HIGH, &format!("isl = {isl}"))];
+        "shell": shell::Config, [|shell| sky(shell, "isl = { kind = \"grid\", rate = \"10 Mbit/s\" }")];
+        "network": NetworkKind, [|network| format!("{HEAD}network.one = {network}\n{}", flows("a", "b"))];
+    }
+}
+
+const HEAD: &str = "name = \"kinds\"\nduration = \"20 s\"\n";
+
+/// A transfer over TCP and one of datagrams of another class, from one node to another.
+fn flows(from: &str, to: &str) -> String {
+    format!(
+        r#"
+[[flow]]
+name = "load"
+from = "{from}"
+to = "{to}"
+app = "bulk"
+transport = {{ kind = "tcp", congestion = "reno" }}
+[[flow]]
+name = "voice-{from}"
+from = "{from}"
+to = "{to}"
+dscp = "ef"
+app = {{ kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }}
+transport = "udp"
+"#
+    )
+}
+
+/// A link with the keys `keys`.
+fn link(keys: &str) -> String {
+    let queue =
+        if keys.starts_with("queue") { "" } else { ", queue = { kind = \"drop-tail\", packets = 40 }" };
+    format!(
+        "{HEAD}link = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"50 ms\"{queue}, {keys} }}]\n{}",
+        flows("a", "b")
+    )
+}
+
+/// A flow with an application and a transport, over a link with losses.
+fn flow(keys: &str) -> String {
+    format!(
+        "{HEAD}link = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }}, \
+         error = {{ kind = \"packet\", probability = 0.01 }} }}]\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{keys}\n"
+    )
+}
+
+/// A star of three terminals with the keys `keys`.
+fn star(keys: &str) -> String {
+    format!(
+        "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ prefix = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
+        flows("st1", "gw"),
+        flows("st2", "gw").replace("load", "more"),
+    )
+}
+
+fn dama(keys: &str) -> String {
+    star(&format!("return.dama = {{ cra = \"64 kbit/s\", {keys} }}"))
+}
+
+/// A DiffServ edge in front of a link.
+fn edge(meter: &str) -> String {
+    format!(
+        "{}[[edge.a]]\nflow = [\"load\"]\nmeter = {meter}\ngreen = \"af11\"\nyellow = \"af12\"\nred = \"drop\"\n",
+        link("queue = \"wred\"")
+    )
+}
+
+/// Two links of which one at a time carries, and one handover that is planned.
+fn access(policy: &str) -> String {
+    let planned = match policy.contains("\"schedule\"") {
+        true => "[[handover]]\nat = \"4 s\"\nto = \"two\"\n",
+        false => "",
+    };
+    let link = |name: &str, rate: &str, delay: &str| {
+        format!("{{ name = \"{name}\", from = \"a\", to = \"b\", rate = \"{rate}\", delay = \"{delay}\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
+    };
+    format!(
+        "{HEAD}link = [{}, {}]\naccess = [{{ name = \"both\", links = [\"one\", \"two\"], policy = {policy} }}]\n{}{planned}",
+        link("one", "1 Mbit/s", "100 ms"),
+        link("two", "3 Mbit/s", "20 ms"),
+        flows("a", "b")
+    )
+}
+
+/// A proxy between a link and one with losses.
+fn proxy(mechanism: &str) -> String {
+    format!(
+        r#"{HEAD}
+link = [
+    {{ name = "one", from = "a", to = "m", rate = "10 Mbit/s", delay = "5 ms" }},
+    {{ name = "two", from = "m", to = "b", rate = "1 Mbit/s", delay = "50 ms", queue = {{ kind = "drop-tail", packets = 40 }}, error = {{ kind = "packet", probability = 0.01 }} }},
+]
+proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
+{}"#,
+        flows("a", "b")
+    )
+}
+
+/// A service that two flows reach.
+fn service(role: &str) -> String {
+    let link = |name: &str, from: &str| {
+        format!("{{ name = \"{name}\", from = \"{from}\", to = \"m\", rate = \"1 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
+    };
+    let flow = |from: &str| {
+        format!(
+            "[[flow]]\nname = \"from-{from}\"\nfrom = \"{from}\"\nto = \"m\"\ntransport = \"udp\"\n\
+             app = {{ kind = \"cbr\", rate = \"64 kbit/s\", datagram = \"160 B\" }}\n"
+        )
+    };
+    format!(
+        "{HEAD}link = [{}, {}]\nservice = [{{ name = \"s\", node = \"m\", role = {role} }}]\n{}{}",
+        link("one", "a"),
+        link("two", "b"),
+        flow("a"),
+        flow("b")
+    )
+}
+
+/// Two sites below a shell, with other keys of the network.
+fn sky(shell: &str, keys: &str) -> String {
+    format!(
+        r#"{}network.sky.kind = "constellation"
+network.sky.shell = [{shell}]
+network.sky.gsl.up = "1 Mbit/s"
+network.sky.gsl.down = "1 Mbit/s"
+network.sky.gsl.queue = {{ kind = "drop-tail", packets = 40 }}
+network.sky.sites.a = {{ latitude = "51.5 deg", longitude = "0 deg" }}
+network.sky.sites.b = {{ latitude = "48.9 deg", longitude = "2.4 deg" }}
+network.sky.{keys}
+{}"#,
+        HEAD.replace("20 s", "200 s"),
+        flows("a", "b")
+    )
+}
+
+/// Satellites of which both sites see both.
+const HIGH: &str = r#"{ kind = "geo", longitudes = ["0 deg", "20 deg"] }"#;
+
+/// Satellites that two sites may have to reach over another.
+const LOW: &str =
+    r#"{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11 }"#;
+
+/// The samples of a list with the scenarios that accept them.
+fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
+    let mut accepted = Vec::new();
+    for (kind, sample) in list.kinds.iter().zip(&list.samples) {
+        let before = accepted.len();
+        let mut refusals = String::new();
+        for (number, text) in list.scenarios.iter().enumerate() {
+            match loaded(&text(sample)) {
+                Ok(loaded) => accepted.push((*kind, number, loaded.value)),
+                Err(error) => refusals += &format!("\n{error}"),
+            }
+        }
+        assert!(accepted.len() > before, "{} {sample} is accepted nowhere:{refusals}", list.name);
+    }
+    // A real program needs the real clock.
+    accepted.retain(|(_, _, scenario)| !scenario.flow.iter().any(|flow| flow.is_command()));
+    accepted
+}
+
+/// Runs to the end with a look at the balance at many moments.
+fn in_steps(scenario: &Scenario) -> Results {
+    let mut run = Run::new(scenario, 1, 0);
+    for step in 1..=40 {
+        let now = Time::from_nanos(run.end.as_nanos() / 40 * step);
+        run.network.run_until(now);
+        sums(&mut run.network).unwrap();
+    }
+    let mut run = run.finished();
+    sums(&mut run.network).unwrap();
+    run.results()
+}
+
+#[test]
+fn every_variant_loses_nothing_without_a_name_and_comes_out_the_same_twice() {
+    let mut table = "\
+Each variant by its sample, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it
+delivered: of all flows together, in 20 s (constellations: 200 s)
+
+list       variant               scenario  delivered     packets  dropped    held
+                                                  kB     created
+"
+    .to_owned();
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for list in lists().into_iter().chain([congestion()]) {
+        for (kind, number, scenario) in accepted(&list).into_iter().filter(|(kind, ..)| kind.contains(&only))
+        {
+            let what = format!("{} {kind} in scenario {number}", list.name);
+            let first = Run::new(&scenario, 1, 0).finished();
+            let report = first.report();
+            let first = first.results();
+            assert!(first == in_steps(&scenario), "{what}: two runs differ");
+            time_goes_forward(&first.traces).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let dropped: u64 = first.totals.dropped.values().map(|held| held.packets).sum();
+            let delivered: f64 = scenario
+                .flow
+                .iter()
+                .filter_map(|flow| report.value("flow_destination", &flow.name, "delivered_bytes"))
+                .sum();
+            assert!(first.totals.consumed.packets > 0, "{what}: nothing arrives");
+            let _ = writeln!(
+                table,
+                "{:<10} {kind:<21} {number:>8} {:>10.1} {:>11} {dropped:>8} {:>7}",
+                list.name,
+                delivered / 1e3,
+                first.totals.created.packets,
+                first.held.packets,
+            );
+        }
+    }
+    // `ONLY=toy` runs those whose name has this part, and compares with no table.
+    if only.is_empty() {
+        golden::check("kinds.txt", &table);
+    }
+}
+
+#[test]
+fn every_list_is_run() {
+    let schema = schema::of_scenario();
+    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
+    collect(schema.as_value(), &mut found);
+    let run: BTreeSet<Vec<String>> =
+        lists().iter().map(|list| list.kinds.iter().map(|kind| (*kind).to_owned()).collect()).collect();
+    assert_eq!(found, run, "a list of variants in the schema is one of `lists()`");
+}
+
+/// Adds the kinds of every list of variants in a schema.
+fn collect(schema: &serde_json::Value, found: &mut BTreeSet<Vec<String>>) {
+    if let Some(variants) = schema["oneOf"].as_array() {
+        let kinds = variants.iter().filter_map(|variant| variant["properties"]["kind"]["const"].as_str());
+        let kinds: Vec<String> = kinds.map(str::to_owned).collect();
+        if !kinds.is_empty() {
+            found.insert(kinds);
+        }
+    }
+    match schema {
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| collect(value, found)),
+        serde_json::Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,43 @@
+//! {Title}: which satellites are joined, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! isl = { kind = "{kebab}", rate = "25 Mbit/s" }
+//! ```
+
+use super::Links;
+use crate::net::constellation::carrier::Kind;
+use crate::orbit::crossing::Bound;
+use crate::orbit::satellite::Satellite;
+use crate::orbit::shell::{Neighbourhood, Neighbours};
+use crate::{channel, queue};
+use bentpipe_core::{Rate, Sample};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rate of each direction of each link.
+    pub rate: Rate,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"rate = "25 Mbit/s""#;
+}
+
+impl Links for Config {
+    fn joins(&self, neighbours: &Neighbours) -> bool {
+        neighbours.kind == Neighbourhood::InPlane
+    }
+
+    fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
+        Bound { value: 1.0, safe: f64::INFINITY }
+    }
+
+    fn link(&self) -> Option<Kind> {
+        Some(Kind { rate: self.rate, queue: queue::Config::default(), error: channel::Config::default() })
+    }
+}

@@ -1,0 +1,44 @@
+//! {Title}: what the proxy does to the connections that pass it, in a sentence.
+//!
+//! Procedure, source, deviations, limits.
+//!
+//! ```toml
+//! mechanism = { kind = "{kebab}" }
+//! ```
+
+use super::Enhancement;
+use crate::service::{Served, Supply};
+use crate::{Outbox, Packet, Port, Stage};
+use bentpipe_core::{Sample, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Enhancement for Config {
+    fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new({Camel})
+    }
+}
+
+/// Passes every packet on.
+struct {Camel};
+
+impl Stage for {Camel} {
+    fn receive(&mut self, _now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        out.send(Port(0), packet);
+    }
+
+    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,61 @@
+//! {Title}: when to hand over and to which link, in a sentence.
+//!
+//! Procedure, source, deviations, limits.
+//!
+//! ```toml
+//! policy = { kind = "{kebab}", every = "10 s" }
+//! ```
+
+use super::{Choice, Order, Policy, View};
+use crate::net::access::{Direction, Handover};
+use bentpipe_core::{Problems, Sample, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// How long each link serves.
+    pub every: Span,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"every = "3 s""#;
+}
+
+impl Choice for Config {
+    fn build(
+        &self,
+        _links: &[String],
+        handover: Handover,
+        _schedule: Vec<(Time, Order)>,
+        _stream: Stream,
+    ) -> Box<dyn Policy> {
+        Box::new({Camel} { every: self.every, handover, next: Time::ZERO + self.every })
+    }
+
+    fn check(&self, _links: &[String], problems: &mut Problems) {
+        if self.every == Span::ZERO {
+            problems.add("every", "must be longer than 0 s");
+        }
+    }
+}
+
+struct {Camel} {
+    every: Span,
+    handover: Handover,
+    next: Time,
+}
+
+impl Policy for {Camel} {
+    fn next(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+        self.next = now + self.every;
+        let to = (view.serving[0] + 1) % view.rates.len();
+        Some(Order { to, direction: Direction::Both, handover: self.handover })
+    }
+}

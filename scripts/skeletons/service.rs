@@ -1,0 +1,56 @@
+//! {Title}: what it does with what it receives, in a sentence.
+//!
+//! Procedure, source, deviations, limits. As it is: every datagram goes back to where it came from.
+//!
+//! ```toml
+//! [[service]]
+//! name = "one"
+//! node = "gateway"
+//! role = "{kebab}"
+//! ```
+
+use super::{Served, Service, Supply, Takes};
+use crate::transport::Config as Transport;
+use crate::{Outbox, Packet, Port, Stage};
+use bentpipe_core::{Sample, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Service for Config {
+    fn takes(&self) -> Takes {
+        Takes::Addressed
+    }
+
+    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+        (!matches!(transport, Transport::Udp(_))).then_some("is not over udp")
+    }
+
+    fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new({Camel})
+    }
+}
+
+struct {Camel};
+
+impl Stage for {Camel} {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let packet = out.consume(packet);
+        let answer = Packet { birth: now, source: packet.destination, destination: packet.source, ..packet };
+        out.create(Port(0), answer);
+    }
+
+    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,50 @@
+//! {Title}: where its satellites are, in a sentence.
+//!
+//! Equations with their numbers, source, deviations, limits.
+//!
+//! ```toml
+//! shell = [{ kind = "{kebab}", longitude = "10 deg" }]
+//! ```
+
+use super::{Neighbours, Shell};
+use crate::orbit::circular::Circular;
+use crate::orbit::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
+use crate::orbit::epoch::Epoch;
+use crate::orbit::look::Turning;
+use crate::orbit::satellite::{Motion, Satellite};
+use bentpipe_core::{Angle, Problems, Sample};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// {Title}.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Longitude of the point below the satellite, east positive.
+    pub longitude: Angle,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"longitude = "10 deg""#;
+}
+
+impl Shell for Config {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn height(&self) -> f64 {
+        GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
+    }
+
+    fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
+        let motion = Motion::Circular(Circular::geostationary(self.longitude.radians(), turning.start));
+        vec![Satellite { name: "{words}".to_owned(), motion, speed: 0.0 }]
+    }
+
+    fn neighbours(&self, _satellites: &[Satellite]) -> Vec<Neighbours> {
+        Vec::new()
+    }
+
+    fn check(&self, _start: Epoch, _problems: &mut Problems) {}
+}

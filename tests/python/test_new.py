@@ -1,0 +1,118 @@
+"""``scripts/new`` for every kind in a copy of the tree: the lists are extended, all of it compiles in one go, and the
+tests that the skeletons bring and those that run every variant pass."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+import pytest
+from bentpipe.cli import app
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def recipes() -> list[str]:
+    """The kinds that ``scripts/new`` knows."""
+    loader = SourceFileLoader("new", str(ROOT / "scripts" / "new"))
+    spec = spec_from_loader("new", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules["new"] = module
+    loader.exec_module(module)
+    return list(module.RECIPES)
+
+
+def test_every_row_of_the_recipes_has_a_kind_and_every_kind_a_row() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:an? )?[^|]+ \| (`[a-z]+`|-) \| ", text, re.MULTILINE)
+    kinds = [row.strip("`") for row in rows if row != "-"]
+    assert len(kinds) > 15
+    assert sorted(kinds) == sorted(recipes())
+
+
+def new(tree: Path, kind: str, name: str) -> subprocess.CompletedProcess[str]:
+    """``scripts/new KIND NAME`` in a copy."""
+    command = [sys.executable, str(tree / "scripts" / "new"), kind, name]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is compiled, with something new of every kind."""
+    tree = tmp_path_factory.mktemp("new") / "tree"
+    for folder in ("crates", "congestion", "docs", "scripts"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    for file in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
+        if (ROOT / file).exists():
+            shutil.copy(ROOT / file, tree / file)
+    for kind in recipes():
+        name = "link/toy-trace" if kind == "trace" else f"toy-{kind}"
+        assert new(tree, kind, name).returncode == 0
+        # A second one of the same name is refused, and nothing is overwritten.
+        assert "exists" in new(tree, kind, name).stderr
+    return tree
+
+
+def test_skeletons_are_formatted(tree: Path) -> None:
+    command = ["cargo", "fmt", "--all", "--check"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
+    # External crates come from the checkout's own target folder. Ours are compiled without optimisation: the run is
+    # short.
+    quick = [
+        f"profile.release.package.{name}.opt-level=0"
+        for name in (
+            "bentpipe-core",
+            "bentpipe-models",
+            "bentpipe-scenario",
+            "bentpipe-congestion",
+            "bentpipe-engine",
+        )
+    ]
+    command = ["cargo", "test", "--offline", "--quiet", "--release"]
+    command += [word for setting in quick for word in ("--config", setting)]
+    command += [
+        "-p",
+        "bentpipe-models",
+        "-p",
+        "bentpipe-engine",
+        "--lib",
+        "--test",
+        "truth",
+        "--",
+        "toy",
+        "kinds::",
+    ]
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    done = subprocess.run(
+        command,
+        cwd=tree,
+        env={**os.environ, "CARGO_TARGET_DIR": target, "ONLY": "toy"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr, done.stderr
+    passed = sum(int(count) for count in re.findall(r"(\d+) passed", done.stdout))
+    assert passed >= 5, done.stdout
+
+
+def test_a_study_runs_as_it_is_written(tree: Path, tmp_path: Path) -> None:
+    study = tree / "studies" / "toy-study"
+    result = CliRunner().invoke(app, ["reproduce", str(study), "--out", str(tmp_path / "out"), "--json"])
+    # The published value is a placeholder, which need not come out.
+    assert result.exit_code in (0, 1), result.output
+    assert [statement["id"] for statement in json.loads(result.stdout)["statements"]] == ["goodput"]
