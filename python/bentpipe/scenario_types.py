@@ -31,8 +31,6 @@ __all__ = [
     "Clock",
     "Counted",
     "Dama",
-    "Direction",
-    "Direction2",
     "Distance",
     "Distribution",
     "Dscp",
@@ -52,11 +50,11 @@ __all__ = [
     "Group",
     "Gsl",
     "Handover",
-    "Handover2",
-    "Handover3",
+    "HandoverDirection",
     "Isl",
+    "LinkHandover",
     "LinkPair",
-    "LinkPairReturn",
+    "LinkReturn",
     "Mechanism",
     "Meter",
     "Method",
@@ -79,24 +77,28 @@ __all__ = [
     "Recovery",
     "Requests",
     "Return",
+    "Role",
     "Routing",
     "RtoEstimator",
     "Rule",
     "Sample",
+    "SatelliteHandover",
     "Scenario",
-    "ScenarioAccess",
     "ScheduledClass",
     "Scheme",
+    "Service",
     "Shell",
-    "Sides",
     "Site",
     "Size",
     "Sizes",
+    "SkyplexAccess",
     "Span",
+    "Tcp",
     "Terminals",
     "Thresholds",
     "Trace",
     "Trailer",
+    "TransferDirection",
     "Transport",
     "TransportProtocol",
     "Vbdc",
@@ -105,20 +107,20 @@ __all__ = [
 #: a span of time, 0 s to 100 years
 Span: TypeAlias = "str"
 
-#: What happens to packets of a link that is no more.
-Fate: TypeAlias = 'Literal["forward", "lose"]'
+#: What happens to the packets of a link that goes down or is cut.
+Fate: TypeAlias = 'Literal["forward"] | Literal["lose"]'
 
 
-class Handover(TypedDict):
-    """How one link follows another."""
+class LinkHandover(TypedDict):
+    """How one link takes over from another."""
 
     interruption: NotRequired[Span]
-    """For how long there is no link to send over: break before make."""
+    """Time for which there is no link to send over (break before make); 0 s by default."""
     overlap: NotRequired[Span]
-    """For how long the old link goes on to send what waits in it: make before break."""
+    """Time for which the old link continues to send what waits in it (make before break); 0 s by default."""
     packets: NotRequired[Fate]
-    """What happens to packets that wait for a link that is cut or are under way on it, and to those that come
-    while there is no link."""
+    """What happens to packets that wait for a link that is cut, that are in flight on it, or that arrive
+    while there is no link; forwarded by default."""
 
 
 class SchedulePolicy(TypedDict):
@@ -132,42 +134,44 @@ class RandomPolicy(TypedDict):
 
     kind: Literal["random"]
     stay: list[Span]
-    """Mean stay on each of the links, in their order."""
+    """Mean stay on each of the links, in their order; each longer than 0 s."""
 
 
 class SignalPolicy(TypedDict):
     """Policy of the kind `signal`."""
 
     hysteresis: NotRequired[float]
-    """By how many dB another link must be stronger."""
+    """Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB."""
     kind: Literal["signal"]
     samples: str | dict[str, object]
-    """Comma-separated table: `time` in seconds from 0 on, and a column for each link, with its name, in dB or
-    dBm."""
+    """The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per link,
+    with the link's name, in dB or dBm. Each sample holds until the next."""
     time_to_trigger: NotRequired[Span]
-    """For how long it must be so."""
+    """Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
+    default."""
 
 
 class LoadPolicy(TypedDict):
     """Policy of the kind `load`."""
 
     high: NotRequired[float]
-    """Load above which the next link takes over."""
+    """Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default."""
     kind: Literal["load"]
     low: NotRequired[float]
-    """Load below which the link before would be for it to take over."""
+    """Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
+    than `high`."""
     period: NotRequired[Span]
-    """Over what time load is measured."""
+    """Period over which load is measured, 1 s by default; must be longer than 0 s."""
 
 
-#: When to hand over, and to which link.
+#: The policy of an access: when it hands over, and to which link.
 Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
 
-#: Several links between two nodes, of which one at a time carries what is sent in each direction.
-ScenarioAccess = TypedDict(
-    "ScenarioAccess",
+#: Several links between the same two nodes, one of which at a time carries the packets of each direction.
+Access = TypedDict(
+    "Access",
     {
-        "handover": "NotRequired[Handover]",
+        "handover": "NotRequired[LinkHandover]",
         "links": "list[str]",
         "name": "str",
         "policy": "NotRequired[Policy]",
@@ -175,79 +179,84 @@ ScenarioAccess = TypedDict(
     },
 )
 
-#: What time the runs of a campaign live in.
-Clock: TypeAlias = 'Literal["virtual", "kernel"]'
+#: The clock of the runs of a campaign.
+Clock: TypeAlias = 'Literal["virtual"] | Literal["kernel"]'
 
 
 class Precision(TypedDict):
-    """When there are enough replications of a variant: when half of the confidence interval of a mean is at
-    most a given part of it."""
+    """When a variant has enough replications: when half of the confidence interval of a mean is at most a
+    given fraction of the mean."""
 
     at_most: NotRequired[int]
-    """Replications after which a variant ends all the same."""
+    """Maximum number of replications of a variant, 100 by default; at least `replications`."""
     metric: str
-    """Which column of the flows, or TABLE.COLUMN of another report."""
+    """The column of the flows that must be known with this precision, or TABLE.COLUMN of another report."""
     of: NotRequired[str]
-    """Of which flow, terminal or link; all of them must be known well enough otherwise."""
+    """Name of the flow, terminal or link. If unset, all of them must be known precisely enough."""
     relative_half_width: float
-    """Greatest half width of the interval as a part of the mean."""
+    """Maximum half width of the confidence interval, as a fraction of the mean; greater than 0."""
 
 
 #: How values are drawn.
-Method: TypeAlias = 'Literal["latin-hypercube", "random"]'
+Method: TypeAlias = 'Literal["latin-hypercube"] | Literal["random"]'
 
 
 class Sample(TypedDict):
-    """Values drawn at random between two, for each of several keys at once."""
+    """Values drawn at random from ranges, for several keys at once."""
 
     between: dict[str, object]
-    """Keys with the least and the greatest value, numbers or quantities of one unit: `["1 Mbit/s", "10
+    """Keys with their minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
     Mbit/s"]`."""
     count: int
-    """How many combinations."""
+    """Number of combinations to draw."""
     logarithmic: NotRequired[list[str]]
-    """Those of the keys whose logarithm is uniform, not they themselves."""
+    """Names of the keys whose logarithm is uniformly distributed instead of their value."""
     method: NotRequired[Method]
-    """How they are drawn."""
+    """How the values are drawn; as a Latin hypercube by default."""
     seed: NotRequired[int]
-    """Seed of the draw."""
+    """Seed of the draw, 1 by default."""
 
 
 class Campaign(TypedDict):
-    """Many runs: values varied, each combination replicated. The variants are the product of `vary`, each
-    table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the scenario takes
-    no notice of it."""
+    """Many runs: values are varied, and each combination is replicated. The variants are the product of
+    `vary`, each table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the
+    scenario ignores it."""
 
     clock: NotRequired[Clock]
-    """Which clock runs it."""
+    """The clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
+    (`"kernel"`)."""
     common_random_numbers: NotRequired[bool]
-    """Whether the replications of one number draw the same random numbers in every variant, so that the
-    differences between variants are not those of luck. Otherwise every variant has a seed of its own."""
+    """Whether replications with the same number draw the same random numbers in every variant, so that
+    differences between variants are not due to chance; on by default. Otherwise every variant has its own
+    seed."""
     confidence: NotRequired[float]
-    """Probability with which a confidence interval holds the mean."""
+    """Probability with which a confidence interval contains the mean, 0.95 by default; greater than 0 and
+    less than 1."""
     keep_runs: NotRequired[bool]
-    """Whether the folders of the runs are kept, with their traces. Otherwise no traces are recorded, only
-    reports."""
+    """Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
+    recorded."""
     list: NotRequired[list[dict[str, object]]]
     """Combinations given one by one, each a table of keys and values."""
     precision: NotRequired[Precision]
-    """When a variant has enough replications; `replications` is then the least."""
+    """When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
+    `replications`."""
     replications: NotRequired[int]
-    """Runs of each variant, with random numbers of their own."""
+    """Number of runs of each variant, each with its own random numbers; 1 by default."""
     sample: NotRequired[Sample]
-    """Combinations drawn at random."""
+    """Combinations drawn at random. If unset, none are."""
     vary: NotRequired[dict[str, object]]
-    """A grid: every combination of these values; the last key varies fastest."""
+    """A grid: every combination of these values. The last key varies fastest."""
     zip: NotRequired[list[dict[str, object]]]
-    """Lists of the same length that are walked in step: the first values together, then the second."""
+    """Lists of the same length whose values are combined in step: the first values of all keys together, then
+    the second, and so on."""
 
 
 class Change(TypedDict):
-    """Other values for some keys of links and networks from a moment on, before anything else that happens
-    then."""
+    """New values for keys of links and networks from a given time on, applied before anything else that
+    happens at that time."""
 
     at: Span
-    """When."""
+    """Time of the change, at most the duration of the run."""
     set: dict[str, dict[str, dict[str, object]]]
     """Keys of `link` and `network` with their new values."""
 
@@ -255,10 +264,10 @@ class Change(TypedDict):
 #: A differentiated services code point, by number or name (RFC 2474, 2597, 3246, 5865, 8622).
 Dscp: TypeAlias = 'int | Literal["be", "le", "cs1", "af11", "af12", "af13", "cs2", "af21", "af22", "af23", "cs3", "af31", "af32", "af33", "cs4", "af41", "af42", "af43", "cs5", "voice-admit", "ef", "cs6", "cs7", "cs0"]'
 
-#: What has a meter of its own.
-Each: TypeAlias = 'Literal["rule", "flow", "connection"]'
+#: The packets that share one meter.
+Each: TypeAlias = 'Literal["rule"] | Literal["flow"] | Literal["connection"]'
 
-#: What becomes of a packet: it is kept as it is, dropped, or gets a code point.
+#: What to do with a packet: forward it unchanged (keep), drop it, or forward it with another code point.
 Action: TypeAlias = 'Literal["keep", "drop"] | Dscp'
 
 #: a size, 0 B to 1 EB, k = 1000 and Ki = 1024
@@ -272,23 +281,24 @@ class TokenBucketMeter(TypedDict):
     """Meter of the kind `token-bucket`."""
 
     burst: Size
-    """Size of the bucket."""
+    """Size of the bucket; at least 1500 B."""
     kind: Literal["token-bucket"]
     rate: Rate
-    """Rate at which tokens come."""
+    """Rate at which the bucket is filled."""
 
 
 class SrtcmMeter(TypedDict):
     """Meter of the kind `srtcm`."""
 
     burst: Size
-    """CBS."""
+    """Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """Whether a packet never gets a lower drop precedence than it had."""
+    """Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    default."""
     committed: Rate
-    """CIR."""
+    """Committed information rate (CIR), at which both buckets are filled."""
     excess: Size
-    """EBS."""
+    """Excess burst size (EBS), the size of the bucket for yellow packets."""
     kind: Literal["srtcm"]
 
 
@@ -296,47 +306,49 @@ class TrtcmMeter(TypedDict):
     """Meter of the kind `trtcm`."""
 
     burst: Size
-    """CBS."""
+    """Committed burst size (CBS); at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """Whether a packet never gets a lower drop precedence than it had."""
+    """Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    default."""
     committed: Rate
-    """CIR."""
+    """Committed information rate (CIR), beyond which packets are yellow."""
     kind: Literal["trtcm"]
     peak: Rate
-    """PIR, not below CIR."""
+    """Peak information rate (PIR), beyond which packets are red; at least `committed`."""
     peak_burst: Size
-    """PBS."""
+    """Peak burst size (PBS); at least 1500 B."""
 
 
 class Tsw2cmMeter(TypedDict):
     """Meter of the kind `tsw2cm`."""
 
     committed: Rate
-    """CTR, the committed target rate."""
+    """Committed target rate (CTR), the rate of green packets."""
     kind: Literal["tsw2cm"]
     window: NotRequired[Span]
-    """Window of the rate estimator."""
+    """Averaging window of the rate estimator, 1 s by default; must be longer than 0 s."""
 
 
 class Tsw3cmMeter(TypedDict):
     """Meter of the kind `tsw3cm`."""
 
     committed: Rate
-    """CTR, the committed target rate."""
+    """Committed target rate (CTR), the rate of green packets."""
     kind: Literal["tsw3cm"]
     peak: Rate
-    """PTR, the peak target rate."""
+    """Peak target rate (PTR), the rate of green and yellow packets together; at least `committed`."""
     window: NotRequired[Span]
-    """Window of the rate estimator."""
+    """Averaging window of the rate estimator, 1 s by default; must be longer than 0 s."""
 
 
-#: A meter.
+#: The meter by which an edge gives packets a colour.
 Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
 
 #: A transport protocol.
-TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
+TransportProtocol: TypeAlias = 'Literal["tcp"] | Literal["udp"]'
 
-#: What an edge does with packets: all keys that are given must fit.
+#: A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
+#: packets.
 Rule = TypedDict(
     "Rule",
     {
@@ -355,60 +367,65 @@ Rule = TypedDict(
 
 
 class Fidelity(TypedDict):
-    """Tolerances of an emulation. A run beyond one of them is degraded; ten times beyond it, or with more
-    packets lost than allowed, it is void. A simulation needs none."""
+    """Tolerances of an emulation. A run that exceeds one of them is degraded. A run that exceeds one tenfold,
+    or loses more packets than allowed, is void. A simulation needs none."""
 
     lateness_max: NotRequired[Span]
-    """By how much any packet may."""
+    """Maximum delay with which any packet may reach its host too late, 20 ms by default; longer than 0 s."""
     lateness_p99: NotRequired[Span]
-    """By how much 99 % of the packets may at most reach their host too late."""
+    """Maximum delay with which 99 % of the packets may reach their host too late, 1 ms by default; longer
+    than 0 s."""
     lost: NotRequired[int]
-    """Packets that may get lost where no model drops them."""
+    """Number of packets that may be lost where no model drops them, 0 by default."""
     rate: NotRequired[float]
-    """By which share the rate of a transmitting link may differ from the configured one."""
+    """Maximum deviation of the rate of a transmitting link from the configured one, as a fraction; 0.01 by
+    default."""
     reading_p99: NotRequired[Span]
-    """How long 99 % of the packets may lie in the kernel before the engine takes them from a host. A TCP
-    sender that sends a window at once fills milliseconds."""
+    """Maximum time for which 99 % of the packets may wait in the kernel before the engine reads them from a
+    host, 20 ms by default. A TCP sender that sends a window at once fills milliseconds."""
     starved: NotRequired[float]
-    """Share of the run for which the engine's thread may wait for a processor."""
+    """Maximum fraction of the run for which the engine's thread may wait for a processor, 0.01 by default."""
     steal: NotRequired[float]
-    """Share of the processors' time that the machine may not get from the one that it runs on."""
+    """Maximum fraction of the processors' time that the hypervisor may take from the machine (steal time),
+    0.02 by default."""
 
 
-#: Distribution of the lengths of bursts and silences.
-Distribution: TypeAlias = 'Literal["constant", "exponential"]'
+#: How the lengths of bursts and silences are distributed.
+Distribution: TypeAlias = 'Literal["constant"] | Literal["exponential"]'
 
-#: How sizes are distributed about their mean.
-Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
+#: The distribution of sizes about their mean.
+Sizes: TypeAlias = 'Literal["constant"] | Literal["exponential"] | Literal["pareto"]'
 
-#: Which way the file goes.
-Direction2: TypeAlias = 'Literal["upload", "download"]'
+#: The direction in which a file is sent.
+TransferDirection: TypeAlias = 'Literal["upload"] | Literal["download"]'
 
 
 class BulkApp(TypedDict):
     """App of the kind `bulk`."""
 
     duration: NotRequired[Span]
-    """For how long to send, from the start of the flow; what has not been sent by then is not sent."""
+    """Time for which to send, from the start of the flow; what has not been sent by then is discarded. Must
+    be longer than 0 s; unlimited if unset."""
     kind: Literal["bulk"]
     size: NotRequired[Size]
-    """How much to send; endless when not given."""
+    """Number of bytes to send, at least 1 B; endless if unset."""
 
 
 class CbrApp(TypedDict):
     """App of the kind `cbr`."""
 
     datagram: NotRequired[Size]
-    """Payload of one datagram."""
+    """Payload of one datagram, 1 kB by default; at least 1 B."""
     distribution: NotRequired[Distribution]
-    """How the lengths of bursts and silences are distributed."""
+    """How the lengths of bursts and silences are distributed; constant by default."""
     kind: Literal["cbr"]
     off: NotRequired[Span]
-    """Length of the silence after a burst."""
+    """Length of the silence after each burst, or its mean; must be given together with `on`."""
     on: NotRequired[Span]
-    """Length of a burst; always on when not given."""
+    """Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If unset, the
+    source sends continuously."""
     rate: Rate
-    """Rate of the payload while on."""
+    """Rate of the payload while the source is sending."""
 
 
 class CommandApp(TypedDict):
@@ -416,52 +433,57 @@ class CommandApp(TypedDict):
 
     kind: Literal["command"]
     run: str
-    """Program and arguments, run at the flow's source; {to}, {from} and {port} stand for addresses and a
-    port."""
+    """Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from}
+    stand for the addresses of the flow's ends, {port} for a port of its own."""
     serve: NotRequired[str]
-    """Program and arguments, run at the flow's destination and started before; none when not given."""
+    """Program and arguments to run at the flow's destination, started before the run, with the same
+    placeholders. If unset, nothing is started there."""
 
 
 class EmailApp(TypedDict):
     """App of the kind `email`."""
 
     distribution: NotRequired[Sizes]
-    """How the sizes of mails are distributed."""
+    """How the sizes of mails are distributed about their mean; constant by default."""
     every: NotRequired[Span]
-    """Mean time from one mail to the next; one mail when not given."""
+    """Mean time between the starts of mails, which are a Poisson process. If unset, a single mail is sent."""
     kind: Literal["email"]
     mails: NotRequired[int]
-    """How many mails at most; as long as the run lasts when not given."""
+    """Maximum number of mails; needs `every`. If unset, mails are sent until the run ends."""
     message: NotRequired[Size]
-    """Size of a message."""
+    """Size of each set-up message, 60 B by default."""
     messages: NotRequired[int]
-    """Messages before the mail, of both ends together."""
+    """Number of set-up messages before the mail, counting both ends; 8 by default, as in SMTP."""
     shape: NotRequired[float]
-    """Shape of a Pareto distribution; its variance is finite above 2."""
+    """Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the variance
+    is finite."""
     size: Size
-    """Mean size of a mail."""
+    """Mean size of a mail, at least 1 B."""
 
 
 class FtpApp(TypedDict):
     """App of the kind `ftp`."""
 
-    direction: NotRequired[Direction2]
-    """Which way files go."""
+    direction: NotRequired[TransferDirection]
+    """Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
+    (`"download"`)."""
     distribution: NotRequired[Sizes]
-    """How the sizes of files are distributed."""
+    """How the sizes of files are distributed about their mean; constant by default."""
     every: NotRequired[Span]
-    """Mean time from the start of a session to that of the next; one session when not given."""
+    """Mean time between the starts of sessions, which are a Poisson process. If unset, there is a single
+    session."""
     kind: Literal["ftp"]
     message: NotRequired[Size]
-    """Size of a message."""
+    """Size of each set-up message, 60 B by default."""
     messages: NotRequired[int]
-    """Messages before the file, of both ends together."""
+    """Number of set-up messages before the file, counting both ends; 8 by default, as in FTP."""
     sessions: NotRequired[int]
-    """How many sessions at most; as long as the run lasts when not given."""
+    """Maximum number of sessions; needs `every`. If unset, sessions start until the run ends."""
     shape: NotRequired[float]
-    """Shape of a Pareto distribution; its variance is finite above 2."""
+    """Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the variance
+    is finite."""
     size: Size
-    """Mean size of a file."""
+    """Mean size of a file, at least 1 B."""
 
 
 class HttpApp(TypedDict):
@@ -469,77 +491,81 @@ class HttpApp(TypedDict):
 
     kind: Literal["http"]
     object: Size
-    """Mean size of an object, the page itself being one."""
+    """Mean size of an object, the page itself included; between `object_min` and `object_max`."""
     object_max: NotRequired[Size]
-    """Greatest size of an object."""
+    """Maximum size of an object, 200 kB by default."""
     object_min: NotRequired[Size]
-    """Least size of an object."""
+    """Minimum size of an object, 1 kB by default; at least 1 B."""
     objects: NotRequired[float]
-    """Mean number of objects of a page, the page itself among them."""
+    """Mean number of objects of a page, the page itself included; 8 by default, between `objects_min` and
+    `objects_max`."""
     objects_max: NotRequired[int]
-    """Greatest number of objects of a page."""
+    """Maximum number of objects of a page, 30 by default."""
     objects_min: NotRequired[int]
-    """Least number of objects of a page."""
+    """Minimum number of objects of a page, 1 by default."""
     pages: NotRequired[int]
-    """How many pages the user looks at."""
+    """Number of pages that the user views, 1 by default."""
     request: NotRequired[Size]
-    """Size of a request."""
+    """Size of a request, 400 B by default; at least 1 B."""
     think: NotRequired[Span]
-    """Mean time for which the user looks at a page before the next, exponentially distributed."""
+    """Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s by
+    default."""
 
 
-#: What the application of a flow does. Both ends run it: the flow's source opens, its destination answers.
+#: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
+#: the connection, its destination answers.
 App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | Literal["bulk", "cbr", "command", "email", "ftp", "http"]'
 
-#: What stands at the ends of a flow where the scenario is emulated. In a simulation all are models.
-Endpoints: TypeAlias = 'Literal["kernel", "model"]'
+#: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
+Endpoints: TypeAlias = 'Literal["kernel"] | Literal["model"]'
 
 
 class Adapt(TypedDict):
-    """Senders set window and time-out for a new link (fast adaptation)."""
+    """A change of the path for which senders set window and time-out at once (fast adaptation)."""
 
     at: Span
-    """When the link is another."""
+    """When the path changes."""
     rate: Rate
-    """What it carries."""
+    """Rate of the new path."""
     round_trip: Span
-    """The round-trip time over it."""
+    """Round-trip time of the new path; longer than 0 s."""
 
 
 class Freeze(TypedDict):
-    """Receivers keep their window closed for a while (Freeze-TCP)."""
+    """A disconnection during which receivers keep their window closed (Freeze-TCP)."""
 
     at: Span
-    """When the window closes: best a round-trip time before the link is gone."""
+    """When the window closes: ideally one round-trip time before the link goes down."""
     until: Span
-    """When the link is there again."""
+    """When the link is up again and the window opens; later than `at`."""
 
 
-#: What ends do at handovers.
-OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
+#: What the ends of a connection do at handovers.
+OnHandover: TypeAlias = 'Literal["freeze"] | Literal["adapt"]'
 
-#: Named sets of values.
-Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps"]'
+#: A named set of values for all keys of TCP.
+Profile: TypeAlias = 'Literal["linux"] | Literal["classic"] | Literal["freebsd"] | Literal["scps"]'
 
-#: How losses are found and repaired.
-Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
+#: How losses are detected and repaired.
+Recovery: TypeAlias = 'Literal["tahoe"] | Literal["reno"] | Literal["newreno"] | Literal["sack"] | Literal["snack"] | Literal["rack"]'
 
 #: How the variation of the round-trip time is smoothed.
-RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
+RtoEstimator: TypeAlias = 'Literal["rfc6298"] | Literal["linux"]'
 
 
 class TcpTransport(TypedDict):
     """Transport of the kind `tcp`."""
 
     ack_compression: NotRequired[Span]
-    """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
-    ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
+    """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
+    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
+    (never) in the others."""
     ack_every: NotRequired[int]
-    """Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces
-    the frequency of acknowledgments and leaves the number open."""
+    """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
+    standard reduces the frequency of acknowledgments and leaves the number open."""
     adapt: NotRequired[list[Adapt]]
-    """Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }`
-    for each."""
+    """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
+    at, rate, round_trip }`."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -563,147 +589,158 @@ class TcpTransport(TypedDict):
             "yeah",
         ]
     ]
-    """Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
-    kernel's own of that name."""
+    """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
+    kernel's own. Default: reno, vegas in profile scps."""
     delayed_ack: NotRequired[bool]
-    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
-    profiles); otherwise every segment at once."""
+    """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
+    section 4.2.3.2), instead of every segment at once. On in all profiles."""
     delayed_ack_min: NotRequired[Span]
-    """Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux
-    (linux). The delay is always `delayed_ack_timeout` when both are the same (classic)."""
+    """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
+    40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
+    delay is constant."""
     delayed_ack_timeout: NotRequired[Span]
-    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
+    """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
     dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic)."""
+    """Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others."""
     ecn: NotRequired[bool]
-    """Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only
-    answers those who ask for it."""
+    """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
+    only uses it when asked to."""
     freeze: NotRequired[list[Freeze]]
-    """Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until
-    }` for each."""
+    """Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list of
+    `{ at, until }`."""
     freeze_warning: NotRequired[Span]
-    """How long before such a handover the ends are warned of it; the round-trip time of a full segment over
-    the path without queues when not given."""
+    """Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a full
+    segment over the path without queues."""
     frto: NotRequired[bool]
-    """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
-    use: on (linux), off (classic)."""
+    """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
+    SACK. Default: on in profile linux, off in the others."""
     initial_sequence: NotRequired[int]
-    """Initial sequence number of both ends; random when not given."""
+    """Initial sequence number of both ends. If unset, it is random."""
     initial_ssthresh: NotRequired[int]
-    """Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1)."""
+    """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
-    """Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1
-    by RFC 2001 (freebsd)."""
+    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
+    3390) in classic and scps, 1 (RFC 2001) in freebsd."""
     kind: Literal["tcp"]
     nagle: NotRequired[bool]
-    """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4): off in all profiles."""
+    """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
+    3.7.4). Off in all profiles."""
     on_handover: NotRequired[list[OnHandover]]
-    """What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that
-    interrupt or lose, `adapt` (fast adaptation) at those to another link."""
+    """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
+    interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
     pacing: NotRequired[bool]
-    """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
-    only those of a congestion control that asks for it, such as bbr."""
+    """Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they are
+    paced only if the congestion control asks for it, as bbr does."""
     pacing_ca_ratio: NotRequired[int]
-    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120."""
+    """Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio)."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200."""
+    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
+    tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by the names that it declares."""
     profile: NotRequired[Profile]
-    """The named set of values that the other keys change."""
+    """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
-    """Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once
-    (classic)."""
+    """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
+    Default: on in profile linux, off in the others."""
     quick_acks: NotRequired[int]
-    """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
-    retransmissions: 16 in Linux (linux), 0 for none (classic)."""
+    """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
+    sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
-    given. Links and networks that know of it have the key `quick_start` too."""
+    """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
+    Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
-    """Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is
-    then acknowledged at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole
-    window from the start (classic)."""
+    """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
+    which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
+    get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
+    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB)."""
     receive_window_start: NotRequired[Size]
-    """The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as
-    Linux' auto-tuning does it); as large as `receive_window` from the start when not given."""
+    """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
+    right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
     recovery: NotRequired[Recovery]
-    """How losses are found and repaired: rack (linux), sack (classic)."""
+    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
+    others."""
     restart_after_idle: NotRequired[bool]
-    """Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out
-    that has passed as in Linux (linux); otherwise the window stays (classic)."""
+    """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
+    Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
+    others."""
     retries: NotRequired[int]
-    """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
+    """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
+    fails; 15 by default."""
     retries_as_time: NotRequired[bool]
-    """Give data up not after so many retransmissions but at the first one after the time that they would take
-    if the time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off
-    (classic)."""
+    """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
+    so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
+    Default: on in profile linux, off in the others."""
     rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic)."""
+    """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
+    others."""
     rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s."""
+    """Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1)."""
     rto_max: NotRequired[Span]
-    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux
-    and in all profiles."""
+    """Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
+    requires at least 60 s."""
     rto_min: NotRequired[Span]
-    """Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux)."""
+    """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
+    the others."""
     rto_variance_min: NotRequired[Span]
-    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
-    profiles."""
+    """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
+    6298 (2.3). 200 ms by default, as in Linux."""
     sack: NotRequired[bool]
-    """Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them."""
+    """Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
     segment_size: NotRequired[int]
-    """Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP
-    headers), 52 with timestamps."""
+    """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
+    or 52 with timestamps."""
     segmentation_offload: NotRequired[bool]
-    """Segments that leave together travel as one packet, as TSO and GSO make of them where no interface
-    divides it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
-    queued, lost and acknowledged as one. Off in all profiles; real hosts' packets are divided before the
+    """Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
+    splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
+    queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """The sender's buffer: most bytes that may be unacknowledged; never limiting when not given."""
+    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits."""
     syn_linear_timeouts: NotRequired[int]
-    """Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic)."""
+    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
+    Linux since 6.5; 0 in the others."""
     syn_retries: NotRequired[int]
-    """Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails:
-    6."""
+    """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
+    fails; 6 by default."""
     tail_loss_probe: NotRequired[bool]
-    """Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses
-    are found by rack: on (linux), off (classic)."""
+    """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
+    needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
     timer_tick: NotRequired[Span]
-    """Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of
-    the nineties (RFC 6298, section 4); 0 s for an exact one (all profiles)."""
+    """Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
+    exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4)."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic)."""
+    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
+    and scps, off in the others."""
     undo: NotRequired[bool]
-    """Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
-    spurious: on (linux), off (classic)."""
+    """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
+    been spurious. Default: on in profile linux, off in the others."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535
+    """Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
     bytes."""
     window_validation: NotRequired[bool]
-    """Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off
-    (classic)."""
+    """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
+    on in profile linux, off in the others."""
 
 
 class TfrcTransport(TypedDict):
     """Transport of the kind `tfrc`."""
 
     damped: NotRequired[bool]
-    """Pace by the square root of the round-trip time, against oscillation (RFC 5348, section 4.5)."""
+    """Whether the sending rate is modulated by the square root of the round-trip time to prevent oscillation
+    (RFC 5348, section 4.5). On by default."""
     kind: Literal["tfrc"]
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
-    given."""
+    """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
+    Gbit/s; no request if unset."""
     segment_size: NotRequired[int]
-    """s of the equation, in bytes of payload: the size of an application's datagrams, or of those that it is
-    cut into. With small packets it is their nominal size."""
+    """Payload bytes of a datagram (s of the throughput equation), 1460 by default: the size of the
+    application's datagrams, or of those into which its data is cut. With `small_packets` it is their nominal
+    size."""
     small_packets: NotRequired[bool]
-    """TFRC-SP (RFC 4828): small packets share as large ones do. The rate is lowered by what headers take, and
-    packets leave no closer than 10 ms."""
+    """TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is reduced by the
+    share of the headers, and packets are at least 10 ms apart. Off by default."""
 
 
 class UdpTransport(TypedDict):
@@ -712,10 +749,10 @@ class UdpTransport(TypedDict):
     kind: Literal["udp"]
 
 
-#: What carries a flow.
+#: The transport protocol that carries a flow.
 Transport: TypeAlias = 'TcpTransport | TfrcTransport | UdpTransport | Literal["tcp", "tfrc", "udp"]'
 
-#: Data from one node to another.
+#: Traffic between two nodes: an application at both ends, over a transport.
 Flow = TypedDict(
     "Flow",
     {
@@ -730,32 +767,34 @@ Flow = TypedDict(
     },
 )
 
-#: Which directions a handover is about.
-Direction: TypeAlias = 'Literal["both", "forward", "return"]'
+#: The directions that a handover affects.
+HandoverDirection: TypeAlias = 'Literal["both"] | Literal["forward"] | Literal["return"]'
 
 
-class Handover2(TypedDict):
-    """From a moment on packets take another link of an `[[access]]`, or, with an interruption, the same one
-    after it."""
+class Handover(TypedDict):
+    """A handover: from a given time on, packets take another link of an `[[access]]`, or, with an
+    interruption, the same link after it."""
 
     access: NotRequired[str]
-    """The access; may be left out where there is one."""
+    """Name of the access. May be left out if there is only one."""
     at: Span
-    """When it begins, before anything else that happens to the access at that moment but what arrives."""
-    direction: NotRequired[Direction]
-    """Which directions it is about."""
+    """Time at which the handover starts. It precedes everything else that happens to the access at that time,
+    except arrivals."""
+    direction: NotRequired[HandoverDirection]
+    """The directions that the handover affects; both by default."""
     interruption: NotRequired[Span]
-    """For how long there is no link to send over, if not as the access says."""
+    """Time for which there is no link to send over. If unset, as configured for the access."""
     overlap: NotRequired[Span]
-    """For how long the old link goes on to send what waits in it, if not as the access says."""
+    """Time for which the old link continues to send what waits in it. If unset, as configured for the
+    access."""
     packets: NotRequired[Fate]
-    """What happens to the packets concerned, if not as the access says."""
+    """What happens to the affected packets. If unset, as configured for the access."""
     to: str
-    """The new link."""
+    """Name of the new link."""
 
 
-#: What becomes of a packet that the channel spoils.
-Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
+#: What happens to a packet that the channel has corrupted.
+Effect: TypeAlias = 'Literal["drop"] | Literal["stale-checksum"] | Literal["valid-checksum"]'
 
 
 class NoneError(TypedDict):
@@ -768,64 +807,65 @@ class PacketError(TypedDict):
     """Error of the kind `packet`."""
 
     effect: NotRequired[Effect]
-    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
-    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
-    but the application can notice)."""
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
     kind: Literal["packet"]
     probability: float
-    """Probability that a packet is spoiled."""
+    """Probability that a packet is corrupted, 0 to 1."""
 
 
 class BitError(TypedDict):
     """Error of the kind `bit`."""
 
     effect: NotRequired[Effect]
-    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
-    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
-    but the application can notice)."""
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
     kind: Literal["bit"]
     rate: float
-    """Probability that a bit is wrong (BER)."""
+    """Probability that a bit is wrong (bit error rate, BER), 0 to 1."""
 
 
 class GilbertError(TypedDict):
     """Error of the kind `gilbert`."""
 
     burst: float
-    """Mean number of packets that are spoiled in a row."""
+    """Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
+    `probability`)."""
     effect: NotRequired[Effect]
-    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
-    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
-    but the application can notice)."""
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
     kind: Literal["gilbert"]
     probability: float
-    """Part of all packets that is spoiled."""
+    """Fraction of all packets that is corrupted, 0 to 1 but less than 1."""
 
 
 class ListError(TypedDict):
     """Error of the kind `list`."""
 
     effect: NotRequired[Effect]
-    """What becomes of a packet that is spoiled: `"drop"` (it is lost), `"stale-checksum"` (it goes on with a
-    wrong bit, for which the receiver drops it), `"valid-checksum"` (a bit of its payload is wrong, and nobody
-    but the application can notice)."""
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
     kind: Literal["list"]
     packets: list[int]
-    """Numbers of the packets that are spoiled, in ascending order; the first packet of the direction has the
-    number 1."""
+    """Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of the
+    direction has the number 1."""
 
 
-#: An error process.
+#: The error process of a channel: which packets, or units of the framing, it corrupts.
 Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | ListError | Literal["none", "packet", "bit", "gilbert", "list"]'
 
-#: What tells protocols apart.
-Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'
+#: How the receiver of an AAL5 frame recognises the packet's protocol (RFC 2684).
+Encapsulation: TypeAlias = 'Literal["llc-snap"] | Literal["vc"]'
 
-#: How the protocol type is sent.
-Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
+#: How the protocol type of a packet is sent.
+Protocol: TypeAlias = 'Literal["suppressed"] | Literal["compressed"] | Literal["full"]'
 
-#: What ends a packet that was sent in fragments.
-Trailer: TypeAlias = 'Literal["sequence", "crc"]'
+#: What follows the last fragment of a fragmented packet.
+Trailer: TypeAlias = 'Literal["sequence"] | Literal["crc"]'
 
 
 class NoneFraming(TypedDict):
@@ -838,7 +878,8 @@ class AtmFraming(TypedDict):
     """Framing of the kind `atm`."""
 
     encapsulation: NotRequired[Encapsulation]
-    """What tells protocols apart."""
+    """How the receiver recognises the packet's protocol; adds 8 bytes to each packet with the default,
+    `"llc-snap"`, and none with `"vc"`."""
     kind: Literal["atm"]
 
 
@@ -847,30 +888,32 @@ class MpeFraming(TypedDict):
 
     kind: Literal["mpe"]
     llc_snap: NotRequired[bool]
-    """Whether an LLC/SNAP header tells protocols apart."""
+    """Whether an LLC/SNAP header of 8 bytes identifies the protocol of each packet; off by default."""
     packing: NotRequired[bool]
-    """Whether sections follow each other within a transport stream packet."""
+    """Whether a section may start in the transport stream packet in which the previous one ends; on by
+    default. Otherwise the rest of that packet is stuffed."""
 
 
 class UleFraming(TypedDict):
     """Framing of the kind `ule`."""
 
     address: NotRequired[bool]
-    """Whether an SNDU has a destination address (D = 0)."""
+    """Whether each SNDU has a destination address of 6 bytes (D = 0); off by default."""
     kind: Literal["ule"]
     packing: NotRequired[bool]
-    """Whether SNDUs follow each other within a transport stream packet."""
+    """Whether an SNDU may start in the transport stream packet in which the previous one ends (RFC 4326,
+    section 6.2); on by default. Otherwise the rest of that packet is padded."""
 
 
 class GseFraming(TypedDict):
     """Framing of the kind `gse`."""
 
     frame: NotRequired[int]
-    """Bytes of a baseband frame's data field, on links. By default that of QPSK 1/2 with long frames: 32 208
-    bits less 80."""
+    """Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
+    long frames: 32 208 bits less 80. On a return link the size of the burst applies instead."""
     kind: Literal["gse"]
     label: NotRequired[int]
-    """Bytes of the label: 0, 3 or 6."""
+    """Size of the label in bytes: 0 (the default), 3 or 6."""
 
 
 class RleFraming(TypedDict):
@@ -878,185 +921,208 @@ class RleFraming(TypedDict):
 
     kind: Literal["rle"]
     protocol: NotRequired[Protocol]
-    """How the protocol type is sent."""
+    """How the protocol type of each packet is sent; suppressed by default."""
     trailer: NotRequired[Trailer]
-    """What ends a packet that was sent in fragments."""
+    """What follows the last fragment of a fragmented packet, for the receiver to check it; a sequence number
+    by default."""
 
 
-#: How packets are put into the units that are sent.
+#: The framing: how packets are placed into the units that a link transmits, which determines the overhead and
+#: what an error destroys.
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
 
-#: Which packets an average counts.
-Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
+#: The packets that the average queue of a drop precedence counts.
+Counted: TypeAlias = 'Literal["all"] | Literal["coupled"] | Literal["own"]'
 
 
 class Thresholds(TypedDict):
-    """When packets of a drop precedence are dropped."""
+    """Thresholds and drop probability for the packets of one drop precedence."""
 
     max: int
-    """Average from which on all are dropped (max_th)."""
+    """Average queue in packets from which all packets are dropped (max_th). Must be greater than `min`."""
     min: int
-    """Average from which on packets are dropped or marked (min_th)."""
+    """Average queue in packets from which packets are dropped or marked (min_th)."""
     probability: NotRequired[float]
-    """Probability just below `max` (max_p)."""
+    """Drop probability just below `max` (max_p), 0.1 by default."""
 
 
 class ScheduledClass(TypedDict):
-    """A class of a scheduler."""
+    """A class of a scheduling queue: it has a name, selects packets by DSCP and keeps them in a queue of its
+    own."""
 
     dscp: NotRequired[list[Dscp]]
-    """Code points of its packets; the last class has all others, too."""
+    """Code points (DSCP) of its packets. The last class also takes all code points that no class lists."""
     name: str
-    """Its name."""
+    """Name of the class, for messages."""
     queue: NotRequired[Queue]
-    """Its queue, which may have classes of its own."""
+    """Queue discipline of the class, which may have classes of its own."""
     weight: NotRequired[int]
-    """Its share beside the other classes' weights, 1 when not given."""
+    """Weight of the class relative to the other classes' weights, 1 if unset. Not allowed in a `priority`
+    queue, where the order of the classes decides."""
 
 
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`."""
 
     bytes: NotRequired[Size]
-    """The most bytes that wait."""
+    """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
     kind: Literal["drop-tail"]
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device."""
 
 
 class RedQueue(TypedDict):
     """Queue of the kind `red`."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     kind: Literal["red"]
     max: NotRequired[int]
-    """Where the slope ends (max_th)."""
+    """Average queue in packets at which the linear slope of the drop probability ends (max_th), 15 by
+    default. Must be greater than `min`."""
     min: NotRequired[int]
-    """Average from which on packets are dropped or marked (min_th)."""
+    """Average queue in packets from which packets are dropped or marked (min_th), 5 by default."""
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
     probability: NotRequired[float]
-    """Probability just below `max` (max_p)."""
+    """Drop probability just below `max` (max_p), 0.1 by default."""
     typical: NotRequired[Size]
-    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average decays as if
+    such packets were being sent."""
     weight: NotRequired[float]
-    """Weight of an arrival in the average (w_q)."""
+    """Weight of an arrival in the moving average of the queue (w_q), 0.002 by default."""
 
 
 class GentleRedQueue(TypedDict):
     """Queue of the kind `gentle-red`."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     kind: Literal["gentle-red"]
     max: NotRequired[int]
-    """Where the slope ends (max_th)."""
+    """Average queue in packets at which the linear slope of the drop probability ends (max_th), 15 by
+    default. Must be greater than `min`."""
     min: NotRequired[int]
-    """Average from which on packets are dropped or marked (min_th)."""
+    """Average queue in packets from which packets are dropped or marked (min_th), 5 by default."""
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
     probability: NotRequired[float]
-    """Probability just below `max` (max_p)."""
+    """Drop probability just below `max` (max_p), 0.1 by default."""
     typical: NotRequired[Size]
-    """A typical packet: while nothing waits the average falls as if such packets were sent."""
+    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average decays as if
+    such packets were being sent."""
     weight: NotRequired[float]
-    """Weight of an arrival in the average (w_q)."""
+    """Weight of an arrival in the moving average of the queue (w_q), 0.002 by default."""
 
 
 class AredQueue(TypedDict):
     """Queue of the kind `ared`."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     kind: Literal["ared"]
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """The average delay to aim for."""
+    """Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be longer than 0
+    s."""
     typical: NotRequired[Size]
-    """A typical packet, by which rate and target become packets."""
+    """Packet size by which the link's rate and `target` are converted into packets, 500 B by default; 1 B to
+    65535 B."""
 
 
 class WredQueue(TypedDict):
     """Queue of the kind `wred`."""
 
     average: NotRequired[Counted]
-    """Which packets the averages count."""
+    """The packets that each average queue counts: all by default (WRED)."""
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     gentle: NotRequired[bool]
-    """Whether the probability rises on beyond `max`, to 1 at twice `max`."""
+    """Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
+    off by default."""
     green: NotRequired[Thresholds]
-    """Packets of low drop precedence, and those that have none."""
+    """Thresholds for green packets: low drop precedence (AFx1) and all code points other than assured
+    forwarding."""
     kind: Literal["wred"]
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
     red: NotRequired[Thresholds]
-    """Packets of high drop precedence."""
+    """Thresholds for red packets: high drop precedence (AFx3)."""
     typical: NotRequired[Size]
-    """A typical packet: while nothing waits the averages fall as if such packets were sent."""
+    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
+    such packets were being sent."""
     weight: NotRequired[float]
-    """Weight of an arrival in an average (w_q)."""
+    """Weight of an arrival in a moving average (w_q), 0.002 by default."""
     yellow: NotRequired[Thresholds]
-    """Packets of medium drop precedence."""
+    """Thresholds for yellow packets: medium drop precedence (AFx2)."""
 
 
 class CodelQueue(TypedDict):
     """Queue of the kind `codel`."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     interval: NotRequired[Span]
-    """INTERVAL."""
+    """Time for which the delay must stay above the target before packets are dropped (INTERVAL in RFC 8289),
+    100 ms by default. It should be a worst-case round-trip time, such as 600 ms over a geostationary
+    satellite."""
     kind: Literal["codel"]
     largest: NotRequired[Size]
-    """The largest packet: nothing is dropped while no more than this waits."""
+    """Size of the largest packet, 1500 B by default. Nothing is dropped while no more than this is
+    waiting."""
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """TARGET."""
+    """Target minimum standing queue delay (TARGET in RFC 8289), 5 ms by default as the RFC recommends. Must
+    be longer than 0 s and shorter than `interval`."""
 
 
 class FqCodelQueue(TypedDict):
     """Queue of the kind `fq-codel`."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     flows: NotRequired[int]
-    """Lines to which flows are hashed."""
+    """Number of lines to which flows are hashed, 1024 by default as in RFC 8290."""
     interval: NotRequired[Span]
-    """INTERVAL of each CoDel."""
+    """Time for which a line's delay must stay above the target before its packets are dropped (INTERVAL in
+    RFC 8289), 100 ms by default."""
     kind: Literal["fq-codel"]
     packets: NotRequired[int]
-    """The most packets that wait in all."""
+    """Maximum number of waiting packets in all lines together, 10240 by default as in RFC 8290. Beyond it, up
+    to 64 packets are dropped from the head of the longest line."""
     quantum: NotRequired[Size]
-    """Bytes that a line may send in its turn."""
+    """Bytes that a line may send per turn, 1514 B by default as in RFC 8290; 64 B to 1 MB."""
     target: NotRequired[Span]
-    """TARGET of each CoDel."""
+    """Target minimum standing queue delay of each line's CoDel (TARGET in RFC 8289), 5 ms by default."""
 
 
 class PieQueue(TypedDict):
     """Queue of the kind `pie`."""
 
     burst: NotRequired[Span]
-    """MAX_BURST: how long nothing is dropped when delay begins."""
+    """Time for which nothing is dropped when a delay builds up after an idle period (MAX_BURST in RFC 8033),
+    150 ms by default."""
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped."""
+    """Whether packets of ECN-capable transports are marked instead of dropped while the drop probability is
+    at most 10 % (section 5.1); on by default."""
     kind: Literal["pie"]
     packets: NotRequired[int]
-    """The most packets that wait."""
+    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """QDELAY_REF."""
+    """Queueing delay that the controller aims for (QDELAY_REF in RFC 8033), 15 ms by default. Must be longer
+    than 0 s."""
     update: NotRequired[Span]
-    """T_UPDATE."""
+    """Period after which the drop probability is recomputed (T_UPDATE in RFC 8033), 15 ms by default. Must be
+    longer than 0 s."""
 
 
 class PriorityQueue(TypedDict):
     """Queue of the kind `priority`."""
 
     classes: list[ScheduledClass]
-    """The classes, first come first."""
+    """The classes, highest priority first; 1 to 64."""
     kind: Literal["priority"]
 
 
@@ -1064,7 +1130,7 @@ class WrrQueue(TypedDict):
     """Queue of the kind `wrr`."""
 
     classes: list[ScheduledClass]
-    """The classes, in the order of their turns."""
+    """The classes, in the order of their turns; 1 to 64."""
     kind: Literal["wrr"]
 
 
@@ -1072,17 +1138,17 @@ class DrrQueue(TypedDict):
     """Queue of the kind `drr`."""
 
     classes: list[ScheduledClass]
-    """The classes, in the order of their turns."""
+    """The classes, in the order of their turns; 1 to 64."""
     kind: Literal["drr"]
     quantum: NotRequired[Size]
-    """Bytes for a weight of 1."""
+    """Bytes that a class of weight 1 may send per turn, 1500 B by default; 64 B to 1 MB."""
 
 
 class WfqQueue(TypedDict):
     """Queue of the kind `wfq`."""
 
     classes: list[ScheduledClass]
-    """The classes."""
+    """The classes, in any order; 1 to 64."""
     kind: Literal["wfq"]
 
 
@@ -1090,56 +1156,66 @@ class ShaperQueue(TypedDict):
     """Queue of the kind `shaper`."""
 
     burst: NotRequired[Size]
-    """Bytes that may leave at once after a pause."""
+    """Size of the token bucket, which may leave at once after a pause; 3000 B by default, at least 1500 B."""
     kind: Literal["shaper"]
     queue: NotRequired[Queue]
-    """What waits within."""
+    """Queue discipline for the packets that wait for tokens."""
     rate: Rate
-    """Rate at which packets leave."""
+    """Rate at which the bucket is refilled, and thus the long-term rate of the queue."""
 
 
 class DiffservQueue(TypedDict):
     """Queue of the kind `diffserv`."""
 
     ef: NotRequired[float]
-    """Part of the link's rate that expedited forwarding gets at most."""
+    """Maximum share of the link's rate for expedited forwarding, 0.3 by default. Must be greater than 0."""
     kind: Literal["diffserv"]
     packets: NotRequired[int]
-    """The most packets that wait in each assured class and in best effort."""
+    """Maximum number of waiting packets in each assured forwarding class and in best effort, 100 by
+    default."""
 
 
-#: A queue discipline.
-Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv"]'
+class UnlimitedQueue(TypedDict):
+    """Queue of the kind `unlimited`."""
+
+    kind: Literal["unlimited"]
+
+
+#: The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
+Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
 
 class Trace(TypedDict):
-    """What a link follows."""
+    """Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
+    sample on."""
 
     repeat: NotRequired[Span]
-    """After how long it begins anew; its last sample holds to the end when not given."""
+    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
+    last sample holds until the end of the run."""
     samples: str | dict[str, object]
-    """Comma-separated table: `time` in seconds, and at least one of `rate` in bit/s, `delay` in seconds,
-    `loss` as a probability."""
+    """The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in bit/s,
+    `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds until the next."""
 
 
-class LinkPairReturn(TypedDict):
+class LinkReturn(TypedDict):
     """One direction of a link."""
 
     delay: Span
     """Propagation delay, one way."""
     error: NotRequired[Error]
-    """What the channel spoils: packets, or the units of the framing."""
+    """Errors on the link, which hit packets, or the units of the framing; none by default."""
     framing: NotRequired[Framing]
-    """How packets are put into what is sent; with one, the rate is that of its units."""
+    """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    that of its units."""
     queue: NotRequired[Queue]
-    """The queue in front of the link."""
+    """Queue discipline in front of the link."""
     quick_start: NotRequired[float]
-    """Part of the rate that is granted to Quick-Start requests (RFC 4782); such requests are not understood
-    when not given."""
+    """Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
+    not support Quick-Start."""
     rate: Rate
-    """Rate at the network layer."""
+    """Rate at the network layer, or of the framing's units if there is a framing."""
     trace: NotRequired[Trace]
-    """How rate, delay and loss change with time."""
+    """A time series that sets rate, delay and loss during the run. If unset, they are constant."""
 
 
 #: A link between two nodes, in both directions.
@@ -1154,7 +1230,7 @@ LinkPair = TypedDict(
         "queue": "NotRequired[Queue]",
         "quick_start": "NotRequired[float]",
         "rate": "Rate",
-        "return": "NotRequired[LinkPairReturn]",
+        "return": "NotRequired[LinkReturn]",
         "to": "str",
         "trace": "NotRequired[Trace]",
     },
@@ -1162,16 +1238,18 @@ LinkPair = TypedDict(
 
 
 class Forward(TypedDict):
-    """The forward link."""
+    """The forward link, from the gateway to all terminals."""
 
     error: NotRequired[Error]
-    """What the channel spoils, plans included; each terminal has errors of its own."""
+    """Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own."""
     framing: NotRequired[Framing]
-    """How packets are put into what is sent; with one, the rate is that of its units."""
+    """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    that of its units."""
     queue: NotRequired[Queue]
-    """The queue in front of it."""
+    """Queue discipline in front of the forward link."""
     rate: Rate
-    """Rate at the network layer. Burst time plans take their share of it."""
+    """Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
+    time plans."""
 
 
 #: a distance, -12000 km to 1e12 km (a depth is negative)
@@ -1185,63 +1263,66 @@ class Site(TypedDict):
     """A place on the ground, in geodetic coordinates on the WGS84 ellipsoid."""
 
     altitude: NotRequired[Distance]
-    """Height above the ellipsoid."""
+    """Height above the ellipsoid, 0 m by default; -12 km to 100 km."""
     latitude: Angle
-    """Geodetic latitude, north positive, -90 deg to 90 deg."""
+    """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
     """Longitude, east positive."""
 
 
 class Positions(TypedDict):
-    """Where satellite and stations are."""
+    """Positions of the satellite and the stations, from which propagation delays are computed."""
 
     gateway: Site
-    """The gateway."""
+    """Position of the gateway."""
     satellite: Angle
-    """Longitude of the satellite, east positive."""
+    """Longitude of the satellite in geostationary orbit, east positive."""
     terminals: NotRequired[Site]
-    """Terminals that have no `site` of their own."""
+    """Position of the terminals that have no `site` of their own."""
 
 
-#: Propagation between gateway and terminals.
+#: Propagation between the gateway and the terminals.
 Propagation: TypeAlias = "Span | Positions"
 
 
 class Acm(TypedDict):
-    """Adaptive coding and modulation."""
+    """Adaptive coding and modulation (ACM) with the linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex
+    A): each terminal uses the most efficient waveform that its signal permits."""
 
     burst: int
-    """Symbols of a burst: 536 or 1616."""
+    """Number of symbols in a burst, which must be 536 or 1616."""
     esn0_db: float
-    """Es/N0 of terminals that have none of their own, in dB."""
+    """Es/N0 in dB of terminals that have none of their own."""
     margin_db: float
-    """By how much a terminal's Es/N0 must exceed a waveform's threshold, in dB."""
+    """Margin in dB by which a terminal's Es/N0 must exceed a waveform's threshold."""
 
 
 class Carrier(TypedDict):
-    """Carriers that are alike."""
+    """One or more carriers of the same rate."""
 
     count: NotRequired[int]
-    """How many."""
+    """Number of such carriers, 1 by default."""
     rate: Rate
-    """Rate of each: a whole number of slots, of which the return link's `rate` has `slots_per_frame`."""
+    """Rate of each carrier, which must be a whole number of slots. The return link's `rate` is that of
+    `slots_per_frame` slots."""
 
 
-#: By which requests a class' data are asked for.
-Asks: TypeAlias = 'Literal["nothing", "rate", "volume"]'
+#: How slots for the data of a class are requested.
+Asks: TypeAlias = 'Literal["nothing"] | Literal["rate"] | Literal["volume"]'
 
 
 class Class(TypedDict):
-    """A traffic class."""
+    """A traffic class of the terminals."""
 
     asks: NotRequired[Asks]
-    """By which requests its data are asked for."""
+    """How slots for its data are requested: by volume (the default), by rate, or not at all."""
     dscp: NotRequired[list[Dscp]]
-    """Differentiated services code points of its packets (RFC 2474); the last class has all others, too."""
+    """Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
+    lists."""
     name: str
-    """Its name."""
+    """Name of the class."""
     queue: NotRequired[Queue]
-    """Its queue, when it is not that of the return link."""
+    """Queue discipline of the class. If unset, that of the return link."""
 
 
 class ProportionalAllocator(TypedDict):
@@ -1268,21 +1349,21 @@ class PriorityAllocator(TypedDict):
     kind: Literal["priority"]
 
 
-#: How the network control centre divides the slots.
+#: The allocator by which the network control centre divides the slots among the demands.
 Allocator: TypeAlias = 'ProportionalAllocator | RoundRobinAllocator | MaxMinAllocator | PriorityAllocator | Literal["proportional", "round-robin", "max-min", "priority"]'
 
 #: a rate or zero, 0 bit/s to 100 Tbit/s
 RateOrZero: TypeAlias = "str"
 
-#: When requests and plans are made.
-Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
+#: When terminals make requests and the control centre makes plans.
+Planning: TypeAlias = 'Literal["boundary"] | Literal["just-in-time"]'
 
 
 class DedicatedRequests(TypedDict):
     """Requests of the kind `dedicated`."""
 
     every: NotRequired[int]
-    """Superframes from one request slot of a terminal to its next."""
+    """Number of superframes from one request slot of a terminal to its next, 1 by default."""
     kind: Literal["dedicated"]
 
 
@@ -1296,27 +1377,28 @@ class AlohaRequests(TypedDict):
     """Requests of the kind `aloha`."""
 
     backoff: NotRequired[int]
-    """Greatest exponent of the back-off."""
+    """Maximum exponent of the binary exponential back-off, 6 by default."""
     kind: Literal["aloha"]
     slots: NotRequired[int]
-    """Mini-slots in a superframe."""
+    """Number of shared mini-slots in a superframe, 8 by default."""
 
 
 class CrdsaRequests(TypedDict):
     """Requests of the kind `crdsa`."""
 
     backoff: NotRequired[int]
-    """Greatest exponent of the back-off."""
+    """Maximum exponent of the binary exponential back-off, 6 by default."""
     data: NotRequired[int]
-    """Most bytes of data that a burst carries; 0 for requests alone."""
+    """Maximum number of data bytes that a burst carries without a request; 0, the default, for requests
+    only."""
     kind: Literal["crdsa"]
     replicas: NotRequired[int]
-    """Replicas of each request."""
+    """Number of replicas of each request, 2 by default."""
     slots: NotRequired[int]
-    """Mini-slots in a superframe."""
+    """Number of shared mini-slots in a superframe, 16 by default; at least `replicas`."""
 
 
-#: How requests reach the control centre.
+#: The path on which requests reach the control centre.
 Requests: TypeAlias = 'DedicatedRequests | PiggybackRequests | AlohaRequests | CrdsaRequests | Literal["dedicated", "piggyback", "aloha", "crdsa"]'
 
 
@@ -1337,44 +1419,51 @@ class PredictiveEstimator(TypedDict):
 
     kind: Literal["predictive"]
     trend: NotRequired[float]
-    """Weight of the newest difference in the trend."""
+    """Weight of the newest difference in the trend, 0.2 by default."""
 
 
-#: How a terminal estimates the rate that it needs.
+#: The estimator by which a terminal determines the rate that it needs.
 Estimator: TypeAlias = (
     'QueueEstimator | ArrivalEstimator | PredictiveEstimator | Literal["queue", "arrival", "predictive"]'
 )
 
 
 class Avbdc(TypedDict):
-    """Absolute volume requests."""
+    """Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
+    volume."""
 
     max: NotRequired[RateOrZero]
-    """Most that a superframe serves of it; the whole return link when not given."""
+    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
+    link."""
 
 
 class Rbdc(TypedDict):
-    """Rate requests."""
+    """Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one."""
 
     estimator: NotRequired[Estimator]
-    """How the terminal knows the rate that it needs."""
+    """How the terminal estimates the rate that it needs; from its queue by default."""
     gamma: NotRequired[float]
-    """Weight of the newest measurement in the request, of the present queue with the study's estimator;
-    greater than zero."""
+    """Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
+    0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
+    queue."""
     max: NotRequired[RateOrZero]
-    """Most that a terminal asks for (RBDC_max); the whole return link when not given."""
+    """Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
+    return link."""
     timeout: NotRequired[int]
-    """Superframes for which an assignment holds without a new request."""
+    """Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
+    default."""
 
 
 class Vbdc(TypedDict):
-    """Volume requests."""
+    """Volume requests (VBDC): each states the data that have not been requested yet and adds to the pending
+    volume."""
 
     max: NotRequired[RateOrZero]
-    """Most that a superframe serves of it (VBDC_max); the whole return link when not given."""
+    """Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
+    return link."""
     timeout: NotRequired[int]
-    """Superframes after which the controller forgets what has not been served since the last request; never
-    when not given."""
+    """Number of superframes after the last request after which the controller forgets the unserved volume. If
+    unset, it never does."""
 
 
 class CraScheme(TypedDict):
@@ -1387,15 +1476,18 @@ class RbdcScheme(TypedDict):
     """Scheme of the kind `rbdc`."""
 
     estimator: NotRequired[Estimator]
-    """How the terminal knows the rate that it needs."""
+    """How the terminal estimates the rate that it needs; from its queue by default."""
     gamma: NotRequired[float]
-    """Weight of the newest measurement in the request, of the present queue with the study's estimator;
-    greater than zero."""
+    """Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
+    0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
+    queue."""
     kind: Literal["rbdc"]
     max: NotRequired[RateOrZero]
-    """Most that a terminal asks for (RBDC_max); the whole return link when not given."""
+    """Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
+    return link."""
     timeout: NotRequired[int]
-    """Superframes for which an assignment holds without a new request."""
+    """Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
+    default."""
 
 
 class VbdcScheme(TypedDict):
@@ -1403,10 +1495,11 @@ class VbdcScheme(TypedDict):
 
     kind: Literal["vbdc"]
     max: NotRequired[RateOrZero]
-    """Most that a superframe serves of it (VBDC_max); the whole return link when not given."""
+    """Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
+    return link."""
     timeout: NotRequired[int]
-    """Superframes after which the controller forgets what has not been served since the last request; never
-    when not given."""
+    """Number of superframes after the last request after which the controller forgets the unserved volume. If
+    unset, it never does."""
 
 
 class AvbdcScheme(TypedDict):
@@ -1414,7 +1507,8 @@ class AvbdcScheme(TypedDict):
 
     kind: Literal["avbdc"]
     max: NotRequired[RateOrZero]
-    """Most that a superframe serves of it; the whole return link when not given."""
+    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
+    link."""
 
 
 class FcaScheme(TypedDict):
@@ -1427,132 +1521,139 @@ class MixScheme(TypedDict):
     """Scheme of the kind `mix`."""
 
     avbdc: NotRequired[Avbdc]
-    """Absolute volume requests; `max` is required."""
+    """Absolute volume requests (AVBDC). Their `max` must be given."""
     fca: NotRequired[bool]
-    """Whether terminals get spare slots."""
+    """Whether terminals also get spare slots (FCA); off by default."""
     kind: Literal["mix"]
     rbdc: NotRequired[Rbdc]
-    """Rate requests; `max` is required."""
+    """Rate requests (RBDC). Their `max` must be given."""
     vbdc: NotRequired[Vbdc]
-    """Volume requests; `max` is required. Either these or `avbdc`."""
+    """Volume requests (VBDC). Their `max` must be given. Cannot be combined with `avbdc`."""
 
 
-#: How terminals get capacity beyond their constant slots.
+#: The scheme by which terminals get capacity beyond their constant slots: a capacity category of EN 301 790,
+#: section 6.6.1.2, or a mix of several.
 Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | AvbdcScheme | FcaScheme | MixScheme | Literal["cra", "rbdc", "vbdc", "avbdc", "fca", "mix"]'
 
 
 class Dama(TypedDict):
-    """How terminals get slots."""
+    """Demand-assigned multiple access (DAMA): how terminals get slots."""
 
     allocator: NotRequired[Allocator]
-    """How requested slots are divided when there are not enough."""
+    """How the requested slots are divided if there are not enough; in proportion to the requests by
+    default."""
     cra: NotRequired[RateOrZero]
-    """Constant rate of each terminal (CRA): a whole number of slots. When not given: one slot, but with the
-    scheme `cra`, in which there is nothing else, an equal share of the slots that terminals with a rate
-    leave."""
+    """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
+    with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
+    terminals with a rate of their own."""
     plan_error: NotRequired[Error]
-    """What spoils burst time plans, besides the errors of the forward link; each terminal has errors of its
-    own."""
+    """Errors that hit burst time plans in addition to those of the forward link; none by default. Each
+    terminal has errors of its own."""
     planning: NotRequired[Planning]
-    """When terminals ask and the control centre plans."""
+    """When terminals make requests and the control centre makes plans; at superframe boundaries by
+    default."""
     processing: NotRequired[Span]
-    """Time from a request's arrival until the allocator may use it."""
+    """Time from the arrival of a request until the allocator can use it; 0 s by default."""
     request_error: NotRequired[Error]
-    """What spoils requests, besides the errors of the return link."""
+    """Errors that hit requests in addition to those of the return link; none by default."""
     requests: NotRequired[Requests]
-    """How requests get to the control centre."""
+    """How requests reach the control centre; in dedicated request slots by default."""
     response: NotRequired[int]
-    """Superframes from a request to its assignment (L). When not given it emerges from propagation,
-    processing and the waits for superframe boundaries; when given, a request made at the start of superframe
-    n takes effect in superframe n + L."""
+    """Number of superframes from a request to its assignment (L). If set, a request made at the start of
+    superframe n takes effect in superframe n + L. If unset, L follows from propagation, processing and the
+    waits for superframe boundaries."""
     scheme: NotRequired[Scheme]
-    """The capacity category by which terminals ask for more than their constant slots."""
+    """Scheme by which terminals request more than their constant slots, a capacity category of EN 301 790,
+    section 6.6.1.2, or a mix of several; `cra`, that is none, by default."""
 
 
 class Return(TypedDict):
-    """The return link."""
+    """The return link, from the terminals to the gateway."""
 
     acm: NotRequired[Acm]
-    """Adaptive coding and modulation: what a slot carries follows from each terminal's signal. The return
-    link's `rate` then is that of a carrier whose slots carry what `slot_bytes` or `frame` say, and rates of
-    terminals count such slots."""
+    """Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal. `rate` is
+    then that of a carrier whose slots have the size given by `slot_bytes` or `frame`, and rates of terminals
+    count such slots. If unset, all slots carry the same."""
     carriers: NotRequired[list[Carrier]]
-    """The carriers, when there are several: each has slots of the same bytes, as many as its rate has room
-    for. A terminal sends on one at a time and may change with every slot (MF-TDMA)."""
+    """The carriers, if there are several. All have slots of the same size, as many as fit their rate. A
+    terminal sends on one carrier at a time and may change carriers with every slot (MF-TDMA)."""
     classes: NotRequired[list[Class]]
-    """Traffic classes, in order of priority; without, all packets are of one class."""
+    """Traffic classes, highest priority first. If unset, all packets belong to a single class."""
     dama: NotRequired[Dama]
-    """Demand-assigned multiple access."""
+    """Demand assignment: how terminals request slots and get them."""
     error: NotRequired[Error]
-    """What the channel spoils, requests included."""
+    """Errors on the return link, which also hit requests."""
     frame: NotRequired[Span]
-    """Length of a frame; 23.5 ms when neither this nor `slot_bytes` is given."""
+    """Length of a frame, up to 60 s. If neither this nor `slot_bytes` is set, it is 23.5 ms."""
     frames_per_superframe: NotRequired[int]
-    """Frames in a superframe; an assignment holds for one superframe and is the same in each of its
-    frames."""
+    """Number of frames in a superframe, 4 by default. An assignment holds for one superframe and is the same
+    in each of its frames."""
     framing: NotRequired[Framing]
-    """How packets are put into slots. A slot must hold whole cells or MPEG packets."""
+    """How packets are placed into slots; none by default. A slot must hold whole cells or MPEG packets."""
     queue: NotRequired[Queue]
-    """The queue in each terminal, of each class that has none of its own."""
+    """Queue discipline in each terminal, for every class that has none of its own."""
     rate: Rate
-    """Rate of a carrier, of all its slots together. Rate x frame / (8 x slots) must be a whole number of
-    bytes."""
+    """Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a whole number
+    of bytes."""
     slot_bytes: NotRequired[int]
-    """Bytes of a slot, instead of `frame`, which then is as long as its slots take, rounded to the
-    nanosecond."""
+    """Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its slots,
+    rounded to the nanosecond."""
     slots_per_frame: NotRequired[int]
-    """Slots in a carrier's frame."""
+    """Number of slots in a carrier's frame, 32 by default."""
 
 
 class Group(TypedDict):
-    """One terminal, or several that are alike."""
+    """One terminal, or several identical ones. Values that are unset are the network's."""
 
     count: NotRequired[int]
-    """How many terminals."""
+    """Number of terminals whose names start with `prefix`."""
     cra: NotRequired[RateOrZero]
-    """Constant rate of each (CRA), instead of the network's."""
+    """Constant rate of each terminal (CRA), instead of the network's."""
     esn0_db: NotRequired[float]
-    """Es/N0 of each in dB, for adaptive coding and modulation."""
+    """Es/N0 of each terminal in dB, for adaptive coding and modulation; that of `acm` if unset."""
     logoff: NotRequired[Span]
-    """When each logs off; what waits in it is dropped. Never when not given."""
+    """Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off."""
     logon: NotRequired[Span]
-    """When each begins to log on; logged on from the start when not given."""
+    """Time at which each terminal starts to log on. If unset, it is logged on from the start."""
     max: NotRequired[RateOrZero]
-    """Most that each gets by request: a whole number of slots."""
+    """Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
+    links limit it."""
     min: NotRequired[RateOrZero]
-    """Rate that each gets before others when it asks for it: a whole number of slots."""
+    """Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots."""
     name: NotRequired[str]
-    """Node name of one terminal; either this or `prefix` and `count`."""
+    """Node name of a single terminal. Give either this or `prefix` and `count`."""
     period: NotRequired[Span]
-    """After how long logon and logoff are repeated, again and again: terminals that come and go."""
+    """Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
+    once."""
     prefix: NotRequired[str]
-    """What the names of `count` terminals begin with; numbers from 1 follow."""
+    """Prefix of the node names of `count` terminals; the numbers from 1 follow it."""
     site: NotRequired[Site]
-    """Where they are, when propagation is given by positions."""
+    """Position of the terminals, if propagation is computed from positions."""
     weight: NotRequired[int]
-    """Weight of each among the others, for the allocator `max-min`; 1 when not given."""
+    """Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset."""
 
 
-#: An entry of the list of terminals.
+#: An entry in the list of terminals.
 Terminals: TypeAlias = "str | Group"
 
 #: Whether terminals share a carrier.
-Access: TypeAlias = 'Literal["tdma", "scpc"]'
+SkyplexAccess: TypeAlias = 'Literal["tdma"] | Literal["scpc"]'
 
-#: Where a terminal's slots come from.
-Assignment: TypeAlias = 'Literal["bod", "cir", "mixed"]'
+#: How terminals get slots.
+Assignment: TypeAlias = 'Literal["bod"] | Literal["cir"] | Literal["mixed"]'
 
 #: Rate of a carrier.
-Channel: TypeAlias = 'Literal["low-rate", "high-rate"]'
+Channel: TypeAlias = 'Literal["low-rate"] | Literal["high-rate"]'
 
 
 class Back(TypedDict):
-    """The link from the terminals, besides its structure."""
+    """Queue and errors of the link from the terminals, whose structure is given by the network's other
+    keys."""
 
     error: NotRequired[Error]
-    """What the channel spoils, requests included."""
+    """Errors on the link from the terminals, which also hit requests."""
     queue: NotRequired[Queue]
-    """The queue in each terminal."""
+    """Queue discipline in each terminal; drop-tail with 1000 packets by default."""
 
 
 class HighestElevationChoice(TypedDict):
@@ -1560,7 +1661,8 @@ class HighestElevationChoice(TypedDict):
 
     kind: Literal["highest-elevation"]
     margin: NotRequired[Angle]
-    """By how much another satellite must be higher than one that serves to take over."""
+    """Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by default;
+    0.01 deg to 45 deg."""
 
 
 class LongestVisibilityChoice(TypedDict):
@@ -1580,46 +1682,47 @@ class ScheduleChoice(TypedDict):
 
     kind: Literal["schedule"]
     offset: NotRequired[Span]
-    """Beginning of the first slot in each minute of UTC."""
+    """Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`."""
     slot: NotRequired[Span]
-    """Length of a slot; a whole number of them makes a minute."""
+    """Length of a slot, 15 s by default; a whole number of slots must make a minute."""
 
 
-#: Which satellites serve a site.
+#: The policy that chooses the satellites that serve a site.
 Choice: TypeAlias = 'HighestElevationChoice | LongestVisibilityChoice | LeastHandoversChoice | ScheduleChoice | Literal["highest-elevation", "longest-visibility", "least-handovers", "schedule"]'
 
 
 class Gsl(TypedDict):
-    """Links between satellites and sites: each site has its own queue and rate in both directions, with the
+    """Links between satellites and sites. In both directions each site has its own queue and rate to the
     satellite that serves it."""
 
     antennas: NotRequired[int]
-    """Satellites that serve a site at once, each by an antenna of its own. Over bent pipes a gateway needs
-    several to meet the satellites that others are served by."""
+    """Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
+    inter-satellite links a gateway needs several to share satellites with the other sites."""
     choice: NotRequired[Choice]
-    """Which satellites serve a site."""
+    """Which satellites serve a site; those at the highest elevation by default."""
     down: Rate
     """Rate from a satellite to a site."""
     error: NotRequired[Error]
-    """What the channel spoils."""
+    """Errors on these links."""
     mask: NotRequired[Angle]
-    """Elevation from which on satellites are seen."""
+    """Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90 deg."""
     queue: NotRequired[Queue]
-    """The queues in front of them."""
+    """Queue discipline in front of each of these links."""
     up: Rate
     """Rate from a site to its satellite."""
 
 
-class Handover3(TypedDict):
-    """What happens when a site is served by another satellite, or by none."""
+class SatelliteHandover(TypedDict):
+    """What happens when another satellite, or none, takes over a site."""
 
     interruption: NotRequired[Span]
-    """For how long nothing is sent between the site and the new satellite."""
+    """Time for which nothing is sent between the site and the new satellite; 0 s by default."""
     overlap: NotRequired[Span]
-    """For how long the old satellite goes on to send what waits there for the site: make before break."""
+    """Time for which the old satellite continues to send what waits there for the site (make before break); 0
+    s by default."""
     packets: NotRequired[Fate]
-    """What happens to packets on their way over the old satellite. What waits at the site itself goes to the
-    new one in any case."""
+    """What happens to packets on their way over the old satellite; forwarded by default. Packets that wait at
+    the site itself are always moved to the new satellite."""
 
 
 class NoneIsl(TypedDict):
@@ -1632,95 +1735,100 @@ class GridIsl(TypedDict):
     """Isl of the kind `grid`."""
 
     clearance: NotRequired[Distance]
-    """Links are off while the way between their ends comes closer to the surface: the air would bend and
-    absorb a beam."""
+    """Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
+    it, as the air would bend and absorb the beam."""
     cross_seam: NotRequired[bool]
-    """Whether the planes on both sides of a seam are linked too."""
+    """Whether planes on both sides of a seam are linked too; off by default."""
     error: NotRequired[Error]
-    """What the channel spoils."""
+    """Errors on these links."""
     kind: Literal["grid"]
     max_latitude: NotRequired[Angle]
-    """Links between planes are off while an end is farther north or south than this (geocentric latitude)."""
+    """Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90
+    deg. If unset, there is no such limit."""
     max_range: NotRequired[Distance]
-    """Links are off while their ends are farther from each other."""
+    """Distance between the ends beyond which a link is off. If unset, there is no such limit."""
     queue: NotRequired[Queue]
-    """The queue in front of each."""
+    """Queue discipline in front of each link."""
     rate: Rate
-    """Rate of each direction of each link."""
+    """Rate of each link in each direction."""
 
 
-#: Inter-satellite links.
+#: The inter-satellite links of a constellation.
 Isl: TypeAlias = 'NoneIsl | GridIsl | Literal["none", "grid"]'
 
 
 class Balance(TypedDict):
-    """Spreading connections over several ways."""
+    """Spreads connections over several paths that share no satellite."""
 
     max_delay: NotRequired[Span]
-    """A way takes no new connection while its propagation delay and the wait at its ground link together are
-    longer."""
+    """Maximum delay of a path that admits new connections: its propagation delay plus the wait at its ground
+    link. If unset, delay does not matter."""
     max_load: NotRequired[float]
-    """Nor while its ground link had more than this share of its rate to send in the last second."""
+    """Maximum load of a path that admits new connections, as the fraction of its ground link's rate that was
+    offered in the last second; 1 by default."""
     ways: int
-    """Ways at once from a site to a destination, which share no satellite; sites need as many antennas."""
+    """Number of paths at once from a site to a destination, which share no satellite; sites need as many
+    antennas."""
 
 
-#: What makes a way short.
-Metric: TypeAlias = 'Literal["delay", "hops"]'
+#: The cost that paths minimise.
+Metric: TypeAlias = 'Literal["delay"] | Literal["hops"]'
 
 
 class Routing(TypedDict):
-    """Which way packets take."""
+    """How the paths of packets through the constellation are computed."""
 
     balance: NotRequired[Balance]
-    """Several ways at once over which connections are spread."""
+    """Several paths at once, over which connections are spread. If unset, there is a single path."""
     forwarding: NotRequired[str | dict[str, object]]
-    """Forwarding state to use instead of the shortest ways, or its file."""
+    """Forwarding state to use instead of computed paths, or the file that holds it. If unset, paths are
+    computed."""
     metric: NotRequired[Metric]
-    """What makes a way short."""
+    """The cost that paths minimise; propagation delay by default."""
     refresh: NotRequired[Span]
-    """Ways are computed when links come and go, and as often as this for the distances that have changed
-    since; 0 s for not."""
+    """Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
+    never. They are always recomputed when links come up or go down."""
     vanished: NotRequired[Fate]
-    """What happens to packets on an inter-satellite link that goes down."""
+    """What happens to packets on an inter-satellite link that goes down; forwarded by default."""
 
 
 class WalkerDeltaShell(TypedDict):
     """Shell of the kind `walker-delta`."""
 
     altitude: Distance
-    """Above the equatorial radius, 6378.137 km."""
+    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
     inclination: Angle
-    """Of all planes."""
+    """Inclination of all planes."""
     kind: Literal["walker-delta"]
     phasing: NotRequired[int]
-    """How far each plane is ahead of the one before, in units of 360 deg over the number of all
-    satellites."""
+    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    of all satellites; 0 by default, less than `planes`."""
     planes: int
-    """Planes."""
+    """Number of orbital planes."""
     raan_spread: NotRequired[Angle]
-    """Over which the ascending nodes are spread."""
+    """Angle over which the ascending nodes are spread, 360 deg by default."""
     satellites: int
-    """Satellites in each plane."""
+    """Number of satellites in each plane."""
 
 
 class WalkerStarShell(TypedDict):
     """Shell of the kind `walker-star`."""
 
     altitude: Distance
-    """Above the equatorial radius, 6378.137 km."""
+    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
     inclination: Angle
-    """Of all planes."""
+    """Inclination of all planes."""
     kind: Literal["walker-star"]
     phasing: NotRequired[float]
-    """How far each plane is ahead of the one before, in units of 360 deg over the number of all satellites:
-    half the number of planes puts its satellites over the gaps of the plane before."""
+    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
+    between those of the previous plane."""
     planes: int
-    """Planes."""
+    """Number of orbital planes."""
     raan_spread: NotRequired[Angle]
-    """Number of planes times the angle between the ascending nodes of neighbouring planes."""
+    """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
     satellites: int
-    """Satellites in each plane."""
+    """Number of satellites in each plane."""
 
 
 class GeoShell(TypedDict):
@@ -1728,18 +1836,18 @@ class GeoShell(TypedDict):
 
     kind: Literal["geo"]
     longitudes: list[Angle]
-    """Of the points below them, east positive."""
+    """Longitudes of the satellites, east positive; at least one, each once."""
 
 
 class ElementsShell(TypedDict):
     """Shell of the kind `elements`."""
 
     elements: str | dict[str, object]
-    """The element sets, or their file: a path from the folder of the scenario."""
+    """The element sets, or the file that holds them, as a path relative to the folder of the scenario."""
     kind: Literal["elements"]
 
 
-#: A set of satellites.
+#: A set of satellites that belong together, such as one shell of a constellation.
 Shell: TypeAlias = 'WalkerDeltaShell | WalkerStarShell | GeoShell | ElementsShell | Literal["walker-delta", "walker-star", "geo", "elements"]'
 
 
@@ -1747,15 +1855,15 @@ class GroundSite(TypedDict):
     """A site of a constellation, in geodetic coordinates on the WGS84 ellipsoid."""
 
     altitude: NotRequired[Distance]
-    """Height above the ellipsoid."""
+    """Height above the ellipsoid; 0 m by default."""
     antennas: NotRequired[int]
-    """Its own number of antennas."""
+    """Number of antennas of this site; that of `gsl` if unset."""
     latitude: Angle
-    """Geodetic latitude, north positive, -90 deg to 90 deg."""
+    """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
     """Longitude, east positive."""
     mask: NotRequired[Angle]
-    """Its own elevation mask."""
+    """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
 
 
 #: NetworkKind of the kind `dvb-rcs`.
@@ -1776,7 +1884,7 @@ DvbRcsNetworkKind = TypedDict(
 SkyplexNetworkKind = TypedDict(
     "SkyplexNetworkKind",
     {
-        "access": "NotRequired[Access]",
+        "access": "NotRequired[SkyplexAccess]",
         "assignment": "NotRequired[Assignment]",
         "carriers": "NotRequired[int]",
         "cells": "NotRequired[int]",
@@ -1802,42 +1910,43 @@ class ConstellationNetworkKind(TypedDict):
     """NetworkKind of the kind `constellation`."""
 
     epoch: NotRequired[str]
-    """The moment, in UTC, at which the run starts. UT1 is taken to be UTC: the Earth stands wrong by less
-    than 0.9 s of its rotation, 420 m at the equator."""
+    """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
+    rotation is off by less than 0.9 s, which is 420 m at the equator."""
     gsl: Gsl
     """Links between satellites and sites."""
-    handover: NotRequired[Handover3]
-    """What happens when a site is served by another satellite."""
+    handover: NotRequired[SatelliteHandover]
+    """What happens when another satellite takes over a site."""
     isl: NotRequired[Isl]
-    """Links between satellites."""
+    """Inter-satellite links; none by default."""
     kind: Literal["constellation"]
     routing: NotRequired[Routing]
-    """Which way packets take."""
+    """The paths that packets take."""
     shell: list[Shell]
-    """The satellites."""
+    """The satellites: one or more shells."""
     sites: dict[str, GroundSite]
-    """Sites on the ground by the names of their nodes."""
+    """Sites on the ground, by the names of their nodes; at least two."""
 
 
 #: An access network.
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
 
 #: When the handshake with a connection's source is completed.
-Accept: TypeAlias = 'Literal["late", "early"]'
+Accept: TypeAlias = 'Literal["late"] | Literal["early"]'
 
 
-class Sides(TypedDict):
-    """A TCP flow."""
+class Tcp(TypedDict):
+    """TCP with the values of a profile and what differs from it."""
 
     ack_compression: NotRequired[Span]
-    """How long acknowledgments of a hole are gathered after the first three, where SACK is in use: at most 1
-    ms, and a twentieth of the round-trip time (linux); 0 s for not at all (classic)."""
+    """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
+    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
+    (never) in the others."""
     ack_every: NotRequired[int]
-    """Full segments that one delayed acknowledgment is for: 2 (RFC 1122); 4 of scps, whose standard reduces
-    the frequency of acknowledgments and leaves the number open."""
+    """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
+    standard reduces the frequency of acknowledgments and leaves the number open."""
     adapt: NotRequired[list[Adapt]]
-    """Senders set window and time-out for a new link at once (fast adaptation): `{ at, rate, round_trip }`
-    for each."""
+    """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
+    at, rate, round_trip }`."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -1861,143 +1970,152 @@ class Sides(TypedDict):
             "yeah",
         ]
     ]
-    """Name of the congestion control, one of bentpipe's C files; for real endpoints also `linux-NAME`, the
-    kernel's own of that name."""
+    """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
+    kernel's own. Default: reno, vegas in profile scps."""
     delayed_ack: NotRequired[bool]
-    """Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122, section 4.2.3.2; on in all
-    profiles); otherwise every segment at once."""
+    """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
+    section 4.2.3.2), instead of every segment at once. On in all profiles."""
     delayed_ack_min: NotRequired[Span]
-    """Least delay of an acknowledgment, from which it follows the time between segments: 40 ms in Linux
-    (linux). The delay is always `delayed_ack_timeout` when both are the same (classic)."""
+    """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
+    40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
+    delay is constant."""
     delayed_ack_timeout: NotRequired[Span]
-    """Longest delay of an acknowledgment; less than 0.5 s by RFC 1122. 200 ms in all profiles."""
+    """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
     dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883): on (linux), off (classic)."""
+    """Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others."""
     ecn: NotRequired[bool]
-    """Explicit congestion notification (RFC 3168), when both ends want it: off in all profiles, as Linux only
-    answers those who ask for it."""
+    """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
+    only uses it when asked to."""
     freeze: NotRequired[list[Freeze]]
-    """Receivers close their window before a disconnection and open it afterwards (Freeze-TCP): `{ at, until
-    }` for each."""
+    """Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list of
+    `{ at, until }`."""
     freeze_warning: NotRequired[Span]
-    """How long before such a handover the ends are warned of it; the round-trip time of a full segment over
-    the path without queues when not given."""
+    """Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a full
+    segment over the path without queues."""
     frto: NotRequired[bool]
-    """Find out whether a time-out was spurious before all is sent again (F-RTO, RFC 5682), where SACK is in
-    use: on (linux), off (classic)."""
+    """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
+    SACK. Default: on in profile linux, off in the others."""
     initial_sequence: NotRequired[int]
-    """Initial sequence number of both ends; random when not given."""
+    """Initial sequence number of both ends. If unset, it is random."""
     initial_ssthresh: NotRequired[int]
-    """Slow-start threshold at the start, in segments; infinite when not given (RFC 5681, section 3.1)."""
+    """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
-    """Congestion window at the start, in segments: 10 by RFC 6928 (linux), 2 to 4 by RFC 3390 (classic: 3), 1
-    by RFC 2001 (freebsd)."""
+    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
+    3390) in classic and scps, 1 (RFC 2001) in freebsd."""
     nagle: NotRequired[bool]
-    """Hold back small segments while something is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4): off in all profiles."""
+    """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
+    3.7.4). Off in all profiles."""
     on_handover: NotRequired[list[OnHandover]]
-    """What the ends do at the scenario's `[[handover]]`s on their way: `freeze` (Freeze-TCP) at those that
-    interrupt or lose, `adapt` (fast adaptation) at those to another link."""
+    """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
+    interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
     pacing: NotRequired[bool]
-    """Pace segments whatever the congestion control asks for, as behind Linux' fq queue discipline; otherwise
-    only those of a congestion control that asks for it, such as bbr."""
+    """Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they are
+    paced only if the congestion control asks for it, as bbr does."""
     pacing_ca_ratio: NotRequired[int]
-    """Pacing rate above that, percent of cwnd / SRTT (Linux' tcp_pacing_ca_ratio): 120."""
+    """Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio)."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, percent of cwnd / SRTT (Linux' tcp_pacing_ss_ratio): 200."""
+    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
+    tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by the names that it declares."""
     profile: NotRequired[Profile]
-    """The named set of values that the other keys change."""
+    """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
-    """Reduce the window in proportion to what arrives (PRR, RFC 9937): on (linux); otherwise at once
-    (classic)."""
+    """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
+    Default: on in profile linux, off in the others."""
     quick_acks: NotRequired[int]
-    """Segments that a receiver acknowledges one by one at the start, after idle time and when it sees
-    retransmissions: 16 in Linux (linux), 0 for none (classic)."""
+    """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
+    sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
     quick_start: NotRequired[Rate]
-    """Ask the path to begin at this rate (Quick-Start, RFC 4782), 80 kbit/s to 1.31072 Gbit/s; not when not
-    given. Links and networks that know of it have the key `quick_start` too."""
+    """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
+    Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
-    """Receive window up to which it grows from 64 KiB on, by two segments for each that arrives, which is
-    then acknowledged at once: 16 MiB, half the buffer that emulated hosts get (linux); 0 B for the whole
-    window from the start (classic)."""
+    """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
+    which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
+    get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """The receiver's buffer, which it advertises as its window; never limiting (1 GiB) when not given."""
+    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB)."""
     receive_window_start: NotRequired[Size]
-    """The window at the start, which grows by what arrives up to `receive_window` (dynamic right-sizing, as
-    Linux' auto-tuning does it); as large as `receive_window` from the start when not given."""
+    """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
+    right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
     recovery: NotRequired[Recovery]
-    """How losses are found and repaired: rack (linux), sack (classic)."""
+    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
+    others."""
     restart_after_idle: NotRequired[bool]
-    """Start again with the initial window after idle time (RFC 5681, section 4.1), halved for each time-out
-    that has passed as in Linux (linux); otherwise the window stays (classic)."""
+    """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
+    Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
+    others."""
     retries: NotRequired[int]
-    """Retransmissions of the same data, or unanswered window probes, after which the connection fails: 15."""
+    """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
+    fails; 15 by default."""
     retries_as_time: NotRequired[bool]
-    """Give data up not after so many retransmissions but at the first one after the time that they would take
-    if the time-out had begun with `rto_min`, 924.6 s by default (Linux' tcp_retries2): on (linux), off
-    (classic)."""
+    """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
+    so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
+    Default: on in profile linux, off in the others."""
     rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed: linux (linux), rfc6298 (classic)."""
+    """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
+    others."""
     rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample (RFC 6298, 2.1): 1 s."""
+    """Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1)."""
     rto_max: NotRequired[Span]
-    """Greatest retransmission time-out, also with back-off: at least 60 s by RFC 6298 (2.5), 120 s in Linux
-    and in all profiles."""
+    """Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
+    requires at least 60 s."""
     rto_min: NotRequired[Span]
-    """Least retransmission time-out: 1 s by RFC 6298 (2.4) (classic), 200 ms in Linux (linux)."""
+    """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
+    the others."""
     rto_variance_min: NotRequired[Span]
-    """Least value of the term 4 RTTVAR: the clock granularity G of RFC 6298 (2.3), 200 ms in Linux and in all
-    profiles."""
+    """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
+    6298 (2.3). 200 ms by default, as in Linux."""
     sack: NotRequired[bool]
-    """Selective acknowledgments (RFC 2018). When not given: on for a recovery that needs them."""
+    """Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
     segment_size: NotRequired[int]
-    """Payload bytes of a full segment, 1460 when not given. Packets are 40 bytes longer (IPv4 and TCP
-    headers), 52 with timestamps."""
+    """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
+    or 52 with timestamps."""
     segmentation_offload: NotRequired[bool]
-    """Segments that leave together travel as one packet, as TSO and GSO make of them where no interface
-    divides it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
-    queued, lost and acknowledged as one. Off in all profiles; real hosts' packets are divided before the
+    """Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
+    splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
+    queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """The sender's buffer: most bytes that may be unacknowledged; never limiting when not given."""
+    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits."""
     syn_linear_timeouts: NotRequired[int]
-    """Retransmissions of a SYN before those, without doubling: 4 in Linux since 6.5 (linux), 0 (classic)."""
+    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
+    Linux since 6.5; 0 in the others."""
     syn_retries: NotRequired[int]
-    """Retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection fails:
-    6."""
+    """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
+    fails; 6 by default."""
     tail_loss_probe: NotRequired[bool]
-    """Probe for a loss at the tail of a flight before the time-out comes (RFC 8985, section 7), where losses
-    are found by rack: on (linux), off (classic)."""
+    """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
+    needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
     timer_tick: NotRequired[Span]
-    """Period of the clock that times segments and on whose ticks time-outs fall: 500 ms in BSD's stacks of
-    the nineties (RFC 6298, section 4); 0 s for an exact one (all profiles)."""
+    """Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
+    exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4)."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), 12 bytes in every segment: on (linux), off (classic)."""
+    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
+    and scps, off in the others."""
     undo: NotRequired[bool]
-    """Take back reductions that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
-    spurious: on (linux), off (classic)."""
+    """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
+    been spurious. Default: on in profile linux, off in the others."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2), on in all profiles; without it the window is at most 65535
+    """Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
     bytes."""
     window_validation: NotRequired[bool]
-    """Let the window decay that the application does not use (RFC 7661 as Linux has it): on (linux), off
-    (classic)."""
+    """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
+    on in profile linux, off in the others."""
 
 
 class AckDecimationMechanism(TypedDict):
     """Mechanism of the kind `ack-decimation`."""
 
     keep: NotRequired[int]
-    """Acknowledgments of a connection that may wait."""
+    """Maximum number of waiting acknowledgments per connection, 1 by default."""
     kind: Literal["ack-decimation"]
     over: str
-    """The slow link or network, in the direction away from the node."""
+    """Name of the slow link or network, in the direction away from the node."""
     queue: NotRequired[int]
-    """Packets that may wait in all."""
+    """Maximum number of waiting packets in total, 100 by default."""
     rate: Rate
-    """Its rate at the network layer."""
+    """Rate of the slow link at the network layer, or slightly less."""
 
 
 class AckFilterMechanism(TypedDict):
@@ -2005,53 +2123,55 @@ class AckFilterMechanism(TypedDict):
 
     kind: Literal["ack-filter"]
     over: str
-    """The slow link or network, in the direction away from the node."""
+    """Name of the slow link or network, in the direction away from the node."""
     queue: NotRequired[int]
-    """Packets that may wait."""
+    """Maximum number of waiting packets, 100 by default."""
     rate: Rate
-    """Its rate at the network layer."""
+    """Rate of the slow link at the network layer, or slightly less."""
 
 
 class AckReconstructionMechanism(TypedDict):
     """Mechanism of the kind `ack-reconstruction`."""
 
     every: NotRequired[Size]
-    """Bytes that one acknowledgment stands for, two full segments by default."""
+    """Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B."""
     kind: Literal["ack-reconstruction"]
     longest: NotRequired[Span]
-    """Longest time for which one is held."""
+    """Maximum time for which an acknowledgment is held, 200 ms by default."""
     over: str
-    """The slow link or network from which the acknowledgments come."""
+    """Name of the slow link or network from which the acknowledgments come."""
 
 
 class SnoopMechanism(TypedDict):
     """Mechanism of the kind `snoop`."""
 
     cache: NotRequired[int]
-    """Packets of a connection that are kept."""
+    """Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
+    without being kept."""
     kind: Literal["snoop"]
     over: str
-    """The link or network that loses packets."""
+    """Name of the link or network that loses packets."""
     shortest: NotRequired[Span]
-    """Least time without an acknowledgment after which a packet is sent again."""
+    """Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by default."""
 
 
 class SplitMechanism(TypedDict):
     """Mechanism of the kind `split`."""
 
     accept: NotRequired[Accept]
-    """When the handshake with the source is completed."""
+    """When the handshake with the source is completed: after the destination has accepted (`"late"`, the
+    default) or at once (`"early"`)."""
     buffer: NotRequired[Size]
-    """Most bytes of each direction of a connection that are in the proxy: received from one side and not yet
-    acknowledged by the other."""
+    """Maximum number of bytes in the proxy for each direction of a connection: received from one side and not
+    yet acknowledged by the other. 4 MiB by default; at least one segment."""
     kind: Literal["split"]
-    sides: NotRequired[dict[str, Sides]]
+    sides: NotRequired[dict[str, Tcp]]
     """TCP on each side, by the name of the link or network there."""
-    transport: NotRequired[Sides]
-    """TCP on sides that `sides` does not name."""
+    transport: NotRequired[Tcp]
+    """TCP on the sides that `sides` does not name."""
 
 
-#: What a proxy does.
+#: The mechanism of a proxy.
 Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "snoop", "split"]'
 
 
@@ -2059,26 +2179,26 @@ class Proxy(TypedDict):
     """A performance-enhancing proxy at a node (RFC 3135)."""
 
     flows: NotRequired[list[str]]
-    """The flows that it serves: over TCP, and passing the node in both directions. All such when not
-    given."""
+    """Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
+    all such flows."""
     mechanism: Mechanism
-    """What it does."""
+    """The mechanism by which it enhances performance."""
     name: str
-    """Its name, in results."""
+    """Name of the proxy, in results."""
     node: str
-    """The node where it stands."""
+    """Name of the node at which it runs."""
 
 
 class Record(TypedDict):
-    """What to record."""
+    """What a run records besides its summary."""
 
     capture: NotRequired[list[str]]
-    """Nodes at which packets are captured into `packets.pcapng`."""
+    """Names of the nodes at which packets are captured into `packets.pcapng`; none by default."""
     capture_bytes: NotRequired[int]
-    """Bytes of each captured packet that are kept."""
+    """Number of bytes that are kept of each captured packet, 128 by default."""
     details: NotRequired[bool]
-    """Whether destinations measure delay variation and reordering, and all by class: tables `flow_details`
-    and `class`."""
+    """Whether destinations also measure delay variation and reordering, and report delays by class, in the
+    tables `flow_details` and `class`; off by default."""
     traces: NotRequired[
         list[
             Literal[
@@ -2097,42 +2217,71 @@ class Record(TypedDict):
             ]
         ]
     ]
-    """Traces to write; none when empty, all by default."""
+    """Names of the traces to write; all by default, none if the list is empty."""
+
+
+class RelayRole(TypedDict):
+    """Role of the kind `relay`."""
+
+    kind: Literal["relay"]
+
+
+#: What a service does.
+Role: TypeAlias = 'RelayRole | Literal["relay"]'
+
+
+class Service(TypedDict):
+    """A service that runs at a node."""
+
+    flows: NotRequired[list[str]]
+    """Names of the flows that the service serves. If not given, it serves every flow that it can: the role
+    says which."""
+    name: str
+    """Name of the service in results."""
+    node: str
+    """Node at which the service runs."""
+    role: Role
+    """What the service does."""
 
 
 class Scenario(TypedDict):
-    """A network, what flows through it, what to record, and for how long."""
+    """A network, the traffic through it, what to record, and for how long to run."""
 
-    access: NotRequired[list[ScenarioAccess]]
-    """Links between the same two nodes of which one at a time carries."""
+    access: NotRequired[list[Access]]
+    """Accesses: several links between the same two nodes, one of which at a time carries the packets of each
+    direction."""
     campaign: NotRequired[Campaign]
-    """What a campaign varies. A resolved scenario, which is what is run, does not have it."""
+    """Values to vary over many runs. A resolved scenario, which is what runs, does not have this key."""
     change: NotRequired[list[Change]]
-    """What changes while it runs."""
+    """Changes of links and networks during the run."""
     description: NotRequired[str]
-    """What it is about, for people."""
+    """Description of the scenario for its readers."""
     duration: Span
-    """Simulated time."""
+    """Duration of the run, in the time of its clock; longer than 0 s."""
     edge: NotRequired[dict[str, list[Rule]]]
-    """DiffServ edges, by the names of their nodes: rules for the packets that leave the node for others, in
-    order."""
+    """DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the node for
+    other nodes."""
     fidelity: NotRequired[Fidelity]
-    """How exact an emulation must be."""
+    """Tolerances of an emulation, beyond which its results are marked as degraded or void."""
     flow: NotRequired[list[Flow]]
-    """What flows."""
-    handover: NotRequired[list[Handover2]]
-    """When they follow each other."""
+    """Flows: the traffic between nodes."""
+    handover: NotRequired[list[Handover]]
+    """Handovers between the links of accesses, at given times."""
     link: NotRequired[list[LinkPair]]
     """Links between two nodes."""
     name: str
-    """What it is called, in results and as the name of the run's folder."""
+    """Name of the scenario, in results and as the name of the run's folder."""
     network: NotRequired[dict[str, NetworkKind]]
     """Access networks, by name."""
     preset: NotRequired[str | list[str]]
-    """Fragments to begin from, the later over the earlier; see `bentpipe new --list`."""
+    """Names of the presets that the scenario builds on; later ones override earlier ones. `bentpipe new
+    --list` shows all."""
     proxy: NotRequired[list[Proxy]]
     """Performance-enhancing proxies at nodes."""
     record: NotRequired[Record]
-    """What to record."""
+    """What the run records besides its summary."""
     seed: NotRequired[int]
-    """Seed of all random streams."""
+    """Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are
+    identical."""
+    service: NotRequired[list[Service]]
+    """Services at nodes: programs that take packets of flows and send packets of their own."""
