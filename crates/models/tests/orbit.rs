@@ -101,8 +101,8 @@ fn what_is_wrong_with_a_set_is_said_with_its_line() {
         (altered(2, 20, "1"), 2, "the checksum is 2, but the line's digits add up to 3"),
         (altered(3, 69, "9"), 3, "the checksum is 9, but the line's digits add up to 8"),
         (LINES.map(|line| &line[..60]).join("\n"), 1, "60 characters; allowed: 69"),
-        (LINES[0].to_owned(), 1, "the first line of a set without the second"),
-        (LINES[1].to_owned(), 1, "the second line of a set without the first"),
+        (LINES[0].to_owned(), 1, "the first line of a set is not followed by the second"),
+        (LINES[1].to_owned(), 1, "the second line of a set is not preceded by the first"),
         // The sum of the digits stays.
         (altered(2, 21, "9.5"), 2, "day of the year in columns 21 to 32"),
     ] {

@@ -144,10 +144,10 @@ mod tests {
             ("", "no program"),
             ("  ", "no program"),
             ("'' -c", "no program"),
-            ("a 'b", "no counterpart"),
-            ("a {host}", "no placeholder {host}"),
-            ("a {to", "no placeholder {to;"),
-            ("a }", "no placeholder }"),
+            ("a 'b", "unbalanced quotation mark"),
+            ("a {host}", "unknown placeholder {host}"),
+            ("a {to", "unknown placeholder {to;"),
+            ("a }", "unknown placeholder }"),
             ("a \0", "value 0"),
         ] {
             let refused = words(command, &PLACES).unwrap_err();

@@ -39,14 +39,14 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     parse(wrong(|c| c.terminals.clear()), &["at least one"]);
     parse(
         wrong(|c| c.return_link.framing = serde_json::from_str(r#"{"atm": {}}"#).unwrap()),
-        &["return.framing", "188 bytes", "3 ATM cells of 53 bytes and 29 bytes more", "212 bytes"],
+        &["return.framing", "188 bytes", "3 ATM cells of 53 bytes and leaves 29 bytes unused", "212 bytes"],
     );
     parse(
         wrong(|c| {
             c.return_link.acm =
                 serde_json::from_str(r#"{"burst": 536, "margin_db": 2.0, "esn0_db": 1.0}"#).unwrap();
         }),
-        &["return.acm.esn0_db", "1 dB less a margin of 2 dB", "0.22 dB", "2.22 dB"],
+        &["return.acm.esn0_db", "1 dB minus the margin of 2 dB", "0.22 dB", "2.22 dB"],
     );
     parse(
         wrong(|c| c.return_link.classes = serde_json::from_str(r#"[{"name": "a"}, {"name": "b"}]"#).unwrap()),
@@ -70,7 +70,7 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
             r#"[{"name": "a", "logoff": "9 s", "period": "8 s"}]"#,
             &["terminals.0.period", "log on at 8 s", "until 9 s"],
         ),
-        (r#"[{"name": "a", "period": "8 s"}]"#, &["terminals.0.period", "not given"]),
+        (r#"[{"name": "a", "period": "8 s"}]"#, &["terminals.0.period", "without a logoff to repeat"]),
     ] {
         let mut config = good();
         config.terminals = serde_json::from_str(terminals).unwrap();

@@ -150,7 +150,7 @@ fn what_cannot_be_is_refused() {
     for (json, key, message) in [
         (r#"{"token-bucket": {"rate": "1 Mbit/s", "burst": "100 B"}}"#, "burst", "allowed: 1500 B or more"),
         (r#"{"tsw3cm": {"committed": "2 Mbit/s", "peak": "1 Mbit/s"}}"#, "peak", "allowed: 2 Mbit/s or more"),
-        (r#"{"tsw2cm": {"committed": "2 Mbit/s", "window": "0 s"}}"#, "window", "allowed: more than 0 s"),
+        (r#"{"tsw2cm": {"committed": "2 Mbit/s", "window": "0 s"}}"#, "window", "must be longer than 0 s"),
     ] {
         let mut problems = Problems::default();
         serde_json::from_str::<Config>(json).unwrap().check(&mut problems);
