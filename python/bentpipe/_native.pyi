@@ -1,7 +1,7 @@
 """The compiled engine. Texts of JSON cross the border, so that nothing is described twice: bentpipe's Python modules
 turn them into objects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn, TypedDict
 
 class Problem(TypedDict):
@@ -25,7 +25,7 @@ class ScenarioError(ValueError):
 
     problems: list[Problem]
 
-def load(source: str | None, text: str | None, overrides: list[str]) -> str:
+def load(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
     """Read, override, resolve and validate a scenario.
 
     ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
@@ -34,18 +34,24 @@ def load(source: str | None, text: str | None, overrides: list[str]) -> str:
     what it says of a campaign is TOML of its own and no part of the resolved scenario. Raises :class:`ScenarioError`.
     """
 
-def facts(source: str | None, text: str | None, overrides: list[str]) -> str:
+def facts(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
     """What a scenario says about the paths of its flows, as JSON of :class:`bentpipe.facts.Facts`; arguments and
     errors as of :func:`load`."""
 
-def refuse(source: str | None, text: str | None, overrides: list[str], path: list[str], message: str) -> None:
+def refuse(
+    source: str | None,
+    text: str | None,
+    overrides: Sequence[str | tuple[str, str]],
+    path: list[str],
+    message: str,
+) -> None:
     """Raise :class:`ScenarioError` for what is wrong with a value of a scenario, with its place there; ``message``
     may end with ``; allowed: ...``."""
 
 def simulate(
     source: str | None,
     text: str | None,
-    overrides: list[str],
+    overrides: Sequence[str | tuple[str, str]],
     seed: int | None,
     run: int,
     out: str,
@@ -64,7 +70,7 @@ def simulate(
 def emulate(
     source: str | None,
     text: str | None,
-    overrides: list[str],
+    overrides: Sequence[str | tuple[str, str]],
     run: int,
     out: str,
     options_json: str,
@@ -80,7 +86,7 @@ def emulate(
 def emulate_in_guest(
     source: str | None,
     text: str | None,
-    overrides: list[str],
+    overrides: Sequence[str | tuple[str, str]],
     run: int,
     out: str,
     options_json: str,
@@ -104,7 +110,13 @@ def processor_state_bytes() -> int | None:
 class Network:
     """An emulated network: it lives until it is stopped or this process ends. Methods work without the GIL."""
 
-    def __init__(self, source: str | None, text: str | None, overrides: list[str], options_json: str) -> None:
+    def __init__(
+        self,
+        source: str | None,
+        text: str | None,
+        overrides: Sequence[str | tuple[str, str]],
+        options_json: str,
+    ) -> None:
         """Make the hosts and let time begin.
 
         ``options_json`` is a JSON object with ``hosts`` (names of nodes; all when not given), ``mtu`` (bytes),
@@ -193,13 +205,21 @@ def calibrate() -> str:
     """
 
 def constellation(
-    source: str | None, text: str | None, overrides: list[str], network: str, times: list[float]
+    source: str | None,
+    text: str | None,
+    overrides: Sequence[str | tuple[str, str]],
+    network: str,
+    times: list[float],
 ) -> str:
     """A constellation of a scenario at the seconds ``times``, which do not go back; as JSON what
     :class:`bentpipe.constellations.Constellation` has."""
 
 def forwarding(
-    source: str | None, text: str | None, overrides: list[str], network: str, times: list[float]
+    source: str | None,
+    text: str | None,
+    overrides: Sequence[str | tuple[str, str]],
+    network: str,
+    times: list[float],
 ) -> str:
     """The forwarding state of a scenario's constellation at the seconds ``times``, which do not go back, as text."""
 

@@ -16,8 +16,8 @@ from . import _native
 from .errors import InputError, unknown
 from .guest import current, guest_for
 from .runs import Run
-from .scenarios import ScenarioLike, load, source_and_text
-from .simulation import Progress, claimed, guarded_progress, run_folder
+from .scenarios import Override, ScenarioLike, load, source_and_text
+from .simulation import Progress, claimed, guarded_progress, run_folder, seeded
 
 #: Exit code of the command line for what the caller can put right.
 BAD_INPUT: Final = 2
@@ -32,7 +32,7 @@ def emulate(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[Override] = (),
     out: str | Path | None = None,
     progress: Progress | None = None,
     run: int = 0,
@@ -74,7 +74,7 @@ def emulate(
         "in_memory": in_memory,
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    replaced = [*overrides, *seeded(seed)]
     with claimed(folder), guarded_progress(progress) as tell:
         if clock == "real":
             _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell)
@@ -89,7 +89,7 @@ def emulate(
 def _in_a_process(
     scenario: ScenarioLike,
     seed: int | None,
-    overrides: Sequence[str],
+    overrides: Sequence[Override],
     out: str | Path | None,
     run: int,
     allow_commands: bool,

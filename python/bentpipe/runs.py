@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .errors import InputError, unknown
+from .errors import InputError, reading, trouble, unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +34,12 @@ class Run:
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder)
-        if not (self.path / "provenance.json").is_file():
-            what = "there is no such folder" if not self.path.exists() else "it has no provenance.json"
+        try:
+            there, known = self.path.exists(), (self.path / "provenance.json").is_file()
+        except OSError as error:
+            raise InputError(trouble(error)) from error
+        if not known:
+            what = "it has no provenance.json" if there else "there is no such folder"
             raise InputError(f"{self.path} is not the folder of a run: {what}")
 
     def __repr__(self) -> str:
@@ -114,7 +118,12 @@ class Run:
         import pyarrow.parquet as pq
 
         files = sorted((self.path / "traces").glob("*.parquet"))
-        return {file.stem: pq.read_schema(file).names[2:] for file in files if _closed(file)}
+        names = {}
+        for file in files:
+            if _closed(file):
+                with reading(file):
+                    names[file.stem] = pq.read_schema(file).names[2:]
+        return names
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
         """How a quantity changed over the run.
@@ -128,16 +137,18 @@ class Run:
         import polars as pl
 
         table, columns = self._find(quantity)
-        lazy = pl.scan_parquet(self.path / "traces" / f"{table}.parquet")
-        who = lazy.collect_schema().names()[1]
-        frame = lazy.select(
-            pl.col("time") / 1e9,
-            pl.col(who).cast(pl.String),
-            *columns,
-        )
-        if entity is not None:
-            frame = frame.filter(pl.col(who) == entity)
-        return frame.collect()
+        file = self.path / "traces" / f"{table}.parquet"
+        with reading(file):
+            lazy = pl.scan_parquet(file)
+            who = lazy.collect_schema().names()[1]
+            frame = lazy.select(
+                pl.col("time") / 1e9,
+                pl.col(who).cast(pl.String),
+                *columns,
+            )
+            if entity is not None:
+                frame = frame.filter(pl.col(who) == entity)
+            return frame.collect()
 
     def has_trace(self, quantity: str) -> bool:
         """Whether :meth:`trace` knows this quantity."""
@@ -166,17 +177,16 @@ class Run:
     def _json(self, name: str) -> dict[str, Any]:
         try:
             return cast("dict[str, Any]", json.loads((self.path / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise InputError(f"{trouble(error)}: it cannot be read") from error
+        except ValueError as error:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
 
     def _parquet(self, file: Path) -> pl.DataFrame:
         import polars as pl
 
-        try:
+        with reading(file, "" if self.complete else " (the run did not come to its end)"):
             return pl.read_parquet(file)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            hint = "" if self.complete else " (the run did not come to its end)"
-            raise InputError(f"{file} cannot be read{hint}: {error}") from error
 
 
 def open_run(path: str | Path) -> Run:

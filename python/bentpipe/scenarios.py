@@ -53,7 +53,11 @@ class ScenarioText:
 ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
 
 
-def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
+#: ``"KEY.PATH=VALUE"``, or what to call the override in messages and that text. By itself it is called ``--set N``.
+Override: TypeAlias = str | tuple[str, str]
+
+
+def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario:
     """Read, override, resolve and validate a scenario; nothing is run.
 
     ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``. Raises
@@ -76,7 +80,7 @@ def load(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Scenario:
     )
 
 
-def check(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> list[Problem]:
+def check(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> list[Problem]:
     """What is wrong with a scenario: one dictionary per problem (file, line, column, path, value, message, allowed,
     nearest), none when it is valid.
 

@@ -34,26 +34,38 @@ def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
     import polars as pl
 
     file = Path(file)
+    if not file.is_file():
+        raise InputError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
     try:
         match file.suffix:
             case ".csv":
-                frame = pl.read_csv(file, comment_prefix="#")
+                # As texts, so that a value that is no number can be named.
+                frame = pl.read_csv(file, comment_prefix="#", infer_schema=False)
             case ".parquet":
                 frame = pl.read_parquet(file)
             case _:
                 return from_opportunities(_milliseconds(file), step_ms)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{file}: {error}") from error
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        allowed = (
+            "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
+        )
+        raise InputError(f"{file} is not a table that can be read; allowed: {allowed}") from error
     frame = frame.rename({name: name.strip() for name in frame.columns})
     strange = [name for name in frame.columns if name not in COLUMNS]
     if strange or "time" not in frame.columns or frame.width < 2:
         raise InputError(
             f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and rate, delay or loss"
         )
-    try:
-        return frame.select(pl.all().cast(pl.Float64))
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{file}: every value must be a number: {error}") from error
+    if file.suffix == ".csv":
+        frame = frame.select(pl.all().str.strip_chars())
+    numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
+    for name in COLUMNS:
+        if name in numbers.columns and numbers[name].null_count():
+            row = numbers[name].is_null().arg_true()[0]
+            raise InputError(
+                f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'
+            )
+    return numbers
 
 
 def _milliseconds(file: Path) -> list[int]:

@@ -14,7 +14,7 @@ from typing import Final
 from . import _native
 from .errors import InputError
 from .runs import Run
-from .scenarios import ScenarioLike, load, source_and_text
+from .scenarios import Override, ScenarioLike, load, source_and_text
 
 #: Told the fraction done, 0 to 1, about ten times a second; the run stops when it returns False.
 Progress = Callable[[float], "bool | None"]
@@ -27,7 +27,7 @@ def simulate(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[Override] = (),
     out: str | Path | None = None,
     progress: Progress | None = None,
     run: int = 0,
@@ -48,14 +48,21 @@ def simulate(
     >>> run.complete, run.provenance["seed"], run.flows.height
     (True, 7, 1)
     """
+    if run < 0:
+        raise InputError(f"run = {run} is out of range; allowed: whole numbers from 0")
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
     options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     # As an override the seed is also in the resolved scenario, which then repeats the run.
-    replaced = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    replaced = [*overrides, *seeded(seed)]
     with claimed(folder), guarded_progress(progress) as tell:
         _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
     return Run(folder)
+
+
+def seeded(seed: int | None) -> list[Override]:
+    """The override that replaces the scenario's seed, if any."""
+    return [] if seed is None else [("argument seed", f"seed={seed}")]
 
 
 @contextmanager
@@ -90,6 +97,8 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
             raise InputError(f"{folder} is a file: results go to a folder")
         return folder
     stem = slug(name())
+    if RUNS.exists() and not RUNS.is_dir():
+        raise InputError(f"{RUNS} is a file: results go to a folder of that name; choose another with --out")
     RUNS.mkdir(parents=True, exist_ok=True)
     for count in itertools.count(1):
         folder = RUNS / (stem if count == 1 else f"{stem}-{count}")

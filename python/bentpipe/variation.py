@@ -13,7 +13,7 @@ from typing import Any
 from .errors import InputError
 from .parallel import Progress, Tell, in_threads
 from .runs import Run
-from .scenarios import ScenarioLike, load
+from .scenarios import Override, ScenarioLike, load
 from .simulation import simulate, slug
 
 
@@ -117,7 +117,7 @@ def simulate_all(
     *,
     out: Path,
     seed: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[Override] = (),
     jobs: int = 2,
     progress: Progress | None = None,
     command: Sequence[str] = (),
@@ -129,13 +129,13 @@ def simulate_all(
     result. Raises what :func:`bentpipe.simulate` raises.
     """
     for variation in variations:
-        load(scenario, [*overrides, *variation.overrides])
+        load(scenario, [*overrides, *_named(variation)])
 
     def one(variation: Variation, tell: Tell) -> Run:
         return simulate(
             scenario,
             seed=seed,
-            overrides=[*overrides, *variation.overrides],
+            overrides=[*overrides, *_named(variation)],
             out=out / folder_name(variation),
             progress=tell,
             command=command,
@@ -143,6 +143,10 @@ def simulate_all(
 
     runs = in_threads(one, variations, jobs, progress)
     return [run for run in runs if run is not None]
+
+
+def _named(variation: Variation) -> list[Override]:
+    return [("--vary", text) for text in variation.overrides]
 
 
 def folder_name(variation: Variation) -> str:

@@ -318,7 +318,7 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
     ("arguments", "said"),
     [
         (["run", "geo", "--host", "sever", "--", "true"], 'did you mean "server"'),
-        (["run", "geo"], "write it after --"),
+        (["run", "geo"], "put -- before the command"),
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
         (["run", "mar", "--set", "nonsense", "--", "true"], "--set 1"),
         (["run", "i", "--", "true"], "iridium or iridium-next"),

@@ -8,7 +8,14 @@ macro_rules! document {
         impl<'de> serde::Deserialize<'de> for $document {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$document, D::Error> {
                 let text = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
-                <$document>::parse(&text).map_err(serde::de::Error::custom)
+                <$document>::parse(&text).map_err(|wrong| {
+                    // One line is hardly the document, but may well be the name of its file.
+                    let file = !text.trim().is_empty() && !text.contains('\n');
+                    serde::de::Error::custom(match file {
+                        true => format!("is not {}; allowed: the text itself, or {{ file = {:?} }}", $about, text),
+                        false => wrong.to_string(),
+                    })
+                })
             }
         }
 

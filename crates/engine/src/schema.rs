@@ -17,7 +17,8 @@ pub fn of_scenario() -> Schema {
     });
     let traces: Vec<_> = TRACES.iter().map(|table| table.name).collect();
     restrict(object, "traces", "items", &json!(traces));
-    let congestion: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
+    let ours = bentpipe_congestion::variants().iter().map(|variant| variant.name);
+    let congestion: Vec<_> = ours.chain(bentpipe_congestion::LINUX.iter().copied()).collect();
     restrict(object, "congestion", "", &json!(congestion));
     schema
 }
@@ -38,6 +39,14 @@ fn restricted(value: &mut Value, key: &str, part: &str, names: &Value) -> bool {
     if let Some(property) = value.get_mut("properties").and_then(|all| all.get_mut(key)) {
         let property = if part.is_empty() { property } else { &mut property[part] };
         property["enum"] = names.clone();
+        // A key that may be left out has the default null, which is none of the names and which TOML cannot say.
+        if property["default"].is_null() {
+            let property = property.as_object_mut().expect("a property is an object");
+            property.remove("default");
+            if property.get("type").is_some_and(Value::is_array) {
+                property.insert("type".to_owned(), json!("string"));
+            }
+        }
         found = true;
     }
     match value {
@@ -55,6 +64,45 @@ fn restricted(value: &mut Value, key: &str, part: &str, names: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Calls `check` with every object of the schema.
+    fn each(value: &Value, check: &mut dyn FnMut(&Map<String, Value>)) {
+        match value {
+            Value::Object(fields) => {
+                check(fields);
+                fields.values().for_each(|value| each(value, check));
+            }
+            Value::Array(items) => items.iter().for_each(|value| each(value, check)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_default_is_among_the_names_and_of_the_type() {
+        let mut seen = 0;
+        each(of_scenario().as_value(), &mut |fields| {
+            let Some(default) = fields.get("default") else { return };
+            if let Some(names) = fields.get("enum").and_then(Value::as_array) {
+                assert!(names.contains(default), "{default} is not one of {names:?}");
+                seen += 1;
+            }
+            if let Some(kind) = fields.get("type") {
+                let kinds = kind.as_array().cloned().unwrap_or_else(|| vec![kind.clone()]);
+                let own = match default {
+                    Value::Null => "null",
+                    Value::Bool(_) => "boolean",
+                    Value::Number(number) if number.is_f64() => "number",
+                    Value::Number(_) => "integer",
+                    Value::String(_) => "string",
+                    Value::Array(_) => "array",
+                    Value::Object(_) => "object",
+                };
+                let fits = |kind: &Value| kind == own || (own == "integer" && kind == "number");
+                assert!(kinds.iter().any(fits), "{default} is not of the type {kind}");
+            }
+        });
+        assert!(seen > 0, "some default has names to choose from");
+    }
 
     #[test]
     fn the_schema_lists_traces_and_congestion_controls() {

@@ -1,13 +1,13 @@
 //! Runs in a guest, a kernel in virtual time.
 
-use crate::{error, options, read_to_run, with_progress};
+use crate::{error, from_json, read_to_run, with_progress, Given, RunOptions};
 use bentpipe_emu::guest::machine::{self, Error, Start};
 use bentpipe_emu::guest::{inside, parameters, protocol::Job};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_results::Provenance;
 use bentpipe_scenario::{load as load_scenario, Source};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 /// What the caller says of the guest.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Guest {
     kernel: PathBuf,
     init: Vec<String>,
@@ -32,7 +33,7 @@ pub fn emulate_in_guest(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     run: u64,
     out: PathBuf,
     options_json: &str,
@@ -41,9 +42,8 @@ pub fn emulate_in_guest(
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
-    let options = options(options_json, None, run)?;
-    let guest: Guest =
-        serde_json::from_str(guest_json).map_err(|error| PyValueError::new_err(format!("guest: {error}")))?;
+    let options = from_json::<RunOptions>("options", options_json)?.of(None, run);
+    let guest: Guest = from_json("guest", guest_json)?;
     let start = Start {
         kernel: guest.kernel,
         init: guest.init,

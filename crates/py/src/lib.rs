@@ -14,25 +14,45 @@ use bentpipe_emu::EmulateError;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
-use bentpipe_scenario::{load as load_scenario, Loaded, Source};
+use bentpipe_scenario::{load_given as load_scenario, Loaded, Source};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use serde_json::{json, Value};
+use serde::Deserialize;
+use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+
+/// An override as Python gives it: `KEY.PATH=VALUE`, or what to call it in messages and that.
+#[derive(Clone, FromPyObject)]
+enum Given {
+    #[pyo3(transparent)]
+    Text(String),
+    #[pyo3(transparent)]
+    Named((String, String)),
+}
+
+impl From<Given> for bentpipe_scenario::Given {
+    fn from(given: Given) -> bentpipe_scenario::Given {
+        match given {
+            Given::Text(text) => text.into(),
+            Given::Named((name, text)) => bentpipe_scenario::Given { name: Some(name), text },
+        }
+    }
+}
 
 fn read(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: &[String],
+    overrides: &[Given],
 ) -> PyResult<Loaded<Scenario>> {
     let source = match (source, text) {
         (name, Some(text)) => Source::Text { name: name.unwrap_or("scenario"), text },
         (Some(path), None) => Source::File(Path::new(path)),
         (None, None) => return Err(PyTypeError::new_err("neither a path nor a text")),
     };
-    load_scenario(source, &presets::all(), overrides).map_err(|refused| error::refused(py, &refused))
+    let overrides: Vec<_> = overrides.iter().cloned().map(bentpipe_scenario::Given::from).collect();
+    load_scenario(source, &presets::all(), &overrides).map_err(|refused| error::refused(py, &refused))
 }
 
 /// The same for what is to be run from beginning to end.
@@ -40,7 +60,7 @@ fn read_to_run(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: &[String],
+    overrides: &[Given],
 ) -> PyResult<Loaded<Scenario>> {
     let loaded = read(py, source, text, overrides)?;
     loaded.refuse(loaded.value.check_run()).map_err(|refused| error::refused(py, &refused))?;
@@ -49,12 +69,7 @@ fn read_to_run(
 
 /// Reads, overrides, resolves and validates a scenario.
 #[pyfunction]
-fn load(
-    py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<String>,
-) -> PyResult<String> {
+fn load(py: Python<'_>, source: Option<&str>, text: Option<&str>, overrides: Vec<Given>) -> PyResult<String> {
     let loaded = read(py, source, text, &overrides)?;
     let scenario = &loaded.value;
     let seed = scenario.seed.value();
@@ -83,7 +98,7 @@ fn facts(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
 ) -> PyResult<String> {
     let loaded = read(py, source, text, &overrides)?;
     let facts = py.detach(|| bentpipe_engine::facts::facts(&loaded.value));
@@ -96,7 +111,7 @@ fn refuse(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     path: Vec<String>,
     message: String,
 ) -> PyResult<()> {
@@ -106,15 +121,30 @@ fn refuse(
     loaded.refuse(problems).map_err(|refused| error::refused(py, &refused))
 }
 
-/// What the options of a run say, as JSON.
-fn options(options_json: &str, seed: Option<u64>, run: u64) -> PyResult<Options> {
-    let given: Value = serde_json::from_str(options_json)
-        .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
-    let command = given["command"].as_array().map_or(Vec::new(), |words| {
-        words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
-    });
-    let allow_commands = given["allow_commands"] == true;
-    Ok(Options { seed, run, command, allow_commands, started: given["started"].as_str().map(str::to_owned) })
+/// What Python says of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunOptions {
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    allow_commands: bool,
+    /// Whether an emulation has its ends in memory.
+    #[serde(default)]
+    in_memory: bool,
+    started: Option<String>,
+}
+
+impl RunOptions {
+    fn of(self, seed: Option<u64>, run: u64) -> Options {
+        let RunOptions { command, allow_commands, started, .. } = self;
+        Options { seed, run, command, allow_commands, started }
+    }
+}
+
+/// Reads options that Python passes as JSON. A name that is not known is refused.
+fn from_json<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
 }
 
 /// Calls `work`, without the GIL, with what it is to tell its progress; an exception of `progress` ends it and is
@@ -150,7 +180,7 @@ fn simulate(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     seed: Option<u64>,
     run: u64,
     out: PathBuf,
@@ -159,7 +189,7 @@ fn simulate(
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
-    let options = options(options_json, seed, run)?;
+    let options = from_json::<RunOptions>("options", options_json)?.of(seed, run);
     let done = with_progress(py, progress, |tell| {
         bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
     })?;
@@ -174,7 +204,7 @@ fn emulate(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     run: u64,
     out: PathBuf,
     options_json: &str,
@@ -182,8 +212,9 @@ fn emulate(
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
-    let options = options(options_json, None, run)?;
-    let in_memory = serde_json::from_str(options_json).is_ok_and(|given: Value| given["in_memory"] == true);
+    let options: RunOptions = from_json("options", options_json)?;
+    let in_memory = options.in_memory;
+    let options = options.of(None, run);
     if in_memory {
         loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
     }

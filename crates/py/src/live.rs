@@ -1,13 +1,15 @@
 //! Emulated networks as Python holds them.
 
-use crate::{error, read};
+use crate::{error, from_json, read, Given};
 use bentpipe_core::Recorder;
 use bentpipe_emu::port::tunnel;
 use bentpipe_emu::process::{exit_code, Guest};
 use bentpipe_emu::{fidelity, internet, user, Clock, Live, Prepared, Setup};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use serde::Deserialize;
 use serde_json::{json, Value};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,6 +17,27 @@ use std::sync::{PoisonError, RwLock};
 
 fn trouble(error: impl std::fmt::Display) -> PyErr {
     PyOSError::new_err(error.to_string())
+}
+
+/// What Python says of a network.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NetworkOptions {
+    /// The nodes that have a host; if unset, all.
+    hosts: Option<Vec<String>>,
+    /// Hosts on other machines, with their addresses.
+    #[serde(default)]
+    elsewhere: BTreeMap<String, String>,
+    /// The host behind which this machine's own network begins, and the name of the rules that lead there.
+    internet: Option<String>,
+    rules: Option<String>,
+    /// The largest packet of the hosts' interfaces, in bytes.
+    #[serde(default = "ethernet")]
+    mtu: u32,
+}
+
+fn ethernet() -> u32 {
+    1500
 }
 
 /// A network that lives until it is stopped or this process ends.
@@ -44,21 +67,17 @@ impl Network {
         py: Python<'_>,
         source: Option<&str>,
         text: Option<&str>,
-        overrides: Vec<String>,
+        overrides: Vec<Given>,
         options_json: &str,
     ) -> PyResult<Network> {
         let loaded = read(py, source, text, &overrides)?;
         let proxies = loaded.refuse(loaded.value.check_emulated(true));
         proxies.map_err(|refused| error::refused(py, &refused))?;
-        let options: Value = serde_json::from_str(options_json)
-            .map_err(|error| PyValueError::new_err(format!("options: {error}")))?;
+        let options: NetworkOptions = from_json("options", options_json)?;
         let scenario = &loaded.value;
-        let names: Vec<String> = match options["hosts"].as_array() {
-            Some(names) => names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
-            None => scenario.nodes(),
-        };
-        let elsewhere = elsewhere(&options["elsewhere"], &names)?;
-        let internet = options["internet"].as_str().zip(options["rules"].as_str());
+        let names = options.hosts.unwrap_or_else(|| scenario.nodes());
+        let elsewhere = elsewhere(&options.elsewhere, &names)?;
+        let internet = options.internet.as_deref().zip(options.rules.as_deref());
         let live = py.detach(|| {
             let prepared = Prepared::new(Setup {
                 scenario,
@@ -66,7 +85,7 @@ impl Network {
                 hosts: &names,
                 recorder: Recorder::default(),
                 capture: None,
-                mtu: options["mtu"].as_u64().unwrap_or(1500) as u32,
+                mtu: options.mtu,
                 internet,
                 elsewhere: &elsewhere,
             })?;
@@ -209,13 +228,13 @@ impl Network {
 
 /// Reads which of the hosts `names` are on other machines: name and address of each, with a UDP port where not the next
 /// one from VXLAN's on is meant.
-fn elsewhere(option: &Value, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
+fn elsewhere(option: &BTreeMap<String, String>, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     let mut found: Vec<(String, SocketAddr)> = Vec::new();
-    for ((name, address), port) in option.as_object().into_iter().flatten().zip(tunnel::PORT..) {
-        let Some(machine) = address.as_str().and_then(|text| tunnel::machine(text, port)) else {
+    for ((name, address), port) in option.iter().zip(tunnel::PORT..) {
+        let Some(machine) = tunnel::machine(address, port) else {
             return wrong(format!(
-                "{name} is at {address}; allowed: an address, as 192.0.2.1 or 192.0.2.1:4790"
+                "{name} is at \"{address}\"; allowed: an address, as 192.0.2.1 or 192.0.2.1:4790"
             ));
         };
         if !names.contains(name) {

@@ -1,6 +1,6 @@
 //! Orbits for Python: constellations at chosen moments, looks and passes of element sets.
 
-use crate::{error, read};
+use crate::{error, read, Given};
 use bentpipe_core::{Angle, Distance, Problems, Span, Time};
 use bentpipe_engine::scenario::{NetworkKind, Scenario};
 use bentpipe_models::net::constellation::view::View;
@@ -23,7 +23,7 @@ pub fn constellation(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     network: &str,
     times: Vec<f64>,
 ) -> PyResult<String> {
@@ -74,7 +74,7 @@ pub fn forwarding(
     py: Python<'_>,
     source: Option<&str>,
     text: Option<&str>,
-    overrides: Vec<String>,
+    overrides: Vec<Given>,
     network: &str,
     times: Vec<f64>,
 ) -> PyResult<String> {

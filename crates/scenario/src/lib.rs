@@ -31,6 +31,8 @@
 //! );
 //! ```
 //!
+//! A text that begins with `{` is read as JSON, with the same keys: what `bentpipe show --json` prints.
+//!
 //! Limits: files of up to 4 MiB, 32 levels of nesting, signed 64-bit whole numbers (as in TOML), no dates.
 
 mod change;
@@ -39,6 +41,7 @@ mod deserialize;
 mod error;
 mod fault;
 mod include;
+mod json;
 mod merge;
 mod nearest;
 mod overrides;
@@ -52,8 +55,9 @@ mod variant;
 pub use change::{assignment, changed, refused, Set};
 pub use error::{Problem, ScenarioError};
 pub use merge::Presets;
+pub use overrides::Given;
 pub use parse::parse_bytes;
 pub use print::to_toml;
 pub use read::SIZE_LIMIT;
-pub use resolve::{load, Check, Loaded, Source};
+pub use resolve::{load, load_given, Check, Loaded, Source};
 pub use value::{Entry, Node, Origin, Table, Text, Value};

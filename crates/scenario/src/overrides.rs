@@ -30,12 +30,28 @@ impl Override {
     }
 }
 
+/// An override as it is given, and what to call it in messages.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Where it was written, such as `--seed`. If unset, it is called `--set N` by its position from 1.
+    pub name: Option<String>,
+    /// `KEY.PATH=VALUE`.
+    pub text: String,
+}
+
+impl From<String> for Given {
+    fn from(text: String) -> Given {
+        Given { name: None, text }
+    }
+}
+
 /// Parses all overrides.
-pub(crate) fn parse(overrides: &[String]) -> Result<Vec<Override>, ScenarioError> {
+pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError> {
     let mut parsed = Vec::new();
     let mut problems = Vec::new();
-    for (index, text) in overrides.iter().enumerate() {
-        match single(&format!("--set {}", index + 1), text) {
+    for (index, Given { name, text }) in overrides.iter().enumerate() {
+        let name = name.clone().unwrap_or_else(|| format!("--set {}", index + 1));
+        match single(&name, text) {
             Ok(one) => parsed.push(one),
             Err(error) => problems.extend(error.problems),
         }

@@ -1,6 +1,7 @@
 //! Parses TOML to the tree and refuses what TOML allows but a scenario does not.
 
 use crate::error::{Problem, ScenarioError};
+use crate::json;
 use crate::read::{too_large, SIZE_LIMIT};
 use crate::value::{path_text, Entry, Node, Origin, Table, Text, Value};
 use std::sync::Arc;
@@ -36,6 +37,10 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioErro
         return Err(Problem::of_file(name, "is empty, not a scenario".to_owned()).into());
     }
     let text = Arc::new(Text { name: name.to_owned(), content, has_lines });
+    if json::is_json(&text.content) {
+        let value = single_value(&json::as_toml(&text)?, &[])?;
+        return Ok(Value { origin: Origin::new(&text, 0..0), ..value });
+    }
     document(&text)
 }
 

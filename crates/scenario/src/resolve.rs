@@ -3,6 +3,7 @@
 use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
 use crate::merge::{self, Presets};
+use crate::overrides::Given;
 use crate::value::{path_text, Value};
 use crate::{include, overrides, parse, print, read};
 use bentpipe_core::Problems;
@@ -51,6 +52,19 @@ pub fn load<T: DeserializeOwned + Check>(
     presets: &Presets,
     overrides: &[String],
 ) -> Result<Loaded<T>, ScenarioError> {
+    let overrides: Vec<Given> = overrides.iter().cloned().map(Given::from).collect();
+    load_given(source, presets, &overrides)
+}
+
+/// The same with overrides that say what to call them in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_given<T: DeserializeOwned + Check>(
+    source: Source<'_>,
+    presets: &Presets,
+    overrides: &[Given],
+) -> Result<Loaded<T>, ScenarioError> {
     let tree = layered(source, presets, overrides)?;
     let (typed, found) = deserialize::<T>(&tree);
     let Some(Typed { value, notes }) = typed else { return Err(found.into()) };
@@ -69,7 +83,7 @@ pub fn load<T: DeserializeOwned + Check>(
 }
 
 /// The tree with all its layers, before deserialization.
-fn layered(source: Source<'_>, presets: &Presets, overrides: &[String]) -> Result<Value, ScenarioError> {
+fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result<Value, ScenarioError> {
     let mut tree = match source {
         Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
         Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,

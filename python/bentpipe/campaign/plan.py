@@ -13,13 +13,24 @@ from bentpipe import _native
 from bentpipe.errors import InputError
 from bentpipe.guest import current
 from bentpipe.jobs import run_key
-from bentpipe.scenarios import Scenario, ScenarioLike, ScenarioText, load, source_and_text, toml_value
+from bentpipe.scenarios import (
+    Override,
+    Scenario,
+    ScenarioLike,
+    ScenarioText,
+    load,
+    source_and_text,
+    toml_value,
+)
 from bentpipe.variation import Variation
 
 from .variants import variations
 
 #: What a run of a campaign whose folders are not kept need not record.
 _NOTHING_BUT_REPORTS = ("record.traces=[]", "record.capture=[]")
+
+#: What a varied value is called while it is validated; its key follows.
+_VARIED = "campaign: "
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,7 @@ class Plan:
         return PlannedRun(key, variant, replication)
 
 
-def plan(scenario: ScenarioLike, overrides: Sequence[str] = (), **campaign: Any) -> Plan:
+def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign: Any) -> Plan:
     """The campaign that a scenario asks for. ``campaign`` is laid over its table of that name: ``vary``, ``zip``,
     ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md.
 
@@ -86,7 +97,10 @@ def plan(scenario: ScenarioLike, overrides: Sequence[str] = (), **campaign: Any)
     """
     if isinstance(scenario, Scenario) and scenario.campaign is not None:
         overrides = [f"campaign={toml_value(scenario.campaign)}", *overrides]
-    overrides = [*overrides, *(f"campaign.{key}={toml_value(value)}" for key, value in campaign.items())]
+    overrides = [
+        *overrides,
+        *((f"argument {key}", f"campaign.{key}={toml_value(value)}") for key, value in campaign.items()),
+    ]
     base = load(scenario, overrides)
     if base.campaign is None:
         raise InputError(
@@ -105,12 +119,13 @@ def plan(scenario: ScenarioLike, overrides: Sequence[str] = (), **campaign: Any)
 
 def _variant(
     scenario: ScenarioLike,
-    overrides: Sequence[str],
+    overrides: Sequence[Override],
     variation: Variation,
     recorded: Sequence[str],
     settings: Mapping[str, Any],
 ) -> Variant:
-    given = [*overrides, *variation.overrides]
+    values = variation.values.items()
+    given = [*overrides, *((_VARIED + key, f"{key}={value}") for key, value in values)]
     try:
         resolved = load(scenario, [*given, *recorded])
     except _native.ScenarioError as error:
@@ -126,17 +141,14 @@ def _variant(
 
 
 def _refuse(
-    scenario: ScenarioLike, overrides: Sequence[str], variation: Variation, error: _native.ScenarioError
+    scenario: ScenarioLike, overrides: Sequence[Override], variation: Variation, error: _native.ScenarioError
 ) -> NoReturn:
     """Say of a refused variant which of the campaign's values is wrong, and where that stands."""
-    keys = list(variation.values)
     for problem in error.problems:
-        if not problem["file"].startswith("--set "):
-            continue
-        number = int(problem["file"].removeprefix("--set ")) - 1 - len(overrides)
-        if 0 <= number < len(keys):
-            place = _place(load(scenario, overrides).campaign or {}, keys[number])
-            value = f"{variation.values[keys[number]]}: {problem['path']}: {problem['message']}"
+        key = problem["file"].removeprefix(_VARIED)
+        if problem["file"].startswith(_VARIED) and key in variation.values:
+            place = _place(load(scenario, overrides).campaign or {}, key)
+            value = f"{variation.values[key]}: {problem['path']}: {problem['message']}"
             meant = f' (is "{problem["nearest"]}" meant?)' if problem["nearest"] else ""
             allowed = f"; allowed: {', '.join(problem['allowed'])}" if problem["allowed"] else ""
             source, text = source_and_text(scenario)

@@ -30,7 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bentpipe.errors import InputError, unknown
+from bentpipe.errors import InputError, reading, unknown
 from bentpipe.scenarios import toml_text, toml_value
 from bentpipe.variation import parsed_value
 
@@ -150,7 +150,8 @@ class Store:
         file = self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet"
         if not file.is_file():
             raise unknown("table", name, self.tables, str(self.path))
-        return pl.read_parquet(file, hive_partitioning=False)
+        with reading(file):
+            return pl.read_parquet(file, hive_partitioning=False)
 
     def units(self, name: str) -> dict[str, str]:
         """The unit of each column of a table, ``"1"`` for numbers without one."""
@@ -159,7 +160,9 @@ class Store:
         file = next(self._tables(name).rglob("*.parquet"), None)
         if file is None:
             return {}
-        about = json.loads((pq.read_schema(file).metadata or {}).get(b"bentpipe", b'{"columns": []}'))
+        with reading(file):
+            schema = pq.read_schema(file)
+        about = json.loads((schema.metadata or {}).get(b"bentpipe", b'{"columns": []}'))
         return {column["name"]: column["unit"] for column in about["columns"]}
 
     @property
@@ -175,7 +178,8 @@ class Store:
         """The index, with what has been done since it was written."""
         import polars as pl
 
-        index = pl.read_parquet(self.path / "index.parquet")
+        with reading(self.path / "index.parquet"):
+            index = pl.read_parquet(self.path / "index.parquet")
         notes = [self.note(key) for key in index["run"]]
         return index.with_columns(
             pl.Series(name, [note[name] for note in notes], dtype=index.schema[name]) for name in WAITING
@@ -192,7 +196,11 @@ class Store:
             place / f"variant={variant}" / f"{run}.parquet"
             for run, variant in index["run", "variant"].iter_rows()
         ]
-        there = [pl.read_parquet(file, hive_partitioning=False) for file in files if file.is_file()]
+        there = []
+        for file in files:
+            if file.is_file():
+                with reading(file):
+                    there.append(pl.read_parquet(file, hive_partitioning=False))
         if not there:
             return pl.DataFrame(schema={"run": pl.String, "replication": pl.Int64})
         return pl.concat(there, how="diagonal_relaxed")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bentpipe.errors import trouble
 from bentpipe.scenarios import ScenarioText
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool
             packed = _packed(out) if task.keep_run and folder is None else b""
             return outcome("complete", tables=_tables(run, task), folder=packed)
         except Exception as error:  # noqa: BLE001 - a run that fails must not end the others
-            return outcome("failed", error=f"{type(error).__name__}: {error}")
+            text = trouble(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            return outcome("failed", error=text)
 
 
 def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, trouble
 
 ScenarioFile = Annotated[Path, typer.Argument(help="The scenario, a TOML file.", show_default=False)]
 RunFolder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
@@ -35,6 +36,8 @@ TROUBLE = 1
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Print a message to stderr and exit."""
+    # The numbers of the system's errors, with which Rust ends its texts, say nothing to a person.
+    message = re.sub(r" \(os error \d+\)", "", message)
     typer.echo(message if message.startswith("bentpipe:") else f"bentpipe: {message}", err=True)
     raise typer.Exit(code)
 
@@ -59,7 +62,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(128 + 13) from None
         except OSError as error:
-            fail(str(error), getattr(error, "exit_code", TROUBLE))
+            fail(trouble(error), getattr(error, "exit_code", TROUBLE))
         except KeyboardInterrupt:
             raise typer.Exit(128 + 2) from None
 

@@ -39,8 +39,11 @@ def explain(
     from bentpipe.waiting import ABOUT, PARTS, summary, waits
     from bentpipe.waiting import explain as explain_at
 
-    from .output import print_json, print_table
+    from .output import of_format, print_json, print_table
+    from .plot import FORMATS
 
+    if out is not None:
+        of_format(out, [f".{name}" for name in FORMATS])
     opened = Run(run)
     frame = waits(opened, terminal)
     name = str(frame["terminal"][0])

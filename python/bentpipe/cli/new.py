@@ -33,7 +33,7 @@ def new(
     from bentpipe import _native
     from bentpipe.beginnings import scenario_from
 
-    from .output import print_json, print_table, write_text
+    from .output import of_format, print_json, print_table, write_text
 
     presets = {name: (about, text) for name, about, text in _native.presets()}
     if preset is None or listed:
@@ -49,6 +49,8 @@ def new(
     if preset not in presets:
         raise unknown("preset", preset, presets)
     about, text = presets[preset]
+    if out is not None:
+        of_format(out, (".toml",))
     scenario = scenario_from(preset, about, text)
     file = out or Path(f"{preset}.toml")
     if json:

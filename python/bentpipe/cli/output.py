@@ -14,10 +14,17 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from bentpipe.errors import InputError
+
 
 def print_json(document: Any) -> None:
+    """Print a document as JSON."""
+    typer.echo(as_json(document))
+
+
+def as_json(document: Any) -> str:
     """A document as JSON; NaN and infinity, which JSON cannot say, as null."""
-    typer.echo(json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False))
+    return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
@@ -81,6 +88,17 @@ def print_note(text: str, indent: int = 2) -> None:
     typer.echo(
         textwrap.fill(text, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
     )
+
+
+def of_format(path: Path, endings: Sequence[str]) -> str:
+    """The ending of a file's name, which says what is written; the first of ``endings`` for a name without one.
+    Raises :class:`bentpipe.InputError` for another ending."""
+    ending = path.suffix.lower() or endings[0]
+    if ending not in endings:
+        raise InputError(
+            f"{path}: the ending {path.suffix} is not one that can be written; allowed: {', '.join(endings)}"
+        )
+    return ending
 
 
 def write_text(path: Path, text: str) -> None:

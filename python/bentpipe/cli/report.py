@@ -25,8 +25,10 @@ def report(
     from bentpipe.report import write_report
     from bentpipe.runs import Run
 
-    from .output import print_json
+    from .output import of_format, print_json
 
+    if out is not None:
+        of_format(out, (".html", ".htm"))
     file = write_report([Run(folder) for folder in runs], out or runs[0] / "report.html")
     if json:
         print_json({"report": file})

@@ -7,14 +7,13 @@ from .common import Json, Out
 
 def schema(out: Out = None, json: Json = False) -> None:  # noqa: ARG001 - it is JSON with and without
     """Print the JSON Schema of scenarios."""
-    import json as codec
-
     from bentpipe import scenarios
 
-    from .output import print_json, write_text
+    from .output import as_json, of_format, print_json, write_text
 
     document = scenarios.schema()
     if out is not None:
-        write_text(out, codec.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        of_format(out, (".json",))
+        write_text(out, as_json(document) + "\n")
     else:
         print_json(document)

@@ -25,13 +25,14 @@ def show(
     """
     from bentpipe.scenarios import load
 
-    from .output import print_json, write_text
+    from .output import as_json, of_format, print_json, write_text
 
+    ending = of_format(out, (".toml", ".json")) if out is not None else ".json" if json else ".toml"
     source = scenario / "scenario.toml" if (scenario / "provenance.json").is_file() else scenario
     loaded = load(source, overrides or [])
     if out is not None:
-        write_text(out, loaded.toml)
-    elif json:
+        write_text(out, loaded.toml if ending == ".toml" else as_json(loaded.data) + "\n")
+    elif ending == ".json":
         print_json(loaded.data)
     else:
         typer.echo(loaded.toml.rstrip("\n"))

@@ -305,14 +305,12 @@ fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
 fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mut Problems) {
     let mut seen = BTreeMap::new();
     for (index, name) in names.enumerate() {
-        if let Some(first) = seen.insert(name, index + 1) {
+        if let Some(first) = seen.insert(name, index) {
             problems.within(list, |problems| {
                 // The name would lead to the first of them.
                 problems.within(index.to_string(), |problems| {
-                    let message = format!(
-                        "\"{name}\" is the name of number {first} and of number {}; allowed: each name once",
-                        index + 1
-                    );
+                    let message =
+                        format!("\"{name}\" is also the name of {list}.{first}; allowed: each name once");
                     problems.add("name", message);
                 });
             });

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 /// trace = { samples = { file = "lte.csv" }, repeat = "60 s" }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"lte.csv\" } }")]
 #[schemars(rename = "Trace")]
 pub struct Config {
     /// The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in

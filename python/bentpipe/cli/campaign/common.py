@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from bentpipe.campaign import Campaign, Plan
+    from bentpipe.scenarios import Override
 
 StoreFolder = Annotated[Path, typer.Argument(help="The campaign's folder.", show_default=False)]
 Metrics = Annotated[
@@ -32,7 +35,7 @@ Of = Annotated[str | None, typer.Option("--of", help="Only this flow, terminal o
 
 
 def planned(
-    scenario: Path, overrides: list[str] | None, vary: list[str] | None, replications: int | None
+    scenario: Path, overrides: Sequence[Override] | None, vary: list[str] | None, replications: int | None
 ) -> Plan:
     """The plan that a command's options ask for. Raises as :func:`bentpipe.campaign.plan`."""
     from bentpipe.campaign import plan
@@ -40,8 +43,10 @@ def planned(
     from bentpipe.variation import given_lists, parsed_value
 
     lists = {key: [parsed_value(one) for one in values] for key, values in given_lists(vary or []).items()}
-    more = [f"campaign.vary.{toml_value(key)}={toml_value(values)}" for key, values in lists.items()]
-    more += [] if replications is None else [f"campaign.replications={replications}"]
+    more: list[Override] = [
+        ("--vary", f"campaign.vary.{toml_value(key)}={toml_value(values)}") for key, values in lists.items()
+    ]
+    more += [] if replications is None else [("--replications", f"campaign.replications={replications}")]
     return plan(scenario, [*(overrides or []), *more])
 
 

@@ -34,10 +34,9 @@ def export(
     """Write means with confidence intervals as CSV, in base units, or as a LaTeX table."""
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import as_csv, as_latex, tabulate
-    from bentpipe.cli.output import write_text
+    from bentpipe.cli.output import of_format, write_text
 
-    if file.suffix not in _ENDINGS:
-        raise InputError(f'"{file}" has no ending that says what to write; allowed: {", ".join(_ENDINGS)}')
+    of_format(file, _ENDINGS)
     campaign = Campaign(store)
     if rows is not None:
         if metric or of or by or file.suffix != ".csv":

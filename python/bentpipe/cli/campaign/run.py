@@ -14,6 +14,7 @@ from .common import failures, planned
 
 if TYPE_CHECKING:
     from bentpipe.campaign import Standing
+    from bentpipe.scenarios import Override
 
 
 def run(
@@ -60,8 +61,8 @@ def run(
 
     if workers is not None and dask is not None:
         raise InputError("--workers is for this machine and --dask for a cluster: choose one")
-    seeded = [*(overrides or []), *([] if seed is None else [f"seed={seed}"])]
-    plan = planned(scenario, seeded, vary, replications)
+    given: list[Override] = [*(overrides or []), *([] if seed is None else [("--seed", f"seed={seed}")])]
+    plan = planned(scenario, given, vary, replications)
     for warning in plan.base.warnings:
         typer.echo(f"warning: {warning}", err=True)
     last: Standing | None = None
