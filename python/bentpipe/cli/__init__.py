@@ -23,6 +23,7 @@ from .explain import explain
 from .kernel import app as kernel
 from .new import new
 from .pep import pep
+from .plain import PlainCommand
 from .plot import plot
 from .predict import predict
 from .ps import ps
@@ -41,7 +42,7 @@ from .watch import watch
 
 app = typer.Typer(
     name="bentpipe",
-    help="How the Internet behaves over satellites: one scenario predicted, simulated and emulated, side by side.",
+    help="Predict, simulate and emulate Internet traffic over satellites from one scenario, and compare the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -56,7 +57,7 @@ _COMMANDS = (
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)
-    app.command(cls=CommandAfterDashes if given_a_command else None)(guarded(command))
+    app.command(cls=CommandAfterDashes if given_a_command else PlainCommand)(guarded(command))
 
 
 app.add_typer(campaign)
@@ -77,7 +78,7 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What stands before the command."""
+    """Options before the command."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Commands that are given a command: what stands after ``--`` is its words, exactly as they were typed."""
+"""Commands that run another command. Its words follow ``--`` and are passed on exactly as they were typed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 import typer
-from typer.core import TyperCommand
 
 from bentpipe.errors import InputError
+
+from .plain import PlainCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 _KEY: Final = "bentpipe.command"
 
 
-class CommandAfterDashes(TyperCommand):
+class CommandAfterDashes(PlainCommand):
     """A command with ``-- COMMAND...`` at its end."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Take the command's words away before options are looked for."""
+        """Split off the words after ``--`` before options are parsed."""
         own = args.index("--") if "--" in args else len(args)
         if args and own == len(args) and not {"-h", "--help"} & set(args):
             ctx.fail(f"put -- before the command, as in `{ctx.command_path} {_example(args)}`")
@@ -28,7 +29,7 @@ class CommandAfterDashes(TyperCommand):
         return super().parse_args(ctx, args[:own])
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """What stands in the line of usage."""
+        """The parts of the usage line."""
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
@@ -43,5 +44,5 @@ def command_of(context: typer.Context, example: str) -> Sequence[str]:
     """The words after ``--``."""
     words: list[str] = context.meta.get(_KEY, [])
     if not words:
-        raise InputError(f"no command: write it after --, as in `{example}`")
+        raise InputError(f"no command given: write it after --, as in `{example}`")
     return words

@@ -1,4 +1,4 @@
-"""``bentpipe calibrate``: how fast and how exact an emulation is on this machine."""
+"""``bentpipe calibrate``: measures the speed and accuracy of emulation on this machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .common import Json
 
 
 def calibrate(json: Json = False) -> None:
-    """Measure how fast and how exact an emulation is here.
+    """Measure how fast and how accurate emulation is on this machine.
 
-    Takes some ten seconds. What else the machine does in the meantime is part of the result.
+    This takes about ten seconds. Other load on the machine affects the result.
     """
     import json as codec
 
@@ -31,7 +31,7 @@ def calibrate(json: Json = False) -> None:
 
 
 def facts(calibration: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was measured, in words."""
+    """The measurements as pairs of a name and a text."""
     lateness, added = calibration["lateness"], calibration["added_delay"]
     engine = calibration["engine"]
     valid = calibration["valid_rate"]
@@ -39,8 +39,8 @@ def facts(calibration: dict[str, Any]) -> list[tuple[str, str]]:
         ("packets of 64 bytes", f"{calibration['small_packets_per_s']:,.0f} per second"),
         ("packets of 1500 bytes", f"{calibration['full_packets_per_s']:,.0f} per second"),
         ("late at 10 000 packets/s", _distribution(lateness)),
-        ("added to a way", _distribution(added)),
-        ("largest rate of a valid run", "none of those tried" if valid is None else _rate(valid)),
+        ("delay added to a path", _distribution(added)),
+        ("highest rate of a valid run", "none of the rates tried" if valid is None else _rate(valid)),
         ("engine", f"{engine['scheduling']}, clock {engine['clock_source'] or 'unknown'}"),
         ("processors", f"{engine['processors']}, stolen {100 * engine['steal']:.1f} % of the time"),
     ]
@@ -48,7 +48,7 @@ def facts(calibration: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _distribution(times: dict[str, float]) -> str:
     p50, p99, most = (1e6 * times[key] for key in ("p50_s", "p99_s", "max_s"))
-    return f"median {p50:.0f} us, p99 {p99:.0f} us, most {most:.0f} us"
+    return f"median {p50:.0f} us, p99 {p99:.0f} us, maximum {most:.0f} us"
 
 
 def _rate(bits_per_second: float) -> str:

@@ -1,4 +1,4 @@
-"""``bentpipe check``: is a scenario valid, and what is it."""
+"""``bentpipe check``: validates a scenario and summarises it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
-    """Validate a scenario and explain it."""
+    """Validate a scenario and summarise it."""
     from bentpipe import scenarios
     from bentpipe.facts import facts
 
@@ -40,7 +40,7 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
 
 
 def explain(scenario: Scenario, known: Facts) -> list[str]:
-    """What a scenario describes, line by line."""
+    """The lines of a scenario's summary."""
     data = scenario.data
     lines = [f"valid: {scenario.name or scenario.source}"]
     properties = {

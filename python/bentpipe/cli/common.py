@@ -14,19 +14,26 @@ import typer
 
 from bentpipe.errors import InputError, trouble
 
-ScenarioFile = Annotated[Path, typer.Argument(help="The scenario, a TOML file.", show_default=False)]
-RunFolder = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="SCENARIO", help="The scenario: a TOML or JSON file.", show_default=False),
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY.PATH=VALUE",
-        help="Replace a value of the scenario, for instance flow.upload.transport.congestion=vegas; repeatable.",
+        help="Replace a value of the scenario, such as flow.upload.transport.congestion=vegas. Repeatable.",
         show_default=False,
     ),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.", show_default=False)]
-Out = Annotated[Path | None, typer.Option(help="Where the result goes.", show_default=False)]
+Seed = Annotated[
+    int | None, typer.Option(min=0, metavar="NUMBER", help="Replace the scenario's seed.", show_default=False)
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Where to write the result.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 #: Exit codes: the caller's fault, as for a wrong option; ours or the machine's.
@@ -43,7 +50,7 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with its errors as messages: no traceback for what the caller can put right."""
+    """Wraps a command so that errors which the caller can fix are printed as messages, without a traceback."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -58,7 +65,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             fail("the engine is not built: run `make build` in the repository", TROUBLE)
         except BrokenPipeError:
-            # Whoever read our output has had enough; flushing at exit must not complain again.
+            # The reader has closed the pipe. Flushing at exit must not fail on it again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(128 + 13) from None
         except OSError as error:

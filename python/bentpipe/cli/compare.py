@@ -1,4 +1,4 @@
-"""``bentpipe compare``: what differs between runs."""
+"""``bentpipe compare``: the differences between runs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,26 @@ _TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="The folder of another.", show_default=False)],
+    a: Annotated[Path, typer.Argument(metavar="A", help="The folder of a run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The folder of another run.", show_default=False)],
     more: Annotated[
         list[Path] | None,
-        typer.Argument(help="Further ones, each compared with the first.", show_default=False),
+        typer.Argument(
+            metavar="MORE", help="Further runs, each compared with the first.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where figures of all go; a folder.", show_default="figures/with-A in the folder of B"
+            metavar="FOLDER",
+            help="The folder for the figures.",
+            show_default="figures/with-A in the folder of B",
         ),
     ] = None,
-    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw them over each other.")] = True,
+    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
     json: Json = False,
 ) -> None:
-    """Show what differs between runs, for instance of one scenario on several clocks."""
+    """Show the differences between runs, for instance of one scenario on several clocks."""
     from bentpipe import comparison
 
     from .output import print_json
@@ -64,9 +68,9 @@ def _print(both: Comparison, names: tuple[str, str]) -> None:
         rows = [[one.key, _short(one.a), _short(one.b)] for one in both.scenario]
         print_table(["scenario", *names], rows, text_columns=3)
     if both.missing:
-        typer.echo(f"only in one of them: {', '.join(both.missing)}")
+        typer.echo(f"in one run only: {', '.join(both.missing)}")
     if both.equal:
-        typer.echo("the flows are equal in every number")
+        typer.echo("all numbers of all flows are equal")
         return
     several = len({one.flow for one in both.flows}) > 1
     rows = [
@@ -98,7 +102,7 @@ def _short(value: object) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """The runs by their clocks where these differ, else by the names of their folders, else by the whole paths."""
+    """Names of the runs: their clocks if these differ, else the names of their folders, else their paths."""
     choices = (
         [run.clock for run in runs],
         [run.path.resolve().name for run in runs],

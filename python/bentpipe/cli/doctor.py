@@ -1,4 +1,4 @@
-"""``bentpipe doctor``: can this machine emulate, and what would help."""
+"""``bentpipe doctor``: checks whether this machine can emulate."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ INDENT = 29
 def doctor(json: Json = False) -> None:
     """Check whether this machine can emulate.
 
-    Says what is missing, what works with limits, and what to do about it. The exit code is 0 when emulation is
-    possible.
+    Lists what is missing or limited, with a remedy for each. The exit code is 0 if emulation is possible.
     """
     import json as codec
 
@@ -42,20 +41,20 @@ def doctor(json: Json = False) -> None:
 
 
 def _kernel() -> dict[str, Any]:
-    """Whether there is a kernel for emulations in virtual time, which real time does without."""
+    """Whether a kernel for emulation in virtual time is installed. Real time does not need one."""
     from bentpipe.guest import store
 
     finding: dict[str, Any] = {"what": "virtual time", "needed": False}
     try:
         found = f"Linux {store.current().version} for --clock kernel"
     except InputError:
-        how = "bentpipe kernel build makes one, once, in some minutes"
+        how = "bentpipe kernel build makes one; it takes a few minutes, once"
         return finding | {"status": "limited", "found": "no kernel for --clock kernel", "remedy": how}
     return finding | {"status": "ok", "found": found, "remedy": None}
 
 
 def explain(finding: dict[str, Any]) -> list[str]:
-    """A finding in lines of at most 80 columns, the remedy below what was found.
+    """A finding as lines of at most 80 columns, with the remedy below.
 
     >>> explain({"status": "ok", "what": "TUN device", "found": "it is there", "remedy": None})
     ['ok       TUN device          it is there']

@@ -1,4 +1,4 @@
-"""``bentpipe down``: the end of emulated networks."""
+"""``bentpipe down``: removes emulated networks."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from .naming import RunName
 def down(
     run: RunName = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All networks, and what is left of those that were killed.")
+        bool, typer.Option("--all", help="Take all networks down, and remove what killed ones have left.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Take emulated networks down, with the programs in them.
+    """Take emulated networks down, and end the programs in them.
 
-    What is recorded as ours is removed, nothing else.
+    Only what bentpipe has recorded as its own is removed.
     """
     from bentpipe.live import ending, state
 
     from .output import print_json
 
     if everything and run is not None:
-        raise InputError("either the name of a network or --all")
+        raise InputError("give either the name of a network or --all")
     if everything:
         state.sweep()
         wanted = ending.in_order(state.records())
     else:
         known = state.records()
-        # The only one that there is will do, dead or alive.
+        # A single network needs no name, whether its process is alive or not.
         wanted = [known[0]] if run is None and len(known) == 1 else [state.find(run)]
     ended, troubles = [], []
     for record in wanted:

@@ -1,4 +1,4 @@
-"""``bentpipe emulate``: one run in real time, with real hosts and the kernel's TCP."""
+"""``bentpipe emulate``: runs a scenario with real hosts and the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -27,18 +27,23 @@ def emulate(
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
-    replication: Annotated[int, typer.Option(min=0, help="Number of the run under its seed.")] = 0,
+    replication: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="NUMBER", help="Number of the replication; each draws other random numbers."
+        ),
+    ] = 0,
     clock: Annotated[
         Clock,
         typer.Option(
-            help="In real time on this machine, or in virtual time in a Linux kernel of its own, which "
+            help="real: real time on this machine. kernel: virtual time in a separate Linux kernel, which "
             "`bentpipe kernel build` makes."
         ),
     ] = Clock.real,
     allow_commands: Annotated[
-        bool, typer.Option("--allow-commands", help="Run the programs that the scenario names.")
+        bool, typer.Option("--allow-commands", help="Allow the scenario to run programs.")
     ] = False,
-    report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
+    report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
     json: Json = False,
 ) -> None:
     """Run a scenario with real TCP stacks and applications, in real time or in virtual time."""
@@ -50,7 +55,7 @@ def emulate(
     from bentpipe.simulation import run_folder
     from bentpipe.variation import combinations
 
-    # Before there is a second thread: a process with several cannot change its user namespace.
+    # Before a second thread starts: a process with several threads cannot change its user namespace.
     if clock is Clock.real:
         _native.enter_user_namespace()
     name = load(scenario, overrides or []).name
@@ -80,5 +85,5 @@ def emulate(
     if not json and (text := fidelity_text(run)):
         typer.echo(f"fidelity {text}")
     if stop.wanted:
-        typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
+        typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
         raise typer.Exit(stop.exit_code)

@@ -1,4 +1,4 @@
-"""``bentpipe exec``: a command in a host of a network that is up."""
+"""``bentpipe exec``: runs a command in a host of a network that is up."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def execute(
         list[str],
         typer.Argument(
             metavar="[RUN] HOST",
-            help="The host, and before it the network's id if several are up.",
+            help="The host, preceded by the network's id if several networks are up.",
             show_default=False,
         ),
     ],
 ) -> None:
     """Run a command in a host of a network that is up.
 
-    The command takes the place of this process: terminal, files, user and signals are its own.
+    The command replaces this process: it has the same terminal, files, user and signals.
     """
     from bentpipe import _native
     from bentpipe.live import program, state
@@ -37,7 +37,9 @@ def execute(
     *run, host = where
     record = state.find(run[0] if run else None)
     if not record.alive:
-        raise InputError(f"{record.id} has died: `bentpipe down {record.id}` clears what is left")
+        raise InputError(
+            f"the process of {record.id} was killed: `bentpipe down {record.id}` removes what it has left"
+        )
     if host not in record.hosts:
         raise unknown("host", host, record.hosts, record.id)
     program.check(command)
@@ -49,7 +51,7 @@ def execute(
     except PermissionError as error:
         if os.access(f"/proc/{record.pid}/ns/net", os.R_OK):
             raise
-        raise OSError(f"{record.id} is not within reach from here: {error.strerror or error}") from None
+        raise OSError(f"{record.id} cannot be reached from here: {error.strerror or error}") from None
 
 
 execute.__name__ = "exec"

@@ -1,4 +1,4 @@
-"""``bentpipe explain``: why a packet waited."""
+"""``bentpipe explain``: shows why packets waited at a terminal."""
 
 from __future__ import annotations
 
@@ -15,23 +15,34 @@ from .common import Json, RunFolder
 def explain(
     run: RunFolder,
     terminal: Annotated[
-        str | None, typer.Option(help="The terminal; may be left out where there is one.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The terminal; not needed if the run has only one.", show_default=False
+        ),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(help="A moment, for instance 12.3s; without, all packets.", show_default=False),
+        typer.Option(
+            metavar="TIME",
+            help="A moment of the run, such as 12.3s. If unset, all packets.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the figure goes (png, svg or pdf).", show_default="the run's figures"),
+        typer.Option(
+            metavar="FILE",
+            help="The figure to write (.png, .svg or .pdf).",
+            show_default="the run's folder figures",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say why packets waited in a terminal, and draw it.
+    """Show why packets waited at a terminal, as text and as a figure.
 
-    With --at, the packets that waited at that moment: when each arrived, was
-    asked for, was granted, and left, and what it waited for. Without, mean and
-    95th percentile over all packets of the terminal. Parts add up exactly.
+    With --at, lists the packets that waited at that moment: when each arrived, was requested, was granted and left,
+    and what it waited for. Without --at, shows the mean and the 95th percentile of each part of the wait over all
+    packets of the terminal. The parts add up exactly.
     """
     from bentpipe import plots
     from bentpipe.quantities import base_value
@@ -88,9 +99,9 @@ def explain(
                     typer.echo(f"  {waited / 1e6:14.3f} ms {PARTS[part]}: {ABOUT[part]}")
             typer.echo()
         if len(packets) > _SHOWN:
-            typer.echo(f"and {len(packets) - _SHOWN} more that waited then; --json has them all")
+            typer.echo(f"and {len(packets) - _SHOWN} more packets waited then; --json lists all of them")
     typer.echo(f"figure   {file}")
 
 
-#: Packets told one by one; the figure and JSON have more.
+#: Packets shown one by one; the figure and the JSON have more.
 _SHOWN = 3

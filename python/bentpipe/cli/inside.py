@@ -1,4 +1,4 @@
-"""What ``bentpipe run`` and ``bentpipe shell`` have in common: a network for one program in the foreground."""
+"""What ``bentpipe run`` and ``bentpipe shell`` share: a network for one program in the foreground."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-#: The scenario or preset of a network that lives.
+#: The scenario or preset of a live network.
 Wanted = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO|PRESET",
-        help="The file of a scenario, or a preset by its name or the beginning of it.",
+        help="A scenario file, or a preset's name or an unambiguous beginning of it.",
         show_default=False,
     ),
 ]
@@ -21,8 +21,8 @@ HostName = Annotated[
     typer.Option(
         "--host",
         metavar="NAME",
-        help="The host in which it runs; the source of the first flow, the beginning of the first link or the "
-        "first terminal if not given.",
+        help="The host in which it runs. If unset, the source of the first flow, or else the near end of the first "
+        "link, the first terminal or a site with few antennas.",
         show_default=False,
     ),
 ]
@@ -30,8 +30,8 @@ Internet = Annotated[
     bool | None,
     typer.Option(
         "--internet/--no-internet",
-        help="Let the network lead to this machine's own, behind the far end of it. In a host of another network "
-        "that is the default, so that one leads into the other.",
+        help="Connect the far end of the network to this machine's own network. This is the default in a host of "
+        "another network, so that networks nest.",
         show_default=False,
     ),
 ]
@@ -41,7 +41,7 @@ Mtu = Annotated[
         min=1280,
         max=9000,
         metavar="BYTES",
-        help="The largest packet of the hosts' interfaces, 1280 to 9000.",
+        help="Largest packet of the hosts' interfaces, 1280 to 9000.",
     ),
 ]
 
@@ -55,7 +55,7 @@ def run_inside(
     mtu: int,
     overrides: list[str],
 ) -> int:
-    """Bring a network up, run a program in one of its hosts, and take it down: the program's exit code."""
+    """Bring a network up, run a program in one of its hosts, and take the network down. Returns the exit code."""
     from bentpipe.live import program
     from bentpipe.live.living import Living, acquire
     from bentpipe.live.surroundings import in_host

@@ -1,4 +1,4 @@
-"""``bentpipe kernel``: the kernel of the clock `kernel`, built once and kept."""
+"""``bentpipe kernel``: builds and keeps the kernel of the clock `kernel`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from typing import Annotated
 import typer
 
 from .common import TROUBLE, Json, guarded
+from .plain import PlainCommand
 
 app = typer.Typer(
     name="kernel",
-    help="The kernel for `emulate --clock kernel`: a real Linux in virtual time, built once.",
+    help="Build and list kernels for `emulate --clock kernel`: real Linux in virtual time.",
     no_args_is_help=True,
 )
 
 
 def build(
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Compilers at a time.", show_default="one per processor")
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of compilers at once.", show_default="one per processor"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Build it from the distribution's source package.
+    """Build the kernel from the distribution's source package.
 
-    The package is the one that is installed, or is fetched by apt-get. What is missing of the tools is installed, as
-    root. It takes some minutes; a build that was ended goes on where it was.
+    Uses the installed source package, or fetches it with apt-get. Missing build tools are installed if you are root.
+    This takes a few minutes; an interrupted build resumes where it stopped.
     """
     from bentpipe.guest.build import Stopped
     from bentpipe.guest.build import build as build_one
@@ -37,7 +41,7 @@ def build(
         try:
             kernel = build_one(bar.describe, jobs)
         except Stopped:
-            typer.echo("stopped: the next `bentpipe kernel build` goes on from here", err=True)
+            typer.echo("interrupted: `bentpipe kernel build` resumes from here", err=True)
             raise typer.Exit(stop.exit_code) from None
     if json:
         print_json(kernel.as_dict())
@@ -47,7 +51,7 @@ def build(
 
 
 def status(json: Json = False) -> None:
-    """Show which kernels there are, and whether one fits this machine. The exit code is 1 when none does."""
+    """List the kernels and whether one fits this machine. The exit code is 1 if none does."""
     from bentpipe.guest import kernels
     from bentpipe.guest.store import HOW, fitting, place
 
@@ -64,7 +68,7 @@ def status(json: Json = False) -> None:
             if kernel == used
             else "fits"
             if kernel.fits
-            else "of another processor or version of bentpipe"
+            else "built for another processor or version of bentpipe"
         )
         typer.echo(f"kernel   Linux {kernel.version}, {kernel.package}, {state}")
         typer.echo(f"in       {kernel.folder}")
@@ -77,7 +81,7 @@ def status(json: Json = False) -> None:
 
 
 def remove(json: Json = False) -> None:
-    """Remove every kernel, and what unfinished builds left."""
+    """Remove all kernels and unfinished builds."""
     from bentpipe.guest import remove as remove_all
 
     from .output import print_json
@@ -86,11 +90,11 @@ def remove(json: Json = False) -> None:
     if json:
         print_json({"removed": removed})
     elif not removed:
-        typer.echo("there was none")
+        typer.echo("no kernel was installed")
     else:
         for folder in removed:
             typer.echo(f"removed  {folder}")
 
 
 for command in (build, status, remove):
-    app.command()(guarded(command))
+    app.command(cls=PlainCommand)(guarded(command))

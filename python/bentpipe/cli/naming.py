@@ -1,4 +1,4 @@
-"""How commands name a network that is up."""
+"""The argument by which commands name a network that is up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,5 @@ import typer
 
 RunName = Annotated[
     str | None,
-    typer.Argument(
-        metavar="RUN", help="The network's id; not needed when only one is up.", show_default=False
-    ),
+    typer.Argument(metavar="RUN", help="The network's id; not needed if only one is up.", show_default=False),
 ]

@@ -1,4 +1,4 @@
-"""``bentpipe new``: a scenario to begin with."""
+"""``bentpipe new``: writes a scenario to start from."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ def new(
     preset: Annotated[
         str | None,
         typer.Argument(
-            help="The preset to begin with; without one they are listed.",
+            metavar="PRESET",
+            help="The preset to start from. If unset, lists the presets.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file to write; PRESET.toml if not given, - for standard output.", show_default=False
+            metavar="FILE",
+            help="The file to write, or - for standard output. If unset, PRESET.toml.",
+            show_default=False,
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the presets.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a commented scenario from a preset."""
+    """Write a commented scenario that starts from a preset."""
     from bentpipe import _native
     from bentpipe.beginnings import scenario_from
 
@@ -41,7 +44,7 @@ def new(
             print_json([{"name": name, "about": about} for name, (about, _) in presets.items()])
         else:
             print_table(
-                ["preset", "what it is"],
+                ["preset", "description"],
                 [[name, about] for name, (about, _) in presets.items()],
                 text_columns=2,
             )
@@ -58,7 +61,7 @@ def new(
     elif str(file) == "-":
         typer.echo(scenario.rstrip("\n"))
     elif file.exists():
-        raise InputError(f"{file} exists and is left alone: choose another name with --out")
+        raise InputError(f"{file} already exists and was not changed: choose another name with --out")
     else:
         write_text(file, scenario)
         typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)

@@ -23,12 +23,12 @@ def print_json(document: Any) -> None:
 
 
 def as_json(document: Any) -> str:
-    """A document as JSON; NaN and infinity, which JSON cannot say, as null."""
+    """A document as JSON. NaN and infinity become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can say it.
+    """A value as JSON can represent it.
 
     >>> plain({"a": float("nan"), "b": (1, Path("x"))})
     {'a': None, 'b': [1, 'x']}
@@ -55,8 +55,8 @@ def print_table(
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> Table:
-    """Rows under headings; the first ``text_columns`` columns are words and the others numbers. A heading's second
-    line is for its unit."""
+    """A table of rows under headings. The first ``text_columns`` columns are text, the others numbers. The second line
+    of a heading is its unit."""
     shown = Table(
         box=box.SIMPLE_HEAD,
         title=title,
@@ -82,7 +82,7 @@ def table(
 
 
 def print_note(text: str, indent: int = 2) -> None:
-    """A sentence or two, wrapped to the terminal; further lines are indented."""
+    """Print a sentence or two, wrapped to the terminal's width, with later lines indented."""
     width = Console().width
     further = " " * indent
     typer.echo(
@@ -102,7 +102,7 @@ def of_format(path: Path, endings: Sequence[str]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file and say so on stderr, where it does not disturb a pipe."""
+    """Write a text file, and report it on stderr, where it does not disturb a pipe."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     typer.echo(f"written  {path}", err=True)

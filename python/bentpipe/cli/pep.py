@@ -21,33 +21,36 @@ def pep(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only connections that arrive on this interface; repeatable. All if not given.",
+            help="Split only connections that arrive on this interface. Repeatable. If unset, all.",
             show_default=False,
         ),
     ] = None,
     port: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="N[-M]", help="Only connections to these ports; repeatable.", show_default=False
+            metavar="N[-M]", help="Split only connections to these ports. Repeatable.", show_default=False
         ),
     ] = None,
     to: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NETWORK", help="Only connections to these addresses; repeatable.", show_default=False
+            metavar="NETWORK",
+            help="Split only connections to these addresses. Repeatable.",
+            show_default=False,
         ),
     ] = None,
     accept: Annotated[
         Accept,
         typer.Option(
-            help="Complete the client's handshake after the server's, so that it sees the server's refusal, or at once."
+            help="late: complete the client's handshake after the server's, so that the client sees a refusal. "
+            "early: complete it at once."
         ),
     ] = Accept.LATE,
     client_congestion: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control towards clients: the kernel's or one of bentpipe's.",
+            help="Congestion control towards clients: one of the kernel's or of bentpipe's.",
             show_default=False,
         ),
     ] = None,
@@ -55,13 +58,25 @@ def pep(
         str | None,
         typer.Option(metavar="NAME", help="Congestion control towards servers.", show_default=False),
     ] = None,
-    fast_open: Annotated[bool, typer.Option("--fast-open", help="TCP Fast Open.")] = False,
+    fast_open: Annotated[bool, typer.Option("--fast-open", help="Use TCP Fast Open.")] = False,
     connections: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Most connections at once; more pass by the proxy.")
+        int,
+        typer.Option(
+            min=1,
+            max=1_000_000,
+            metavar="NUMBER",
+            help="Most connections to split at once; further ones bypass the proxy.",
+        ),
     ] = 20_000,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=256, help="Threads; one per processor if not given.", show_default=False),
+        typer.Option(
+            min=1,
+            max=256,
+            metavar="NUMBER",
+            help="Number of threads. If unset, one per processor.",
+            show_default=False,
+        ),
     ] = None,
     buffer: Annotated[
         int | None,
@@ -69,7 +84,7 @@ def pep(
             min=4096,
             max=1 << 30,
             metavar="BYTES",
-            help="Each socket's buffers, in and out; the kernel fits them to the path if not given.",
+            help="Size of each socket's send and receive buffers. If unset, the kernel adapts them to the path.",
             show_default=False,
         ),
     ] = None,
@@ -79,7 +94,7 @@ def pep(
             min=0,
             max=1 << 31,
             metavar="SECONDS",
-            help="Reset a silent connection; 0: never.",
+            help="Reset a connection that was silent for this long; 0 means never.",
         ),
     ] = 7440,
     keepalive: Annotated[
@@ -88,48 +103,54 @@ def pep(
             min=0,
             max=32_767,
             metavar="SECONDS",
-            help="Ask a silent end whether it is there, five times; 0: never.",
+            help="Probe an end that was silent for this long, five times; 0 means never.",
         ),
     ] = 300,
     connect_timeout: Annotated[
-        int, typer.Option(min=1, max=600, metavar="SECONDS", help="Time that a server has to accept.")
+        int, typer.Option(min=1, max=600, metavar="SECONDS", help="Time within which a server must accept.")
     ] = 60,
     drain_timeout: Annotated[
         int,
         typer.Option(
-            min=0, max=86_400, metavar="SECONDS", help="Time that connections have to end after SIGTERM."
+            min=0, max=86_400, metavar="SECONDS", help="Time within which connections must end after SIGTERM."
         ),
     ] = 30,
     metrics: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS:PORT", help="Serve Prometheus metrics here, at /metrics.", show_default=False
+            metavar="ADDRESS:PORT",
+            help="Serve Prometheus metrics at this address, under /metrics.",
+            show_default=False,
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose rights the proxy has once it is set up.")
+        str, typer.Option(metavar="NAME", help="The user as whom the proxy runs once it is set up.")
     ] = "nobody",
     mark: Annotated[
-        str, typer.Option(metavar="BIT", help="The bit of packets' marks that is the proxy's.")
+        str, typer.Option(metavar="BIT", help="The bit of packet marks that the proxy uses.")
     ] = "0x100000",
     table: Annotated[
         int,
         typer.Option(
-            min=1, max=32_000, help="Number of the proxy's routing table, and priority of its rule."
+            min=1,
+            max=32_000,
+            metavar="NUMBER",
+            help="Number of the proxy's routing table, and priority of its rule.",
         ),
     ] = 1049,
     group: Annotated[
-        int, typer.Option(min=0, max=65_279, help="First of the proxy's groups of nfnetlink_log.")
+        int,
+        typer.Option(min=0, max=65_279, metavar="NUMBER", help="First of the proxy's nfnetlink_log groups."),
     ] = 4900,
     log_connections: Annotated[bool, typer.Option("--log-connections", help="Log every connection.")] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Only remove what a proxy that was killed has left here.")
+        bool, typer.Option("--remove", help="Only remove what a killed proxy has left on this machine.")
     ] = False,
 ) -> None:
-    """Split TCP connections through this machine, transparently, for IPv4 and IPv6.
+    """Split TCP connections through this machine transparently, for IPv4 and IPv6.
 
-    Runs until SIGTERM or Ctrl-C, as root; then new connections pass by, those that there are may end, and its rules are
-    removed. The log is JSON, one line each, on standard error.
+    Needs root. Runs until SIGTERM or Ctrl-C: then new connections bypass the proxy, existing ones have time to end,
+    and the proxy's rules are removed. Writes its log to standard error, one JSON object per line.
     """
     from bentpipe import _native
     from bentpipe.errors import InputError
@@ -142,7 +163,9 @@ def pep(
     except ValueError:
         bit = 0
     if not 0 < bit < 1 << 32:
-        raise InputError(f"--mark {mark}: is not one bit of 32, as 0x100000")
+        raise InputError(
+            f"--mark {mark} is not a mark of 32 bits; allowed: a number with one bit set, such as 0x100000"
+        )
     config = {
         "interface": interface or [],
         "port": port or [],

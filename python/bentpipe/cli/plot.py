@@ -1,4 +1,4 @@
-"""``bentpipe plot``: figures of runs."""
+"""``bentpipe plot``: draws figures of runs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,33 @@ def plot(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of runs, to lay over each other; or `constellation` and a scenario or run.",
+            metavar="RUN",
+            help="Folders of runs, drawn into the same axes; or `constellation` and a scenario or run.",
             show_default=False,
         ),
     ],
     figure: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Which figure; repeatable: {', '.join(_FIGURES)}.",
+            metavar="NAME",
+            help=f"The figure: {', '.join(_FIGURES)}. Repeatable.",
             show_default="overview, or throughput and rtt",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder for the figures.", show_default="that of the first run")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The folder for the figures.",
+            show_default="figures in the first run's folder",
+        ),
     ] = None,
-    suffix: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
-    at: Annotated[float, typer.Option(min=0, help="Moment of the constellation's map, in s.")] = 0.0,
+    suffix: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
+    ] = "png",
+    at: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Time of the constellation's map.")
+    ] = 0.0,
     json: Json = False,
 ) -> None:
     """Draw figures of one or several runs, or a map and a globe of a constellation."""
@@ -52,7 +63,7 @@ def plot(
         if name not in _FIGURES:
             raise unknown("figure", name, _FIGURES)
     if "overview" in chosen and len(opened) > 1:
-        raise InputError("the overview is of one run: choose figures with --figure, for instance rtt")
+        raise InputError("the overview shows one run only: choose another figure with --figure, such as rtt")
     folder = out or runs[0] / "figures"
     written = []
     for name in chosen:
@@ -72,19 +83,19 @@ def tell(written: list[Path], json: bool) -> None:
     return None
 
 
-#: Moments that the globe plays.
+#: Frames of the globe's animation.
 _FRAMES = 120
 
 
 def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -> list[Path]:
-    """A map at one moment and a globe that plays the whole run."""
+    """A map at one moment, and a globe that shows the whole run."""
     from bentpipe import plots
     from bentpipe.constellations import constellation
     from bentpipe.quantities import base_value
     from bentpipe.scenarios import load
 
     if len(what) != 1:
-        raise InputError("of one scenario or run at a time: bentpipe plot constellation FILE")
+        raise InputError("give one scenario or run: bentpipe plot constellation FILE")
     is_run = what[0].is_dir()
     scenario = load(what[0] / "scenario.toml" if is_run else what[0])
     end = base_value(str(scenario.data["duration"]))

@@ -1,4 +1,4 @@
-"""``bentpipe predict``: what the equations say about the flows of a scenario."""
+"""``bentpipe predict``: predicts the flows of a scenario by equations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = (
 
 
 def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
-    """Predict every flow with equations."""
+    """Predict every flow of a scenario by equations."""
     from bentpipe.prediction import predict_scenario
 
     from .output import print_json, print_table
@@ -37,7 +37,7 @@ def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fa
         return
     known = [(one.flow, one.prediction) for one in predictions.values() if one.prediction is not None]
     if not predictions:
-        typer.echo("there is no flow to predict")
+        typer.echo("the scenario has no flow to predict")
     if known:
         print_table(_COLUMNS, [[flow, *_numbers(prediction)] for flow, prediction in known])
     for one in predictions.values():

@@ -8,7 +8,7 @@ from .stopping import Stop
 
 
 class Bar:
-    """A progress bar on stderr, where that is a terminal."""
+    """A progress bar on stderr, if that is a terminal."""
 
     def __init__(self, doing: str, stop: Stop) -> None:
         from rich.console import Console
@@ -35,11 +35,11 @@ class Bar:
         self._progress.stop()
 
     def describe(self, fraction: float, doing: str) -> bool:
-        """The same, saying what is being done."""
+        """Show the fraction done and what is being done. Returns False if the user wants to stop."""
         self._progress.update(self._task, completed=fraction, description=doing)
         return not self._stop.wanted
 
     def advance(self, fraction: float) -> bool:
-        """Show the fraction done; False when the user wants to stop."""
+        """Show the fraction done. Returns False if the user wants to stop."""
         self._progress.update(self._task, completed=fraction)
         return not self._stop.wanted

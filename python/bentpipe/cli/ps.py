@@ -1,4 +1,4 @@
-"""``bentpipe ps``: which emulated networks there are."""
+"""``bentpipe ps``: lists emulated networks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ps(json: Json = False) -> None:
         [
             record.id,
             record.label,
-            record.command if record.alive else "died",
+            record.command if record.alive else "killed",
             str(len(record.hosts)),
             str(record.pid),
             span_text(round(time.time() - record.since)) if record.alive else "-",
@@ -55,5 +55,5 @@ def ps(json: Json = False) -> None:
     for record in records:
         if not record.alive:
             typer.echo(
-                f"{record.id}: its process was killed; `bentpipe down {record.id}` clears what is left"
+                f"the process of {record.id} was killed: `bentpipe down {record.id}` removes what it has left"
             )

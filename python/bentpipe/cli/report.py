@@ -1,4 +1,4 @@
-"""``bentpipe report``: one page with everything about runs."""
+"""``bentpipe report``: writes one page about runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from .common import Json
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Folders of runs, for one page.", show_default=False),
+        typer.Argument(metavar="RUN", help="Folders of the runs to report on.", show_default=False),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="The file to write.", show_default="report.html in the first run's folder"),
+        typer.Option(
+            metavar="FILE",
+            help="The HTML file to write.",
+            show_default="report.html in the first run's folder",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write report.html of one or several runs."""
+    """Write a report on one or several runs: a single HTML page with tables and figures."""
     from bentpipe.report import write_report
     from bentpipe.runs import Run
 

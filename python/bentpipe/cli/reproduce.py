@@ -1,4 +1,4 @@
-"""``bentpipe reproduce``: a published study, done again."""
+"""``bentpipe reproduce``: reproduces a published study."""
 
 from __future__ import annotations
 
@@ -14,34 +14,42 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="Its name, or its folder.", show_default=False)],
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="The study's name or folder.", show_default=False)
+    ],
     test: Annotated[
-        str | None, typer.Option(help="One test of the study, for instance T_I.", show_default="all")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Run only this test of the study, such as T_I.", show_default="all"
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Where runs and figures go; a folder.", show_default="runs/STUDY"),
+        typer.Option(metavar="FOLDER", help="The folder for runs and figures.", show_default="runs/STUDY"),
     ] = None,
     replications: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Runs of each point, with confidence intervals; for studies that are campaigns.",
+            metavar="NUMBER",
+            help="Replications of each point, with confidence intervals. Only for studies that are campaigns.",
             show_default="the study's",
         ),
     ] = None,
-    record: Annotated[
-        bool, typer.Option(help="Write the verdicts into the tables of the study's README.md.")
-    ] = False,
+    record: Annotated[bool, typer.Option(help="Write the verdicts into the study's README.md.")] = False,
     clock: Annotated[
-        str, typer.Option(help="virtual, or real where the study can; real shows both.")
+        str,
+        typer.Option(
+            metavar="CLOCK",
+            help="virtual, or real if the study supports it; real runs both and shows them side by side.",
+        ),
     ] = "virtual",
     json: Json = False,
 ) -> None:
-    """Do a published study again, with verdicts.
+    """Reproduce a published study, with a verdict on each statement.
 
-    Each statement of the paper is shown with the paper's value, ours, the difference and the verdict. The exit code
-    is 1 when a statement does not come out and the study does not know why.
+    Shows each statement of the paper with the paper's value, ours, the difference and the verdict. The exit code is 1
+    if a statement differs and the study gives no reason.
     """
     from bentpipe import studies
 

@@ -1,4 +1,4 @@
-"""The table of flows that ``simulate``, ``compare`` and ``report`` show."""
+"""The table of flows that ``simulate`` and ``emulate`` print."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _NUMBERS = (
     "goodput\nkbit/s",
-    "pre-\ndicted",
+    "predicted\nkbit/s",
     "RTT\nms",
     "p95\nms",
-    "pre-\ndicted",
-    "effi-\nciency",
-    "time-\nouts",
+    "predicted\nms",
+    "efficiency",
+    "time-outs",
 )
 
 

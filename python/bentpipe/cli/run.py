@@ -1,4 +1,4 @@
-"""``bentpipe run``: a command behind an emulated network."""
+"""``bentpipe run``: runs a command behind an emulated network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
 ) -> None:
     """Run a command in a host of an emulated network.
 
-    It has this terminal, these files and this user; its exit code is returned.
+    The command has the same terminal, files and user. Returns its exit code.
     """
     command = command_of(context, f"bentpipe run {scenario} -- ping server")
     raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or []))

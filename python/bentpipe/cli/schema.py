@@ -1,11 +1,11 @@
-"""``bentpipe schema``: the JSON Schema of scenarios."""
+"""``bentpipe schema``: prints the JSON Schema of scenarios."""
 
 from __future__ import annotations
 
 from .common import Json, Out
 
 
-def schema(out: Out = None, json: Json = False) -> None:  # noqa: ARG001 - it is JSON with and without
+def schema(out: Out = None, json: Json = False) -> None:  # noqa: ARG001 - the schema is JSON in any case
     """Print the JSON Schema of scenarios."""
     from bentpipe import scenarios
 

@@ -1,4 +1,4 @@
-"""``bentpipe set``: another value for a network that is up."""
+"""``bentpipe set``: changes parameters of a network that is up."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ def set_(
         list[str],
         typer.Argument(
             metavar="[RUN] KEY.PATH=VALUE",
-            help="What is to change, as --set has it: link.sat.rate='1 Mbit/s'; before it the network's id if several "
-            "are up.",
+            help="The change, such as link.sat.rate='1 Mbit/s', preceded by the network's id if several are up.",
             show_default=False,
         ),
     ],
 ) -> None:
     """Change parameters of a network that is up.
 
-    Packets on their way are not lost by it. docs/reference/scenario.md marks what can change.
+    No packet is lost by the change itself. docs/reference/scenario.md marks the keys that can change.
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask
@@ -31,7 +30,7 @@ def set_(
     changes = words if run is None else words[1:]
     for change in changes:
         if "=" not in change:
-            raise InputError(f'"{change}" changes nothing; allowed: KEY.PATH=VALUE')
+            raise InputError(f'"{change}" is not a change; allowed: KEY.PATH=VALUE')
     if not changes:
         raise InputError("nothing to change; allowed: KEY.PATH=VALUE")
     record = state.find(run)

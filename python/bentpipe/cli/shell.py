@@ -1,4 +1,4 @@
-"""``bentpipe shell``: the user's shell behind an emulated network."""
+"""``bentpipe shell``: opens a shell behind an emulated network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shell(
 ) -> None:
     """Open a shell in a host of an emulated network.
 
-    It is yours ($SHELL), with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment for a prompt to show.
+    Runs $SHELL with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment, which a prompt can show.
     """
     raise typer.Exit(run_inside(scenario, [_shell()], "shell", host, internet, mtu, overrides or []))
 

@@ -1,4 +1,4 @@
-"""``bentpipe show``: the scenario with everything resolved."""
+"""``bentpipe show``: prints the resolved scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .common import Json, Out, Overrides
 def show(
     scenario: Annotated[
         Path,
-        typer.Argument(help="A scenario, or the folder of a run.", show_default=False),
+        typer.Argument(
+            metavar="SCENARIO|RUN", help="A scenario, or the folder of a run.", show_default=False
+        ),
     ],
     overrides: Overrides = None,
     out: Out = None,
@@ -21,7 +23,8 @@ def show(
 ) -> None:
     """Print the resolved scenario.
 
-    Presets and overrides are in place, every default is explicit.
+    Presets and overrides are applied, and every default is written out. --out writes TOML or, to a name that ends
+    in .json, JSON; all commands read both.
     """
     from bentpipe.scenarios import load
 

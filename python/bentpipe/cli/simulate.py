@@ -1,4 +1,4 @@
-"""``bentpipe simulate``: one run, or one for each combination of varied values."""
+"""``bentpipe simulate``: simulates a scenario, or each combination of varied values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="KEY.PATH=VALUE,VALUE",
-            help="Simulate each of these values; repeatable, for all combinations.",
+            help="Simulate each of these values. Repeatable, for all combinations.",
             show_default=False,
         ),
     ] = None,
@@ -32,12 +32,15 @@ def simulate(
     seed: Seed = None,
     out: Out = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
+        int,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
+        ),
     ] = os.cpu_count() or 1,
-    report: Annotated[bool, typer.Option(help="Write report.html with the figures.")] = True,
+    report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
     json: Json = False,
 ) -> None:
-    """Simulate a scenario, or variations of it."""
+    """Simulate a scenario, or variations of it, in virtual time."""
     from bentpipe.scenarios import load
     from bentpipe.simulation import run_folder
     from bentpipe.simulation import simulate as simulate_one
@@ -63,12 +66,12 @@ def simulate(
         page = write_report(runs, folder / "report.html", variations)
     tell(runs, variations, folder, page, json)
     if stop.wanted:
-        typer.echo(f"stopped: what there is is in {folder}, marked incomplete", err=True)
+        typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
         raise typer.Exit(stop.exit_code)
 
 
 def _folder_of_all(out: Path | None, name: str) -> Path:
-    """Where the folders of the variations go: they are recognised one by one, so this one only has to be a folder."""
+    """The folder that holds those of the variations. Each of them is checked by itself."""
     from bentpipe.errors import InputError
     from bentpipe.simulation import RUNS, slug
 
@@ -79,7 +82,7 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
 
 
 def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
-    """Print the table of flows and where the results are."""
+    """Print the table of flows and the place of the results."""
     from bentpipe.results import flow_results
     from bentpipe.variation import short_names, short_value
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the engine is asked to stop, so that what there is of a run stays readable."""
+"""Ctrl-C and SIGTERM ask the engine to stop, so that the partial results of a run stay readable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @dataclass
 class Stop:
-    """Whether stopping was asked for, and by which signal."""
+    """Whether the user has asked to stop, and by which signal."""
 
     signal: int | None = None
 
@@ -22,13 +22,13 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """What the shell expects: 130 for Ctrl-C, 143 for SIGTERM."""
+        """The exit code that a shell expects: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.signal or 0)
 
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Within it the first signal only sets the flag; the second acts as it always does."""
+    """Within it, the first signal only sets the flag; a second one has its usual effect."""
     stop = Stop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -1,4 +1,4 @@
-"""``bentpipe trace``: series of rate, delay and loss from one format to another."""
+"""``bentpipe trace``: converts series of rate, delay and loss between formats."""
 
 from __future__ import annotations
 
@@ -18,21 +18,33 @@ def trace(
         ),
     ],
     to: Annotated[
-        Path, typer.Argument(metavar="TO", help="What to write, by the same endings.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TO",
+            help="The file to write; its ending chooses the format in the same way.",
+            show_default=False,
+        ),
     ],
     step: Annotated[
         int,
-        typer.Option(min=1, max=60_000, help="Milliseconds over which rates of a mahimahi trace are taken."),
+        typer.Option(
+            min=1,
+            max=60_000,
+            metavar="MILLISECONDS",
+            help="Interval over which the rates of a mahimahi trace are averaged.",
+        ),
     ] = 10,
     duration: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Seconds that a mahimahi trace is to have.", show_default=False),
+        typer.Option(
+            min=0.001, metavar="SECONDS", help="Length of a mahimahi trace to write.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Turn a link's trace into another format.
+    """Convert a link's trace to another format.
 
-    Scenarios take comma-separated values: trace = { samples = { file = "lte.csv" } }.
-    The columns are time (s), rate (bit/s), delay (s) and loss.
+    Scenarios read comma-separated values: trace = { samples = { file = "lte.csv" } }. The columns are time (s), rate
+    (bit/s), delay (s) and loss (probability).
     """
     from bentpipe import series
 

@@ -1,4 +1,4 @@
-"""``bentpipe up``: an emulated network that stays."""
+"""``bentpipe up``: brings up an emulated network that stays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def up(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", help="What to call it; after the scenario if not given.", show_default=False
+            metavar="ID",
+            help="The network's id. If unset, made from the scenario's name.",
+            show_default=False,
         ),
     ] = None,
     internet: Internet = None,
@@ -24,8 +26,8 @@ def up(
         typer.Option(
             "--host-at",
             metavar="NAME=ADDRESS",
-            help="This host is on another machine, which joins by VXLAN with the commands that are printed; what the "
-            "tunnel takes is taken from the delay of its link. Repeatable.",
+            help="This host is on another machine, which joins over VXLAN with the commands that are printed. The "
+            "delay of the tunnel is subtracted from that of its link. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -33,9 +35,9 @@ def up(
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Bring an emulated network up that stays until `bentpipe down`.
+    """Bring up an emulated network that stays until `bentpipe down`.
 
-    Flows whose endpoints are "model" run in it; others are yours to run with `bentpipe exec`.
+    Flows with endpoints = "model" run in it. Run the programs of other flows with `bentpipe exec`.
     """
     from bentpipe.live import keeper
     from bentpipe.live.surroundings import in_host
@@ -61,11 +63,9 @@ def up(
         text_columns=3,
     )
     if len(record.hosts) > _SHOWN:
-        typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts: bentpipe ps --json lists them")
+        typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts; `bentpipe ps --json` lists all")
     for host, about in record.elsewhere.items():
-        typer.echo(
-            f"{host} joins from {about['machine'].rpartition(':')[0]}, by these commands of root's there:"
-        )
+        typer.echo(f"to join {host}, run these commands as root on {about['machine'].rpartition(':')[0]}:")
         typer.echo("\n".join(f"    {command}" for command in about["join"]))
     others = [*record.hosts, *record.elsewhere]
     other = next((host for host in others if host != record.near), record.near)
@@ -73,5 +73,5 @@ def up(
     typer.echo(f"         bentpipe watch {record.id}; bentpipe down {record.id}", err=True)
 
 
-#: Hosts in the table.
+#: Most hosts in the table.
 _SHOWN = 20

@@ -1,4 +1,4 @@
-"""``bentpipe variants``: the congestion controls, from the heads of their C files."""
+"""``bentpipe variants``: lists the congestion controls, from the comments in their C files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from .common import Json
 
 
 def variants(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them, in full.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show this congestion control in full.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the congestion controls, or show one with its equations, constants and deviations.
 
-    Each is one C file that runs in the simulation and, as a BPF object, in the Linux kernel. A flow takes one by
-    congestion = "NAME"; "linux-NAME" is the running kernel's own, for emulations.
+    Each is one C file that runs in simulations and, as a BPF object, in the Linux kernel. A flow selects one by
+    congestion = "NAME"; in emulations, "linux-NAME" selects the running kernel's own.
     """
     import json as codec
 
     from bentpipe import _native
-    from bentpipe.errors import InputError
+    from bentpipe.errors import unknown
 
     from .output import print_json, print_note, print_table
 
@@ -31,11 +33,7 @@ def variants(
     if name is not None:
         known = {variant["name"]: variant for variant in listed}
         if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, 1)
-            meant = f' (is "{near[0]}" meant?)' if near else ""
-            raise InputError(f'there is no congestion control "{name}"{meant}; there are {", ".join(known)}')
+            raise unknown("congestion control", name, known)
         listed = [known[name]]
     if json:
         print_json(listed if name is None else listed[0])
@@ -58,7 +56,7 @@ def variants(
 
 
 def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
-    r"""Paragraphs of the comment at a file's head and the indent of their later lines; an equation is one by itself.
+    r"""The paragraphs of a file's head comment, each with the indent of its later lines. An equation is a paragraph.
 
     >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
     [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]

@@ -1,4 +1,4 @@
-"""``bentpipe watch``: what happens in a network that is up."""
+"""``bentpipe watch``: shows the state of a network that is up."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 def watch(
     run: RunName = None,
-    once: Annotated[bool, typer.Option("--once", help="Print it once instead of following it.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between two looks.")] = 1.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print the state once instead of following it.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between updates.")] = 1.0,
     json: Json = False,
 ) -> None:
     """Show rates, queues, drops and capacity of a network that is up.
 
-    Rates are those since the last look, everything else is since the network came up.
+    Rates are averages since the last update; all other figures count from when the network came up.
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask
@@ -62,7 +64,7 @@ def watch(
 
 
 def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
-    """What the network says of itself, again and again until it has ended."""
+    """The network's state, repeatedly until the network has ended."""
     from bentpipe.live.control import ask
 
     now = first
@@ -101,5 +103,5 @@ def _shown(now: Status, before: Status | None) -> Group:
     return Group(*parts, Text(watching.state(now)))
 
 
-#: Rows of a table that a terminal can be expected to hold.
+#: Most rows of a table, so that it fits into a terminal.
 _SHOWN = 20

@@ -1,10 +1,11 @@
-"""``bentpipe campaign``: many runs of a scenario, and what they say together. One file per command."""
+"""``bentpipe campaign``: runs many variants and replications of a scenario. One file per command."""
 
 from __future__ import annotations
 
 import typer
 
 from bentpipe.cli.common import guarded
+from bentpipe.cli.plain import PlainCommand
 
 from .batches import batches
 from .export import export
@@ -15,9 +16,9 @@ from .table import table
 
 app = typer.Typer(
     name="campaign",
-    help="Many runs of a scenario: values varied, seeds replicated, with confidence intervals.",
+    help="Run many variants and replications of a scenario, with confidence intervals.",
     no_args_is_help=True,
 )
 
 for command in (run, show, table, plot, export, batches):
-    app.command()(guarded(command))
+    app.command(cls=PlainCommand)(guarded(command))

@@ -1,4 +1,4 @@
-"""``bentpipe campaign batches``: the mean of one long run, by batches."""
+"""``bentpipe campaign batches``: means of one long run by batches."""
 
 from __future__ import annotations
 
@@ -13,19 +13,28 @@ from bentpipe.errors import InputError
 def batches(
     run: RunFolder,
     quantity: Annotated[
-        str, typer.Argument(help="A quantity of its traces, such as rtt, or link.queue.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="QUANTITY",
+            help="A quantity of the run's traces, such as rtt or link.queue.",
+            show_default=False,
+        ),
     ],
-    number: Annotated[int, typer.Option("--batches", min=2, help="How many.")] = 20,
-    warm_up: Annotated[float, typer.Option(min=0, help="What is left out at the beginning, in s.")] = 0.0,
+    number: Annotated[
+        int, typer.Option("--batches", min=2, metavar="NUMBER", help="Number of batches.")
+    ] = 20,
+    warm_up: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Time at the start of the run that is left out.")
+    ] = 0.0,
     confidence: Annotated[
-        float, typer.Option(help="Probability with which the interval holds the mean.")
+        float, typer.Option(metavar="PROBABILITY", help="Probability that the interval contains the mean.")
     ] = 0.95,
     json: Json = False,
 ) -> None:
-    """Show means of one long run with confidence intervals, by batch means.
+    """Show means of one long run with confidence intervals, by the method of batch means.
 
-    The run is cut into batches of equal time whose means are taken for independent. Where they are not, which is
-    tested, the interval is too narrow: fewer batches are needed, or a longer run.
+    The run is divided into batches of equal length whose means are assumed to be independent. This is tested; if they
+    are not, the interval is too narrow: use fewer batches or a longer run.
     """
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.plots.data import trace_of
@@ -35,7 +44,7 @@ def batches(
 
     opened = Run(run)
     if not 0 < confidence < 1:
-        raise InputError(f"--confidence {confidence:g}: allowed is more than 0 and less than 1")
+        raise InputError(f"--confidence {confidence:g} is out of range; allowed: more than 0 and less than 1")
     opened.trace(quantity)
     found = {}
     for entity, (time, values) in trace_of(opened, quantity).items():
@@ -58,5 +67,5 @@ def batches(
         ]
         for entity, one in found.items()
     ]
-    columns = ["of", quantity, f"± {100 * confidence:g} %", "corre-\nlation", "inde-\npendent"]
+    columns = ["entity", quantity, f"± {100 * confidence:g} %", "correlation", "independent"]
     print_table(columns, rows)

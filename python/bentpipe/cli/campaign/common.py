@@ -1,4 +1,4 @@
-"""What the commands of campaigns share."""
+"""What the campaign commands share."""
 
 from __future__ import annotations
 
@@ -15,29 +15,36 @@ if TYPE_CHECKING:
     from bentpipe.campaign import Campaign, Plan
     from bentpipe.scenarios import Override
 
-StoreFolder = Annotated[Path, typer.Argument(help="The campaign's folder.", show_default=False)]
+StoreFolder = Annotated[
+    Path, typer.Argument(metavar="STORE", help="The campaign's folder.", show_default=False)
+]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="A column of the flows, or TABLE.COLUMN of a report; repeatable.",
+        metavar="COLUMN",
+        help="A column of the table of flows, or TABLE.COLUMN of a report. Repeatable.",
         show_default="goodput",
     ),
 ]
 By = Annotated[
     list[str] | None,
     typer.Option(
-        help="One for each value of this varied key, over everything else; repeatable.",
-        show_default="all that is varied",
+        metavar="KEY",
+        help="Group by the values of this varied key, over all others. Repeatable.",
+        show_default="all varied keys",
     ),
 ]
-Of = Annotated[str | None, typer.Option("--of", help="Only this flow, terminal or link.", show_default=False)]
+Of = Annotated[
+    str | None,
+    typer.Option("--of", metavar="NAME", help="Only this flow, terminal or link.", show_default=False),
+]
 
 
 def planned(
     scenario: Path, overrides: Sequence[Override] | None, vary: list[str] | None, replications: int | None
 ) -> Plan:
-    """The plan that a command's options ask for. Raises as :func:`bentpipe.campaign.plan`."""
+    """The plan that a command's options ask for. Raises what :func:`bentpipe.campaign.plan` raises."""
     from bentpipe.campaign import plan
     from bentpipe.scenarios import toml_value
     from bentpipe.variation import given_lists, parsed_value
@@ -51,7 +58,7 @@ def planned(
 
 
 def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
-    """What to call the values of the varied keys in each row."""
+    """Labels for the values of the varied keys in each row."""
     from bentpipe.variation import value_labels
 
     named = {key: value_labels(frame[key].drop_nulls()) for key in keys}
@@ -62,7 +69,7 @@ def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
 
 
 def failures(campaign: Campaign) -> list[str]:
-    """The runs that have failed, a sentence for each kind of error."""
+    """The failed runs, one sentence per kind of error."""
     import polars as pl
 
     from bentpipe.variation import short_names

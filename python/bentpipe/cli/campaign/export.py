@@ -1,4 +1,4 @@
-"""``bentpipe campaign export``: a campaign's results for other programs and for papers."""
+"""``bentpipe campaign export``: exports a campaign's results for other programs and for papers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _ENDINGS = (".csv", ".tex")
 def export(
     store: StoreFolder,
     file: Annotated[
-        Path, typer.Argument(help="Where to: a name that ends in .csv or .tex.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The file to write; its name ends in .csv or .tex.", show_default=False
+        ),
     ],
     metric: Metrics = None,
     of: Of = None,
@@ -26,12 +29,12 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Instead of means, every row of this table of every run, as CSV: flows, link, ...",
+            help="Export every row of this table of every run as CSV instead of means: flows, link, ...",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write means with confidence intervals as CSV, in base units, or as a LaTeX table."""
+    """Export means with confidence intervals as CSV, in base units, or as a LaTeX table."""
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import as_csv, as_latex, tabulate
     from bentpipe.cli.output import of_format, write_text
@@ -40,7 +43,9 @@ def export(
     campaign = Campaign(store)
     if rows is not None:
         if metric or of or by or file.suffix != ".csv":
-            raise InputError("--rows writes all there is, as CSV; not with --metric, --of or --by")
+            raise InputError(
+                "--rows exports complete tables as CSV, so it cannot be combined with --metric, --of or --by"
+            )
         return write_text(file, campaign.table(rows).write_csv())
     keys = [campaign.key(name) for name in by] if by else None
     means = tabulate(campaign, metric or ["goodput"], of, keys)

@@ -1,4 +1,4 @@
-"""``bentpipe campaign plot``: figures of a campaign."""
+"""``bentpipe campaign plot``: draws figures of a campaign."""
 
 from __future__ import annotations
 
@@ -29,32 +29,42 @@ def plot(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="Lines with confidence bands, small multiples of them, a heat map, or distributions."
+            help="lines with confidence bands, small multiples of them, a heat map, or a cumulative distribution."
         ),
     ] = Kind.lines,
     metric: Metrics = None,
     of: Of = None,
     x: Annotated[
         str | None,
-        typer.Option(help="The varied key along the axis.", show_default="the one with most numbers"),
+        typer.Option(
+            metavar="KEY", help="The varied key on the x axis.", show_default="the one with most numbers"
+        ),
     ] = None,
     y: Annotated[
-        str | None, typer.Option(help="The other one of a heat map.", show_default="the next")
+        str | None,
+        typer.Option(
+            metavar="KEY", help="The varied key on the y axis of a heat map.", show_default="the next"
+        ),
     ] = None,
     each: Annotated[
         str | None,
         typer.Option(
-            help="The key with a panel of its own for each value.", show_default="the one with fewest"
+            metavar="KEY",
+            help="The varied key with a panel per value.",
+            show_default="the one with fewest values",
         ),
     ] = None,
     by: By = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder for the figures.", show_default="STORE/figures")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder for the figures.", show_default="STORE/figures"),
     ] = None,
-    suffix: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
+    suffix: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
+    ] = "png",
     json: Json = False,
 ) -> None:
-    """Draw a campaign's metrics against what was varied."""
+    """Draw a campaign's metrics against the varied keys."""
     from bentpipe import plots
     from bentpipe.campaign import Campaign
 

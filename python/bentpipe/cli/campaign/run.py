@@ -1,4 +1,4 @@
-"""``bentpipe campaign run``: run a campaign, or what is missing of it."""
+"""``bentpipe campaign run``: runs a campaign, or the runs that are missing."""
 
 from __future__ import annotations
 
@@ -23,36 +23,41 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="KEY.PATH=VALUE,VALUE",
-            help="Vary this too; repeatable, for all combinations.",
+            help="Vary this key as well. Repeatable, for all combinations.",
             show_default=False,
         ),
     ] = None,
     overrides: Overrides = None,
     replications: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each variant.", show_default="the scenario's")
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Runs of each variant.", show_default="the scenario's"),
     ] = None,
     seed: Seed = None,
     out: Annotated[
-        Path | None, typer.Option(help="The campaign's folder.", show_default="runs/NAME-campaign")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The campaign's folder.", show_default="runs/NAME-campaign"),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
+        ),
     ] = None,
     dask: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.", show_default=False
+            metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.", show_default=False
         ),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what has failed before.")
+        bool, typer.Option("--retry-failed", help="Repeat runs that have failed.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a campaign: what its scenario says under [campaign].
+    """Run the campaign that a scenario describes under [campaign].
 
-    What its folder already has is not run again, so the same command goes on after an interruption. The exit code is 1
-    when a run has failed.
+    Runs that the campaign's folder already holds are reused, so the same command resumes after an interruption. The
+    exit code is 1 if a run has failed.
     """
     from bentpipe import campaign
     from bentpipe.cli.output import print_json, print_note
@@ -60,7 +65,7 @@ def run(
     from bentpipe.cli.stopping import stoppable
 
     if workers is not None and dask is not None:
-        raise InputError("--workers is for this machine and --dask for a cluster: choose one")
+        raise InputError("--workers is for this machine and --dask for a cluster: choose one of them")
     given: list[Override] = [*(overrides or []), *([] if seed is None else [("--seed", f"seed={seed}")])]
     plan = planned(scenario, given, vary, replications)
     for warning in plan.base.warnings:
@@ -94,13 +99,13 @@ def run(
     else:
         complete, failed = (counts.get(status, 0) for status in ("complete", "failed"))
         typer.echo(
-            f"runs     {results.index.height}: {complete} complete, {failed} failed; {last.done} of them done now"
+            f"runs     {complete} complete, {failed} failed ({last.done} run just now, {last.kept} reused)"
         )
         for sentence in failures(results):
             print_note(sentence, indent=9)
         typer.echo(f"results  {results.store.path}")
     if stop.wanted:
-        typer.echo("stopped: the same command goes on from here", err=True)
+        typer.echo("interrupted: the same command resumes from here", err=True)
         raise typer.Exit(stop.exit_code)
     if counts.get("failed"):
         raise typer.Exit(TROUBLE)

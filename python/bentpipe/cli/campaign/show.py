@@ -1,4 +1,4 @@
-"""``bentpipe campaign show``: what a campaign consists of, and how far it is."""
+"""``bentpipe campaign show``: shows what a campaign consists of, and its progress."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 
 def show(
-    what: Annotated[Path, typer.Argument(help="A scenario, or the campaign's folder.", show_default=False)],
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCENARIO|STORE", help="A scenario, or the campaign's folder.", show_default=False
+        ),
+    ],
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Show what a campaign varies and how far it is.
+    """Show what a campaign varies, and its progress.
 
-    Of a scenario that has not been run: what would be run.
+    For a scenario, shows what would be run.
     """
     from bentpipe.campaign import Campaign, Store, store_folder
     from bentpipe.campaign.store import index_of
@@ -43,7 +48,7 @@ def show(
     _print(index, varied)
     for sentence in sentences:
         print_note(sentence, indent=9)
-    typer.echo(f"store    {place}{'' if place.is_dir() else ' (not there yet)'}")
+    typer.echo(f"store    {place}{'' if place.is_dir() else ' (does not exist yet)'}")
 
 
 def _print(index: pl.DataFrame, varied: list[str]) -> None:
@@ -61,7 +66,9 @@ def _print(index: pl.DataFrame, varied: list[str]) -> None:
         seconds = runs.select(pl.col("seconds").mean()).item()
         rows.append([*(values or ["all"]), *map(str, counts), span_text(seconds)])
     columns = [*(names[key] for key in varied)] or ["variant"]
-    print_table([*columns, "complete", "failed", "waiting", "a run\ntook"], rows, text_columns=len(columns))
+    print_table(
+        [*columns, "complete", "failed", "waiting", "mean\nduration"], rows, text_columns=len(columns)
+    )
     failed, complete = (index.filter(status=status).height for status in ("failed", "complete"))
     typer.echo(
         f"runs     {index.height}: {complete} complete, {failed} failed, {index.height - complete - failed} waiting"

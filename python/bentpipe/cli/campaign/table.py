@@ -1,4 +1,4 @@
-"""``bentpipe campaign table``: means with confidence intervals."""
+"""``bentpipe campaign table``: prints means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .common import By, Metrics, Of, StoreFolder
 def table(
     store: StoreFolder, metric: Metrics = None, of: Of = None, by: By = None, json: Json = False
 ) -> None:
-    """Show means over replications with their confidence intervals."""
+    """Print means over the replications with confidence intervals."""
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import tabulate
     from bentpipe.cli.output import print_json, print_table
