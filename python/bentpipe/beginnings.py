@@ -1,4 +1,4 @@
-"""Scenarios to begin with: a preset, and around it what a scenario needs to be run, with words about each part."""
+"""Scenarios to start from: a preset with what a scenario needs to run, and comments on each part."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .quantities import span_text
 
 
 def scenario_from(preset: str, about: str, text: str) -> str:
-    """A commented scenario on top of a preset, whose TOML text is ``text``.
+    """Returns a commented scenario on top of a preset, whose TOML text is ``text``.
 
-    If the preset says nothing of flows, one bulk transfer goes between its ends; its text stands at the end as
-    comments, for what may be overridden.
+    If the preset has no flow, the scenario has one bulk transfer between the preset's ends. The preset's text follows
+    as comments, to show what can be overridden.
     """
     fragment = tomllib.loads(text)
     parts = [
         f"# {about}",
         "#",
-        "# Quantities are texts with a unit. Try bentpipe check, bentpipe simulate and bentpipe predict on this file.",
+        "# Quantities are strings with a unit. Try bentpipe check, simulate and predict on this file.",
         "",
         f"name = {_quoted(f'My {preset}')}",
         *([] if "duration" in fragment else [f"duration = {_quoted(_duration(preset, fragment))}"]),
-        "seed = 1                             # the same seed gives the same results, byte for byte",
+        "seed = 1                             # the same seed gives identical results",
         f"preset = {_quoted(preset)}",
         "",
     ]
@@ -35,16 +35,16 @@ def scenario_from(preset: str, about: str, text: str) -> str:
             'name = "transfer"',
             f"from = {_quoted(origin)}",
             f"to = {_quoted(destination)}",
-            'app = { kind = "bulk" }              # endless; with size = "12 MB" it ends',
+            'app = { kind = "bulk" }              # endless; size = "12 MB" would end it',
             "",
             "[flow.transport]",
             'kind = "tcp"',
-            'congestion = "reno"                  # bentpipe schema lists them all',
+            'congestion = "reno"                  # bentpipe variants lists them all',
             "initial_window = 10                  # segments",
             "",
         ]
     parts += [
-        "# What the preset says. Take a line out of the comment, with its [table], to say something else.",
+        "# The preset. To override a value, uncomment its line and the [table] above it.",
         "#",
         *(f"# {line}".rstrip() for line in text.strip().splitlines()),
     ]
@@ -71,7 +71,7 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _duration(preset: str, fragment: Mapping[str, Any]) -> str:
-    """A minute, or a hundred round trips where that is longer."""
+    """A minute, or a hundred round trips if that is longer."""
     origin, destination = ends(fragment)
     flow = {"name": "first", "from": origin, "to": destination, "app": "bulk", "transport": {"kind": "tcp"}}
     scenario = {"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]}

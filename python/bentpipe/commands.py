@@ -1,4 +1,4 @@
-"""What became of the programs of an emulation, in sentences."""
+"""Texts about how the programs of an emulation ended."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 def command_texts(run: Run) -> list[str]:
-    """The programs that did not end well, one sentence each: which, where, how, and where their output is."""
+    """One sentence per program that failed: which, where, how, and where its output is."""
     commands = run.provenance.get("notes", {}).get("commands", [])
     return [
         f'{about["outcome"]}: "{about["flow"]}" at host "{about["host"]}", see {run.path / about["stderr"]}'
         for about in commands
-        # What serves need not end by itself.
+        # A server need not end by itself.
         if about["exit_code"] != 0 and not (about["serves"] and about["outcome"] == "ended with the run")
     ]

@@ -73,8 +73,12 @@ def _named(scenario: ScenarioLike, overrides: Sequence[str], network: str | None
     if network is None:
         if len(names) != 1:
             found = f"{len(names)} ({', '.join(names)})" if names else "none"
-            raise InputError(f"constellations in the scenario: {found}; allowed: one, or its name")
+            raise InputError(
+                f"constellations in the scenario: {found}; allowed: exactly one, or the name of one"
+            )
         return str(names[0])
     if network not in names:
-        raise InputError(f'"{network}" is no constellation; allowed: {", ".join(names) or "none"}')
+        raise InputError(
+            f'"{network}" is not a constellation of the scenario; allowed: {", ".join(names) or "none"}'
+        )
     return network

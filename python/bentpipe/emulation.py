@@ -63,7 +63,7 @@ def emulate(
     if clock not in CLOCKS:
         raise unknown("clock", clock, CLOCKS)
     if clock == "kernel" and in_memory:
-        raise InputError("in memory there is no kernel: choose one of in_memory and the clock kernel")
+        raise InputError("in_memory has no kernel: choose either in_memory or the clock kernel")
     if clock == "real" and os.geteuid() != 0 and not command and not in_memory:
         return _in_a_process(scenario, seed, overrides, out, run, allow_commands)
     source, text = source_and_text(scenario)

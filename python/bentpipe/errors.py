@@ -1,4 +1,4 @@
-"""What is raised when the caller asked for something that is not there or not allowed."""
+"""Errors for what the caller can fix, and the texts of errors of the machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Something asked for is missing or not allowed; the message says what, and what there is instead.
+    """Something that the caller asked for is missing or not allowed. The message says what is allowed.
 
-    Errors in a scenario have their own type, :class:`bentpipe.ScenarioError`, which knows file and line.
+    Errors in a scenario have a type of their own, :class:`bentpipe.ScenarioError`, with file and line.
     """
 
 
@@ -55,14 +55,14 @@ def reading(file: Path, hint: str = "") -> Iterator[None]:
 
 
 def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> InputError:
-    """The error for a name that is not one of ``known``, with the nearest one when there is one.
+    """Returns the error for a name that is not one of ``known``, with the nearest known name if one is similar.
 
     >>> print(unknown("table", "terminals", ["flows", "terminal"], "runs/upload"))
-    no table "terminals" in runs/upload (did you mean "terminal"?); there are: flows, terminal
+    unknown table "terminals" in runs/upload, did you mean "terminal"? allowed: flows, terminal
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    hint = f', did you mean "{near[0]}"?' if near else ";"
     place = f" in {where}" if where else ""
-    there = ", ".join(names) or "none at all"
-    return InputError(f'no {what} "{name}"{place}{hint}; there are: {there}')
+    allowed = f"{hint} allowed: {', '.join(names)}" if names else "; there is none"
+    return InputError(f'unknown {what} "{name}"{place}{allowed}')

@@ -1,4 +1,4 @@
-"""What an emulation's ``fidelity.json`` says, in a sentence."""
+"""An emulation's ``fidelity.json`` as a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fidelity_text(run: Run) -> str | None:
-    """How exact an emulation was and what is wrong with it; None for a run that has no such file."""
+    """How accurate an emulation was, and what is wrong with it. None for a run without ``fidelity.json``."""
     fidelity = run.fidelity
     if not fidelity:
         return None

@@ -185,7 +185,7 @@ class Run:
     def _parquet(self, file: Path) -> pl.DataFrame:
         import polars as pl
 
-        with reading(file, "" if self.complete else " (the run did not come to its end)"):
+        with reading(file, "" if self.complete else " (the run is incomplete)"):
             return pl.read_parquet(file)
 
 

@@ -76,12 +76,12 @@ def _milliseconds(file: Path) -> list[int]:
             continue
         if not text.isdecimal() or (times and int(text) < times[-1]):
             raise InputError(
-                f'{file}:{number}: "{text[:40]}" is no time of a packet; allowed: whole milliseconds that do not go '
-                "back (or a name that ends in .csv or .parquet)"
+                f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds that do '
+                "not decrease (or a file whose name ends in .csv or .parquet)"
             )
         times.append(int(text))
     if not times or times[-1] == 0:
-        raise InputError(f"{file} has no packet after 0 ms: it is no trace of mahimahi")
+        raise InputError(f"{file} has no packet after 0 ms, so it is not a mahimahi trace")
     return times
 
 
@@ -113,7 +113,7 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     [1, 2, 3, 5, 7]
     """
     if "rate" not in frame.columns:
-        raise InputError("a trace of mahimahi says nothing but rates, and the series has none")
+        raise InputError("a mahimahi trace holds rates only, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
     edges = [*moments, max(duration_s, moments[-1])]
     packets, carried = [], 0.0
@@ -138,8 +138,8 @@ def write(frame: pl.DataFrame, file: str | Path, *, duration_s: float | None = N
             frame.write_parquet(file)
         case _:
             if duration_s is None:
-                raise InputError("a trace of mahimahi has an end: say by --duration when it is")
+                raise InputError("a mahimahi trace needs a length: give --duration")
             packets = to_opportunities(frame, duration_s)
             if not packets:
-                raise InputError(f"at these rates no packet leaves in {duration_s} s")
+                raise InputError(f"at these rates no packet is sent within {duration_s} s")
             file.write_text("".join(f"{time_ms}\n" for time_ms in packets), encoding="ascii")

@@ -16,10 +16,10 @@ from .errors import InputError
 from .runs import Run
 from .scenarios import Override, ScenarioLike, load, source_and_text
 
-#: Told the fraction done, 0 to 1, about ten times a second; the run stops when it returns False.
+#: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
 
-#: Where runs go that were not told where to go, below the current folder.
+#: The folder for runs without a folder of their own, below the current one.
 RUNS: Final = Path("runs")
 
 
@@ -36,13 +36,13 @@ def simulate(
     """Simulate a scenario and return its results.
 
     ``seed`` replaces the scenario's; ``run`` numbers replications of one seed, each with random streams of its own.
-    ``overrides`` are ``"key.path=value"``. The results go to the folder ``out``, or to a new one below ``runs/``; a
-    folder that holds an earlier run is written again, one that holds anything else is refused. ``progress`` is told
-    the fraction done and stops the run by returning False: the folder is then readable and marked incomplete.
-    ``command`` is the command line to note in the provenance, if there was one.
+    ``overrides`` are ``"key.path=value"``. The results are written to the folder ``out``, or to a new one below
+    ``runs/``. The folder of an earlier run is overwritten; one that holds anything else is refused. ``progress`` is
+    called with the fraction done and stops the run by returning False: the folder is then readable and marked
+    incomplete. ``command`` is the command line for the provenance, if any.
 
-    The engine works without the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
-    :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for trouble with the disk.
+    The engine releases the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
+    :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the disk.
 
     >>> run = simulate("examples/dvb-rcs-upload.toml", seed=7, overrides=["duration=20 s"], out="runs/short")
     >>> run.complete, run.provenance["seed"], run.flows.height
@@ -67,8 +67,8 @@ def seeded(seed: int | None) -> list[Override]:
 
 @contextmanager
 def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bool]]:
-    """What to tell the engine instead of ``progress``: an exception, Ctrl-C's too, must not pass through the engine,
-    which closes the folder first. It is raised at the end."""
+    """Yields what the engine calls instead of ``progress``. An exception, also from Ctrl-C, must not pass through the
+    engine, which first closes the folder; it is raised at the end."""
     raised: BaseException | None = None
 
     def tell(fraction: float) -> bool:
@@ -85,20 +85,22 @@ def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bo
 
 
 def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
-    """The folder to write to: ``out`` if it may be used, or the first free one of ``runs/NAME``, ``runs/NAME-2``, ...
-    where NAME is the scenario's, which is made at once, so that no other thread or process takes it too."""
+    """The folder to write to: ``out`` if it can be used, or else the first free one of ``runs/NAME``, ``runs/NAME-2``,
+    ..., where NAME is the scenario's. It is created at once, so that no other thread or process takes it."""
     if out is not None:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
             raise InputError(
-                f"{folder} is not empty and holds no run: it is left alone; choose another folder"
+                f"{folder} is not empty and is not the folder of a run, so it was not changed; choose another folder"
             )
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file: results go to a folder")
+            raise InputError(f"{folder} is a file, but results need a folder")
         return folder
     stem = slug(name())
     if RUNS.exists() and not RUNS.is_dir():
-        raise InputError(f"{RUNS} is a file: results go to a folder of that name; choose another with --out")
+        raise InputError(
+            f"{RUNS} is a file, but results need a folder of that name; choose another with --out"
+        )
     RUNS.mkdir(parents=True, exist_ok=True)
     for count in itertools.count(1):
         folder = RUNS / (stem if count == 1 else f"{stem}-{count}")
@@ -110,7 +112,7 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Where a run does not even begin, its folder is not left behind."""
+    """Removes the folder of a run that fails before it has written anything."""
     try:
         yield
     except BaseException:
@@ -121,7 +123,7 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def slug(text: str) -> str:
-    """A text as the name of a file or folder.
+    """Returns a text as the name of a file or folder.
 
     >>> slug("Upload over a DVB-RCS return link")
     'upload-over-a-dvb-rcs-return-link'

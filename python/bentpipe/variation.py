@@ -53,9 +53,9 @@ def given_lists(varied: Sequence[str]) -> dict[str, list[str]]:
         key, equals, values = text.partition("=")
         chosen = [value.strip() for value in _split(values)]
         if not equals or not key.strip() or not all(chosen):
-            raise InputError(f'"{text}" does not say what to vary: write KEY.PATH=VALUE,VALUE,...')
+            raise InputError(f'"{text}" is not a list of values; allowed: KEY.PATH=VALUE,VALUE,...')
         if key.strip() in keys:
-            raise InputError(f'"{key.strip()}" is varied twice: give all its values at once')
+            raise InputError(f'"{key.strip()}" is varied twice; give all its values in one list')
         keys[key.strip()] = chosen
     return keys
 

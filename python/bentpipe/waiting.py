@@ -1,4 +1,4 @@
-"""Why packets waited in a terminal: the trace ``access`` read and put into words.
+"""Why packets waited at a terminal, from the trace ``access``.
 
 The wait of a packet goes from its arrival at the terminal to the end of the slot with its last byte. It is the sum of
 its parts to the nanosecond; ``crates/models/src/mac/dama/waits.rs`` says what each part is.
@@ -114,18 +114,20 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
     :class:`bentpipe.InputError` when there is no such trace or terminal."""
     if "access" not in run.traces:
         raise InputError(
-            f"{run.path} has no trace access: a network with terminals writes it, unless record.traces leaves it out"
+            f"{run.path} has no trace access, which networks with terminals record unless record.traces omits it"
         )
     frame = run.trace("access")
     names = frame["terminal"].unique().sort().to_list()
     if terminal is None:
         if len(names) != 1:
             raise InputError(
-                f"which terminal? --terminal is one of: {', '.join(names) or 'none sent anything'}"
+                f"the run has several terminals; choose one with --terminal: {', '.join(names)}"
+                if names
+                else f"no terminal of {run.path} sent anything"
             )
         terminal = names[0]
     elif terminal not in names:
-        raise unknown("terminal that sent anything", terminal, names, str(run.path))
+        raise unknown("terminal", terminal, names, str(run.path))
     import polars as pl
 
     return frame.filter(pl.col("terminal") == terminal)
@@ -144,8 +146,8 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
         there = frame.filter(pl.col("arrival") > at_ns).sort("arrival").head(1)
     if there.is_empty():
         last = frame["sent"].max()
-        shown = "none at all" if last is None else f"the last one left at {float(str(last)) / 1e9:.3f} s"
-        raise InputError(f"no packet waited at {at_s:g} s or came later: {shown}")
+        shown = "there is none" if last is None else f"the last one left at {float(str(last)) / 1e9:.3f} s"
+        raise InputError(f"no packet waited at {at_s:g} s or arrived later: {shown}")
     flows = [flow["name"] for flow in run.scenario.get("flow", [])]
     return [_wait(row, flows) for row in there.iter_rows(named=True)]
 

@@ -151,7 +151,7 @@ def test_commands_refuse_with_exit_code_2(tmp_path: Path, monkeypatch: pytest.Mo
     assert 'is the store of the campaign "Loss", not of "Other"' in other
     for words, message in (
         (["--metric", "goodputt"], 'did you mean "goodput"?'),
-        (["--metric", "lnk.queue_drops"], 'no table "lnk"'),
+        (["--metric", "lnk.queue_drops"], 'unknown table "lnk"'),
         (["--of", "donw"], 'did you mean "down"?'),
         (["--by", "delay"], 'no varied key "delay"'),
     ):

@@ -85,7 +85,7 @@ def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Pat
     for words, message in (
         (["--x", "dealy"], "did you mean"),
         (["--x", "delay", "--each", "delay"], "choose another key for the panels"),
-        (["--format", "gif"], "there are: pdf, png, svg"),
+        (["--format", "gif"], "allowed: pdf, png, svg"),
         (["--metric", "goodputs"], 'did you mean "goodput"'),
     ):
         assert message in refused("plot", store, *words)

@@ -66,7 +66,7 @@ def test_without_a_kernel_it_is_said_what_to_do(
     with pytest.raises(bp.InputError, match="bentpipe kernel build") as refused:
         bp.emulate(scenario, clock="kernel", out=tmp_path / "run")
     assert str(tmp_path / "nothing") in str(refused.value)
-    with pytest.raises(bp.InputError, match='no clock "kernal" .did you mean "kernel"'):
+    with pytest.raises(bp.InputError, match='unknown clock "kernal", did you mean "kernel"'):
         bp.emulate(scenario, clock="kernal", out=tmp_path / "run")  # type: ignore[arg-type]
 
 

@@ -329,8 +329,8 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["up", "geo", "--host-at", "user=127.0.0.2"], "is where your programs run"),
         (["up", "geo", "--host-at", "server=there"], "allowed: an address"),
         (["exec", "user", "--", "true"], "no network is up"),
-        (["watch", "geo"], 'no network "geo"'),
-        (["down", "geo"], 'no network "geo"'),
+        (["watch", "geo"], 'unknown network "geo"'),
+        (["down", "geo"], 'unknown network "geo"'),
     ],
 )
 def test_bad_input_is_a_message(bentpipe: Bentpipe, arguments: list[str], said: str) -> None:
@@ -495,7 +495,7 @@ def test_a_process_that_got_the_number_of_ours_is_not_ours(bentpipe: Bentpipe) -
         record["hosts"]["user"]["inode"] = namespace_of(stranger)
         (bentpipe.state / "geo.json").write_text(json.dumps(record))
         assert "killed" in bentpipe("ps")
-        assert "has died" in bentpipe("exec", "geo", "user", "--", "true", code=2)
+        assert "was killed" in bentpipe("exec", "geo", "user", "--", "true", code=2)
         bentpipe("down", "--all")
         assert stranger.poll() is None
         assert bentpipe.left() == []

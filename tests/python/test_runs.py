@@ -32,9 +32,9 @@ def test_a_trace_is_pandas_when_that_is_wanted(run_folder: Path) -> None:
 
 def test_what_is_not_there_is_named_with_what_is(run_folder: Path) -> None:
     run = open_run(run_folder)
-    with pytest.raises(InputError, match='no trace or quantity "cwn" .*did you mean "cwnd"'):
+    with pytest.raises(InputError, match='unknown trace or quantity "cwn".*did you mean "cwnd"'):
         run.trace("cwn")
-    with pytest.raises(InputError, match='no table "link"'):
+    with pytest.raises(InputError, match='unknown table "link"'):
         run.table("link")
     with pytest.raises(InputError, match="not the folder of a run"):
         open_run(run_folder.parent)

@@ -85,7 +85,7 @@ def test_what_progress_raises_arrives_after_the_folder_was_closed(tmp_path: Path
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
-    with pytest.raises(bp.InputError, match="left alone"):
+    with pytest.raises(bp.InputError, match="was not changed"):
         bp.simulate(SHORT, out=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
 

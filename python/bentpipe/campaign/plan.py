@@ -113,7 +113,7 @@ def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign:
     doubled = {variant.id: variant for variant in of}
     if len(doubled) < len(of):
         label = next(one.variation.label for one in of if doubled[one.id] is not one)
-        raise InputError(f"campaign: two variants are the same scenario, {label}; allowed: every value once")
+        raise InputError(f"campaign: two variants are the same scenario, {label}; allowed: each value once")
     return Plan(base.name, settings, of, base)
 
 
@@ -149,7 +149,7 @@ def _refuse(
         if problem["file"].startswith(_VARIED) and key in variation.values:
             place = _place(load(scenario, overrides).campaign or {}, key)
             value = f"{variation.values[key]}: {problem['path']}: {problem['message']}"
-            meant = f' (is "{problem["nearest"]}" meant?)' if problem["nearest"] else ""
+            meant = f', did you mean "{problem["nearest"]}"?' if problem["nearest"] else ""
             allowed = f"; allowed: {', '.join(problem['allowed'])}" if problem["allowed"] else ""
             source, text = source_and_text(scenario)
             _native.refuse(source, text, list(overrides), ["campaign", *place], value + meant + allowed)

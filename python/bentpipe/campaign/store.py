@@ -54,11 +54,11 @@ class Store:
         self.path = Path(folder)
         self._notes: dict[str, dict[str, Any]] = {}
         if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"{self.path} is a file: a campaign's results go to a folder")
+            raise InputError(f"{self.path} is a file, but a campaign needs a folder")
         there = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
         if there - {_LOCK} and not self._about.is_file():
             raise InputError(
-                f"{self.path} is not empty and holds no campaign: it is left alone; choose another folder"
+                f"{self.path} is not empty and is not a campaign's folder, so it was not changed; choose another folder"
             )
 
     @property

@@ -77,7 +77,7 @@ def _between(key: str, least: Any, greatest: Any, among: NDArray[np.float64], lo
     if unit != other:
         raise _refuse(key, least, greatest, "allowed: both in the same unit")
     if not low < high:
-        raise _refuse(key, least, greatest, "allowed: the least value before the greatest")
+        raise _refuse(key, least, greatest, "allowed: the least value first")
     if logarithmic and low <= 0:
         raise _refuse(key, least, greatest, "it is logarithmic; allowed: above zero")
     whole = isinstance(least, int) and isinstance(greatest, int)
@@ -105,8 +105,8 @@ def _parted(key: str, value: Any) -> tuple[float, str]:
     except ValueError:
         pass
     raise InputError(
-        f"campaign.sample.between.{key} = {toml_value(value)}: nothing lies between; allowed: numbers, or quantities "
-        'such as "1 Mbit/s"'
+        f"campaign.sample.between.{key} = {toml_value(value)}: these have no values between them; allowed: numbers, "
+        'or quantities such as "1 Mbit/s"'
     )
 
 

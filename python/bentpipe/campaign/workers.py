@@ -46,7 +46,7 @@ class Workers(Protocol):
 def on_threads(number: int) -> Iterator[Workers]:
     """Threads of this process."""
     if number < 1:
-        raise InputError(f"{number} workers can do nothing: allowed is at least 1")
+        raise InputError(f"workers = {number} is out of range; allowed: at least 1")
     with ThreadPoolExecutor(max_workers=number, thread_name_prefix="campaign") as pool:
         threads = _Threads(pool, number)
         try:

@@ -1,4 +1,4 @@
-"""The end of networks, of those that live and of those whose process was killed. Only what is recorded is touched."""
+"""Taking networks down, also those whose process was killed. Only what is recorded is touched."""
 
 from __future__ import annotations
 
@@ -54,14 +54,16 @@ def _clear(record: state.Record) -> None:
         ours = {inode for pid, inode in found.items() if processes.carries(pid, record.token)}
     left = processes.end(ours)
     if left:
-        raise OSError(f"{record.id}: even killed, these processes do not end: {', '.join(map(str, left))}")
+        raise OSError(
+            f"{record.id}: these processes did not end even when killed: {', '.join(map(str, left))}"
+        )
     with state.locked():
         known = state.records()
         if record.boot == processes.boot():
             if forwarding.out_of_reach(record, [other for other in known if other.alive]):
                 raise OSError(
                     f"{record.id} has left the nftables table {record.rules} in the network namespace where it was "
-                    f"started: run `bentpipe down {record.id}` there, or end that first"
+                    f"started: run `bentpipe down {record.id}` there, or remove that namespace first"
                 )
             forwarding.remove(record, known)
         state.forget(record)

@@ -58,7 +58,7 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
     try:
         answer = json.loads(line)
     except ValueError:
-        raise OSError("the process that was to keep the network ended before it was up") from None
+        raise OSError("the process that keeps the network ended before the network was up") from None
     if "error" in answer:
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
     # It goes on without us, and its end is nothing that we wait for.

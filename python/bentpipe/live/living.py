@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _FILES_PER_HOST, _FILES = 3, 64
 
 _NO_WAY_OUT: Final = (
-    "without root there is no way to the machine's own network: run this as root, or without --internet; "
-    "networks within networks need no root"
+    "access to the machine's own network needs root: run this as root, or without --internet; networks within "
+    "networks need no root"
 )
 
 
@@ -33,9 +33,9 @@ def acquire(*, internet: bool) -> None:
         entered = _native.enter_user_namespace()
     except OSError as error:
         raise OSError(
-            f"this machine does not let you make networks ({error.strerror or error}): run as root, or allow "
+            f"this machine does not allow you to create networks ({error.strerror or error}): run as root, or allow "
             "user namespaces (sysctl user.max_user_namespaces, and kernel.unprivileged_userns_clone or "
-            "kernel.apparmor_restrict_unprivileged_userns where there is such a thing)"
+            "kernel.apparmor_restrict_unprivileged_userns if it exists)"
         ) from None
     if entered and internet:
         raise OSError(_NO_WAY_OUT)
@@ -90,7 +90,10 @@ class Living:
         self._server.close()
         left = processes.end(self.record.inodes)
         if left:
-            print(f"bentpipe: {self.record.id}: even killed, these do not end: {left}", file=sys.stderr)
+            print(
+                f"bentpipe: {self.record.id}: these processes did not end even when killed: {left}",
+                file=sys.stderr,
+            )
         try:
             # The rules go before the interface for which they are.
             self._forget()

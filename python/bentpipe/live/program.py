@@ -44,7 +44,7 @@ def check(command: Sequence[str]) -> None:
         if not Path(name).exists():
             raise CannotRun(f"{name}: no such file", 127)
         if not os.access(name, os.X_OK) or Path(name).is_dir():
-            raise CannotRun(f"{name}: not a program that may be run", 126)
+            raise CannotRun(f"{name}: not an executable program", 126)
     elif shutil.which(name) is None:
         raise CannotRun(f"{name}: command not found", 127)
 

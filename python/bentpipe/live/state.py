@@ -1,4 +1,4 @@
-"""Who lives: one file per network in a folder that is private to the user.
+"""The registry of live networks: one file per network in a folder that is private to the user.
 
 A file is written before the first thing is made that could be left behind, and says all that is needed to remove it.
 """
@@ -104,10 +104,10 @@ def folder() -> Path:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = place.lstat()
     except OSError as error:
-        raise OSError(f"no place for the state of networks: {place}: {error.strerror}") from None
+        raise OSError(f"the state of networks cannot be kept in {place}: {error.strerror}") from None
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
         raise OSError(
-            f"{place} is not a folder that only you may use, so the state of networks is not kept there: "
+            f"{place} is not a folder that only you can access, so the state of networks cannot be kept there: "
             f"remove it, or make it yours with mode 700"
         )
     return place
@@ -160,7 +160,7 @@ def records() -> list[Record]:
             try:
                 found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
             except (ValueError, TypeError):
-                raise OSError(f"{file} is damaged: remove it when no network lives") from None
+                raise OSError(f"{file} is damaged; remove it when no network is up") from None
     return sorted(found, key=lambda record: record.since)
 
 
@@ -176,15 +176,15 @@ def find(run: str | None) -> Record:
     if len(living) == 1:
         return living[0]
     if not living:
-        raise InputError("no network is up: `bentpipe up SCENARIO` brings one up")
-    raise InputError(f"several networks are up: say which, of {', '.join(record.id for record in living)}")
+        raise InputError("no network is up: start one with `bentpipe up SCENARIO`")
+    raise InputError(f"several networks are up; choose one of {', '.join(record.id for record in living)}")
 
 
 def claim(label: str, command: str, name: str | None, *, internet: bool) -> Record:
     """A record for a network of this process, under ``name`` or under a name made of ``label`` that is free."""
     if name is not None and not _ID.fullmatch(name):
         raise InputError(
-            f'"{name}" cannot be the name of a network; allowed: up to 32 small letters, digits, - and .'
+            f'"{name}" is not a valid network id; allowed: up to 32 lower-case letters, digits, - and .'
         )
     pid = os.getpid()
     record = Record(
@@ -205,8 +205,8 @@ def claim(label: str, command: str, name: str | None, *, internet: bool) -> Reco
             numbered = (stem if count == 1 else f"{stem}-{count}" for count in range(1, len(taken) + 2))
             record.id = next(free for free in numbered if free not in taken)
         elif name in taken:
-            how = "is up" if taken[name].alive else "has died and is still to be cleared"
-            raise InputError(f"{name} {how}: `bentpipe down {name}`, or choose another name")
+            how = "is already up" if taken[name].alive else "was killed and has left something behind"
+            raise InputError(f"{name} {how}: run `bentpipe down {name}`, or choose another name")
         if internet:
             from . import forwarding
 

@@ -1,4 +1,4 @@
-"""What is to live: a scenario or a preset, which of its nodes are hosts, and where the command and the way out are."""
+"""The target of a live network: its scenario, its hosts, and the hosts of the command and of the Internet access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bentpipe.scenarios import Scenario, load
 
 @dataclass(frozen=True)
 class Target:
-    """A network that is to live.
+    """The description of a network to bring up.
 
     ``label`` is what the user called it; ``hosts`` are the nodes at which programs run; ``near`` is the host of the
     command, ``far`` the one behind which the machine's own network begins; ``mtu`` is the largest packet of the hosts'
@@ -57,12 +57,12 @@ def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
     for place in places:
         name, equals, address = place.partition("=")
         if not equals or not address:
-            raise InputError(f'"{place}" says of no host where it is; allowed: NAME=ADDRESS')
+            raise InputError(f'"{place}" is not the place of a host; allowed: NAME=ADDRESS')
         if name not in target.hosts:
             raise unknown("host", name, target.hosts, target.label)
         if name == target.near:
             raise InputError(
-                f"{name} is where your programs run, so it is on this machine; the others may be elsewhere"
+                f"{name} is where your programs run, so it must be on this machine; other hosts may be elsewhere"
             )
         found[name] = address
     return found
@@ -82,7 +82,7 @@ def _preset(argument: str) -> str | None:
     if Path(argument).is_file():
         return None
     if meant:
-        raise InputError(f'"{argument}" could be {" or ".join(meant)}: write more of it')
+        raise InputError(f'"{argument}" is ambiguous: it could be {" or ".join(meant)}')
     raise unknown("preset or scenario file", argument, names)
 
 

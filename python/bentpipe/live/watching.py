@@ -1,4 +1,4 @@
-"""What a network that lives says of itself, as tables that can be read while it goes on."""
+"""The state of a live network as tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shown = tuple[Sequence[str], list[list[str]]]
 
 
 def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str, float]]:
-    """What changed of each entity per second since ``before``, or since the beginning."""
+    """The change of each value per second since ``before``, or since the network came up."""
     span = now["time"] - (before["time"] if before else 0.0)
     old = {(row["table"], row["entity"]): row["values"] for row in before["rows"]} if before else {}
     return {
@@ -56,7 +56,7 @@ def links(now: Status, before: Status | None) -> Shown:
 
 
 def terminals(now: Status, before: Status | None) -> Shown:
-    """Each terminal of a DVB-RCS network, with what it asks for and is given."""
+    """Each terminal of a DVB-RCS network, with what it requests and is granted."""
     per_second = rates(now, before)
     rows = []
     for row in _of(now, "terminal"):
@@ -79,8 +79,8 @@ def state(now: Status) -> str:
     """The network as a whole, in a line."""
     late = now["late"]
     return (
-        f"{now['time']:.0f} s; releases late by {span_text(late['p50'])} in the median, "
-        f"{span_text(late['p99'])} at 99 %, {span_text(late['max'])} at most; "
+        f"up for {now['time']:.0f} s; packets late by {span_text(late['p50'])} (median), "
+        f"{span_text(late['p99'])} (99 %), {span_text(late['max'])} (maximum); "
         f"{now['lost']} packets lost outside the model"
     )
 

@@ -64,7 +64,7 @@ def queue(runs: Runs) -> Figure:
         (draw_link_queue, "link.queue_packets"), (draw_terminal_queue, "dama.queue"), runs=runs
     )
     if not drawn:
-        raise InputError("no queue was recorded: add the traces link or dama to the scenario")
+        raise InputError("no queue was recorded: add the trace link or dama to the scenario")
     figure, axes = panels([2.4] * len(drawn))
     for one, draw in zip(axes, drawn, strict=True):
         draw(one, runs)
@@ -290,9 +290,7 @@ def _with_data(*draws: tuple[Draw, *tuple[str, ...]], runs: Runs) -> list[Draw]:
 
 def _finish(figure: Figure, lowest: Axes) -> Figure:
     if not any(axes.lines for axes in figure.axes):
-        raise InputError(
-            "nothing to draw: what this figure shows was not recorded (record.traces of the scenario)"
-        )
+        raise InputError("nothing to draw: the quantity was not recorded (see record.traces of the scenario)")
     lowest.set_xlabel("time (s)")
     lowest.set_xlim(left=0)
     return figure

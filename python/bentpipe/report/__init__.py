@@ -1,4 +1,4 @@
-"""``report.html``: runs on one page that needs nothing else, neither files beside it nor a network."""
+"""``report.html``: runs on one self-contained page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
     )
     first = runs[0]
     return environment.get_template("page.html.j2").render(
-        title=first.name if len({run.name for run in runs}) == 1 else "Runs beside each other",
+        title=first.name if len({run.name for run in runs}) == 1 else "Comparison of runs",
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,
         rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
@@ -168,7 +168,7 @@ def _scaled(value: float | None, factor: float) -> str:
 
 
 def _change(run: Run) -> str:
-    """Something to change about a run: the congestion control of its first TCP flow, or the seed."""
+    """An example of a change to a run: the congestion control of its first TCP flow, or the seed."""
     for flow in run.scenario.get("flow", []):
         congestion = flow["transport"].get("congestion")
         if congestion is not None:
@@ -177,7 +177,7 @@ def _change(run: Run) -> str:
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
-    """What to bear in mind about the predictions: each note once, with the flows that it is about."""
+    """Notes on the predictions, each once, with the flows that it is about."""
     flows: dict[str, dict[str, None]] = {}
     for run in runs.values():
         for prediction in run.predictions.values():
@@ -215,8 +215,8 @@ def _provenance(run: Run) -> list[tuple[str, str]]:
         "instrument": known.get("instrument"),
         "seed, run": f"{known.get('seed')}, {known.get('run')}",
         "status": known.get("status"),
-        "network time": span_text(known.get("simulated_seconds")),
-        "took": span_text(known.get("wall_seconds")),
+        "simulated time": span_text(known.get("simulated_seconds")),
+        "wall-clock time": span_text(known.get("wall_seconds")),
         "events": known.get("events"),
         "started": known.get("started"),
         "command": " ".join(known.get("command") or []),
