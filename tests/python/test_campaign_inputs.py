@@ -110,7 +110,7 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
         ("sample = { count = 2, between.seed = [1] }", "the least and the greatest value"),
         ("sample = { count = 2, between.seed = [5, 1] }", "the least value before the greatest"),
         ('sample = { count = 2, between.link.sat.delay = ["1 ms", "2 s"] }', "both in the same unit"),
-        ('sample = { count = 2, between.link.sat.delay = ["fast", "slow"] }', "nothing lies between"),
+        ('sample = { count = 2, between.link.sat.delay = ["fast", "slow"] }', "no values between"),
         (
             'sample = { count = 2, between.seed = [1, 9], logarithmic = ["sead"] }',
             "no key of between; allowed: seed",
