@@ -174,7 +174,7 @@ def test_an_override_is_blamed_by_where_it_was_written(place: Path, monkeypatch:
         "simulate good.toml --set duration=x": "--set 1: duration = x",
         "simulate good.toml --vary seed=-1,2": "--vary: seed = -1",
         "campaign run good.toml --set duration=x --vary seed=1": "--set 1: duration = x",
-        "campaign run good.toml --vary seed=-1,2": "--vary: campaign.vary.seed.0 = -1",
+        "campaign run good.toml --vary seed=-1,2": "--vary: campaign.vary.seed = [-1, 2]",
         "campaign run good.toml --vary seed=1 --seed 99999999999999999": "--seed: seed = 99999999999999999",
     }
     for line, start in blamed.items():

@@ -32,7 +32,7 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
     }
     let mut rewritten = vec![b' '; skipped];
     let (mut quoted, mut escaped) = (false, false);
-    for byte in content.bytes() {
+    for byte in content.trim_end().bytes() {
         quoted ^= byte == b'"' && !escaped;
         escaped = quoted && byte == b'\\' && !escaped;
         rewritten.push(if byte == b':' && !quoted { b'=' } else { byte });
