@@ -49,7 +49,7 @@ pub trait Scheme {
     /// The most slots that a terminal gets by request.
     fn most(&self, link: &Link) -> u32;
 
-    /// What in it delays or limits a terminal and is not in [`Category::most`], by its keys.
+    /// What in it delays or limits a terminal and is not in [`Scheme::most`], by its keys.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
