@@ -153,7 +153,11 @@ def _predict_leg(
 
     name = known["name"]
     arguments = flow_arguments(scenario, flow, known, leg)
-    notes = [*_notes(base_value(scenario["duration"]), known, leg, arguments)]
+    notes = [
+        f"what service {service['name']} sends at {service['node']} ({kind_of(service['role'])}) is not counted"
+        for service in scenario.get("service", [])
+    ]
+    notes += _notes(base_value(scenario["duration"]), known, leg, arguments)
     try:
         prediction = predict_flow(**arguments)
     except ValueError as refused:

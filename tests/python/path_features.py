@@ -47,6 +47,28 @@ SHARED: Final[dict[str, Any]] = {
         {**FLOW, "name": "g", "app": {"kind": "cbr", "rate": "3 Mbit/s"}, "transport": {"kind": "udp"}},
     ],
 }
+#: Two participants of a conference beside it.
+RELAYED: Final[dict[str, Any]] = {
+    **LINK,
+    "link": [
+        *LINK["link"],
+        {"name": "x", "from": "c", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"},
+    ],
+    "flow": [
+        *LINK["flow"],
+        *(
+            {
+                **FLOW,
+                "name": name,
+                "from": node,
+                "app": {"kind": "cbr", "rate": "64 kbit/s"},
+                "transport": "udp",
+            }
+            for name, node in (("g", "a"), ("h", "c"))
+        ),
+    ],
+    "service": [{"name": "r", "node": "b", "flows": ["g", "h"], "role": "relay"}],
+}
 UPLOAD: Final = {**FLOW, "from": "st", "to": "gw", "transport": {**TCP, "initial_ssthresh": 300}}
 #: An upload over a star whose slots are constant.
 STAR: Final[dict[str, Any]] = {
@@ -605,7 +627,13 @@ ROWS: Final[tuple[Row, ...]] = (
         "profile=classic;rto_estimator=rfc6298;timer_tick=100 ms",
     ),
     _tcp("rto_estimator.linux", "rto_estimator=linux"),
-    # Proxies.
+    # Services and proxies.
+    Row(
+        "service service.name service.node service.flows service.role service.role.relay",
+        RELAYED,
+        (),
+        "service r",
+    ),
     Row(
         "proxy proxy.name proxy.node proxy.flows proxy.mechanism proxy.mechanism.split proxy.mechanism.split.accept "
         "proxy.mechanism.split.accept.early proxy.mechanism.split.buffer proxy.mechanism.split.sides",
