@@ -108,7 +108,7 @@ __all__ = [
 Span: TypeAlias = "str"
 
 #: What happens to the packets of a link that goes down or is cut.
-Fate: TypeAlias = 'Literal["forward"] | Literal["lose"]'
+Fate: TypeAlias = 'Literal["forward", "lose"]'
 
 
 class LinkHandover(TypedDict):
@@ -180,7 +180,7 @@ Access = TypedDict(
 )
 
 #: The clock of the runs of a campaign.
-Clock: TypeAlias = 'Literal["virtual"] | Literal["kernel"]'
+Clock: TypeAlias = 'Literal["virtual", "kernel"]'
 
 
 class Precision(TypedDict):
@@ -198,7 +198,7 @@ class Precision(TypedDict):
 
 
 #: How values are drawn.
-Method: TypeAlias = 'Literal["latin-hypercube"] | Literal["random"]'
+Method: TypeAlias = 'Literal["latin-hypercube", "random"]'
 
 
 class Sample(TypedDict):
@@ -265,7 +265,7 @@ class Change(TypedDict):
 Dscp: TypeAlias = 'int | Literal["be", "le", "cs1", "af11", "af12", "af13", "cs2", "af21", "af22", "af23", "cs3", "af31", "af32", "af33", "cs4", "af41", "af42", "af43", "cs5", "voice-admit", "ef", "cs6", "cs7", "cs0"]'
 
 #: The packets that share one meter.
-Each: TypeAlias = 'Literal["rule"] | Literal["flow"] | Literal["connection"]'
+Each: TypeAlias = 'Literal["rule", "flow", "connection"]'
 
 #: What to do with a packet: forward it unchanged (keep), drop it, or forward it with another code point.
 Action: TypeAlias = 'Literal["keep", "drop"] | Dscp'
@@ -345,7 +345,7 @@ class Tsw3cmMeter(TypedDict):
 Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
 
 #: A transport protocol.
-TransportProtocol: TypeAlias = 'Literal["tcp"] | Literal["udp"]'
+TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
 
 #: A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
 #: packets.
@@ -391,13 +391,13 @@ class Fidelity(TypedDict):
 
 
 #: How the lengths of bursts and silences are distributed.
-Distribution: TypeAlias = 'Literal["constant"] | Literal["exponential"]'
+Distribution: TypeAlias = 'Literal["constant", "exponential"]'
 
 #: The distribution of sizes about their mean.
-Sizes: TypeAlias = 'Literal["constant"] | Literal["exponential"] | Literal["pareto"]'
+Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
 
 #: The direction in which a file is sent.
-TransferDirection: TypeAlias = 'Literal["upload"] | Literal["download"]'
+TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 
 
 class BulkApp(TypedDict):
@@ -517,7 +517,7 @@ class HttpApp(TypedDict):
 App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | Literal["bulk", "cbr", "command", "email", "ftp", "http"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
-Endpoints: TypeAlias = 'Literal["kernel"] | Literal["model"]'
+Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
 
 class Adapt(TypedDict):
@@ -541,16 +541,16 @@ class Freeze(TypedDict):
 
 
 #: What the ends of a connection do at handovers.
-OnHandover: TypeAlias = 'Literal["freeze"] | Literal["adapt"]'
+OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
 
 #: A named set of values for all keys of TCP.
-Profile: TypeAlias = 'Literal["linux"] | Literal["classic"] | Literal["freebsd"] | Literal["scps"]'
+Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps"]'
 
 #: How losses are detected and repaired.
-Recovery: TypeAlias = 'Literal["tahoe"] | Literal["reno"] | Literal["newreno"] | Literal["sack"] | Literal["snack"] | Literal["rack"]'
+Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
 
 #: How the variation of the round-trip time is smoothed.
-RtoEstimator: TypeAlias = 'Literal["rfc6298"] | Literal["linux"]'
+RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
 
 
 class TcpTransport(TypedDict):
@@ -768,7 +768,7 @@ Flow = TypedDict(
 )
 
 #: The directions that a handover affects.
-HandoverDirection: TypeAlias = 'Literal["both"] | Literal["forward"] | Literal["return"]'
+HandoverDirection: TypeAlias = 'Literal["both", "forward", "return"]'
 
 
 class Handover(TypedDict):
@@ -794,7 +794,7 @@ class Handover(TypedDict):
 
 
 #: What happens to a packet that the channel has corrupted.
-Effect: TypeAlias = 'Literal["drop"] | Literal["stale-checksum"] | Literal["valid-checksum"]'
+Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
 
 class NoneError(TypedDict):
@@ -859,13 +859,13 @@ class ListError(TypedDict):
 Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | ListError | Literal["none", "packet", "bit", "gilbert", "list"]'
 
 #: How the receiver of an AAL5 frame recognises the packet's protocol (RFC 2684).
-Encapsulation: TypeAlias = 'Literal["llc-snap"] | Literal["vc"]'
+Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'
 
 #: How the protocol type of a packet is sent.
-Protocol: TypeAlias = 'Literal["suppressed"] | Literal["compressed"] | Literal["full"]'
+Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
 
 #: What follows the last fragment of a fragmented packet.
-Trailer: TypeAlias = 'Literal["sequence"] | Literal["crc"]'
+Trailer: TypeAlias = 'Literal["sequence", "crc"]'
 
 
 class NoneFraming(TypedDict):
@@ -932,7 +932,7 @@ class RleFraming(TypedDict):
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
 
 #: The packets that the average queue of a drop precedence counts.
-Counted: TypeAlias = 'Literal["all"] | Literal["coupled"] | Literal["own"]'
+Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
 
 
 class Thresholds(TypedDict):
@@ -1308,7 +1308,7 @@ class Carrier(TypedDict):
 
 
 #: How slots for the data of a class are requested.
-Asks: TypeAlias = 'Literal["nothing"] | Literal["rate"] | Literal["volume"]'
+Asks: TypeAlias = 'Literal["nothing", "rate", "volume"]'
 
 
 class Class(TypedDict):
@@ -1356,7 +1356,7 @@ Allocator: TypeAlias = 'ProportionalAllocator | RoundRobinAllocator | MaxMinAllo
 RateOrZero: TypeAlias = "str"
 
 #: When terminals make requests and the control centre makes plans.
-Planning: TypeAlias = 'Literal["boundary"] | Literal["just-in-time"]'
+Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
 
 
 class DedicatedRequests(TypedDict):
@@ -1637,13 +1637,13 @@ class Group(TypedDict):
 Terminals: TypeAlias = "str | Group"
 
 #: Whether terminals share a carrier.
-SkyplexAccess: TypeAlias = 'Literal["tdma"] | Literal["scpc"]'
+SkyplexAccess: TypeAlias = 'Literal["tdma", "scpc"]'
 
 #: How terminals get slots.
-Assignment: TypeAlias = 'Literal["bod"] | Literal["cir"] | Literal["mixed"]'
+Assignment: TypeAlias = 'Literal["bod", "cir", "mixed"]'
 
 #: Rate of a carrier.
-Channel: TypeAlias = 'Literal["low-rate"] | Literal["high-rate"]'
+Channel: TypeAlias = 'Literal["low-rate", "high-rate"]'
 
 
 class Back(TypedDict):
@@ -1772,7 +1772,7 @@ class Balance(TypedDict):
 
 
 #: The cost that paths minimise.
-Metric: TypeAlias = 'Literal["delay"] | Literal["hops"]'
+Metric: TypeAlias = 'Literal["delay", "hops"]'
 
 
 class Routing(TypedDict):
@@ -1931,7 +1931,7 @@ class ConstellationNetworkKind(TypedDict):
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
 
 #: When the handshake with a connection's source is completed.
-Accept: TypeAlias = 'Literal["late"] | Literal["early"]'
+Accept: TypeAlias = 'Literal["late", "early"]'
 
 
 class Tcp(TypedDict):
