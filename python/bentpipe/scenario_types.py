@@ -124,13 +124,15 @@ class LinkHandover(TypedDict):
 
 
 class SchedulePolicy(TypedDict):
-    """Policy of the kind `schedule`."""
+    """Policy of the kind `schedule`. Handovers at the times given by the scenario's `[[handover]]`s, and at
+    no others."""
 
     kind: Literal["schedule"]
 
 
 class RandomPolicy(TypedDict):
-    """Policy of the kind `random`."""
+    """Policy of the kind `random`. Random handovers: exponentially distributed stays, after which any other
+    link is equally likely to take over."""
 
     kind: Literal["random"]
     stay: list[Span]
@@ -138,7 +140,8 @@ class RandomPolicy(TypedDict):
 
 
 class SignalPolicy(TypedDict):
-    """Policy of the kind `signal`."""
+    """Policy of the kind `signal`. Handovers by signal strength: to the link whose signal has been stronger
+    by a margin for some time (event A3 of 3GPP TS 36.331, section 5.5.4.4)."""
 
     hysteresis: NotRequired[float]
     """Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB."""
@@ -152,7 +155,8 @@ class SignalPolicy(TypedDict):
 
 
 class LoadPolicy(TypedDict):
-    """Policy of the kind `load`."""
+    """Policy of the kind `load`. Handovers by load: to the next link when the serving one is overloaded, and
+    back when the link before it could carry the load."""
 
     high: NotRequired[float]
     """Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default."""
@@ -278,7 +282,8 @@ Rate: TypeAlias = "str"
 
 
 class TokenBucketMeter(TypedDict):
-    """Meter of the kind `token-bucket`."""
+    """Meter of the kind `token-bucket`. A token bucket: packets are green while there are tokens for them,
+    and red otherwise."""
 
     burst: Size
     """Size of the bucket; at least 1500 B."""
@@ -288,7 +293,7 @@ class TokenBucketMeter(TypedDict):
 
 
 class SrtcmMeter(TypedDict):
-    """Meter of the kind `srtcm`."""
+    """Meter of the kind `srtcm`. The single rate three colour marker (RFC 2697)."""
 
     burst: Size
     """Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B."""
@@ -303,7 +308,7 @@ class SrtcmMeter(TypedDict):
 
 
 class TrtcmMeter(TypedDict):
-    """Meter of the kind `trtcm`."""
+    """Meter of the kind `trtcm`. The two rate three colour marker (RFC 2698)."""
 
     burst: Size
     """Committed burst size (CBS); at least 1500 B."""
@@ -320,7 +325,8 @@ class TrtcmMeter(TypedDict):
 
 
 class Tsw2cmMeter(TypedDict):
-    """Meter of the kind `tsw2cm`."""
+    """Meter of the kind `tsw2cm`. The time sliding window two colour marker: RFC 2859 without its middle
+    colour."""
 
     committed: Rate
     """Committed target rate (CTR), the rate of green packets."""
@@ -330,7 +336,7 @@ class Tsw2cmMeter(TypedDict):
 
 
 class Tsw3cmMeter(TypedDict):
-    """Meter of the kind `tsw3cm`."""
+    """Meter of the kind `tsw3cm`. The time sliding window three colour marker (RFC 2859)."""
 
     committed: Rate
     """Committed target rate (CTR), the rate of green packets."""
@@ -344,7 +350,7 @@ class Tsw3cmMeter(TypedDict):
 #: The meter by which an edge gives packets a colour.
 Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
 
-#: A transport protocol.
+#: The transport protocol that a rule of an edge matches.
 TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
 
 #: A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
@@ -401,7 +407,8 @@ TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 
 
 class BulkApp(TypedDict):
-    """App of the kind `bulk`."""
+    """App of the kind `bulk`. A bulk transfer: the source sends as fast as the transport allows, without end
+    or up to a size or a duration, and then closes."""
 
     duration: NotRequired[Span]
     """Time for which to send, from the start of the flow; what has not been sent by then is discarded. Must
@@ -412,7 +419,8 @@ class BulkApp(TypedDict):
 
 
 class CbrApp(TypedDict):
-    """App of the kind `cbr`."""
+    """App of the kind `cbr`. A constant bit rate source: datagrams of one size at one rate, continuously or
+    in bursts."""
 
     datagram: NotRequired[Size]
     """Payload of one datagram, 1 kB by default; at least 1 B."""
@@ -429,7 +437,8 @@ class CbrApp(TypedDict):
 
 
 class CommandApp(TypedDict):
-    """App of the kind `command`."""
+    """App of the kind `command`. A program of this machine, such as iperf3, curl or ping, that runs at the
+    flow's ends in an emulation. It cannot be simulated."""
 
     kind: Literal["command"]
     run: str
@@ -441,7 +450,8 @@ class CommandApp(TypedDict):
 
 
 class EmailApp(TypedDict):
-    """App of the kind `email`."""
+    """App of the kind `email`. Mails that the flow's source sends, each over a connection of its own, after
+    the set-up dialogue of SMTP (RFC 5321)."""
 
     distribution: NotRequired[Sizes]
     """How the sizes of mails are distributed about their mean; constant by default."""
@@ -462,7 +472,8 @@ class EmailApp(TypedDict):
 
 
 class FtpApp(TypedDict):
-    """App of the kind `ftp`."""
+    """App of the kind `ftp`. File transfers, each over a connection of its own, after the set-up dialogue of
+    FTP (RFC 959)."""
 
     direction: NotRequired[TransferDirection]
     """Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
@@ -487,7 +498,8 @@ class FtpApp(TypedDict):
 
 
 class HttpApp(TypedDict):
-    """App of the kind `http`."""
+    """App of the kind `http`. Web pages over HTTP/1.1, fetched over two persistent connections (RFC 9112,
+    section 9.3)."""
 
     kind: Literal["http"]
     object: Size
@@ -554,7 +566,7 @@ RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
 
 
 class TcpTransport(TypedDict):
-    """Transport of the kind `tcp`."""
+    """Transport of the kind `tcp`. TCP with the values of a profile and what differs from it."""
 
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
@@ -587,6 +599,23 @@ class TcpTransport(TypedDict):
             "veno",
             "westwood",
             "yeah",
+            "linux-bbr",
+            "linux-bic",
+            "linux-cdg",
+            "linux-cubic",
+            "linux-dctcp",
+            "linux-highspeed",
+            "linux-htcp",
+            "linux-hybla",
+            "linux-illinois",
+            "linux-lp",
+            "linux-nv",
+            "linux-reno",
+            "linux-scalable",
+            "linux-vegas",
+            "linux-veno",
+            "linux-westwood",
+            "linux-yeah",
         ]
     ]
     """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
@@ -725,7 +754,8 @@ class TcpTransport(TypedDict):
 
 
 class TfrcTransport(TypedDict):
-    """Transport of the kind `tfrc`."""
+    """Transport of the kind `tfrc`. TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that
+    a TCP would have on average."""
 
     damped: NotRequired[bool]
     """Whether the sending rate is modulated by the square root of the round-trip time to prevent oscillation
@@ -744,7 +774,8 @@ class TfrcTransport(TypedDict):
 
 
 class UdpTransport(TypedDict):
-    """Transport of the kind `udp`."""
+    """Transport of the kind `udp`. Datagrams (UDP, RFC 768) without connections, acknowledgments or rate
+    control: what is lost stays lost."""
 
     kind: Literal["udp"]
 
@@ -798,13 +829,14 @@ Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
 
 class NoneError(TypedDict):
-    """Error of the kind `none`."""
+    """Error of the kind `none`. No errors: every packet arrives intact."""
 
     kind: Literal["none"]
 
 
 class PacketError(TypedDict):
-    """Error of the kind `packet`."""
+    """Error of the kind `packet`. Independent packet errors: each packet, or unit of the framing, is
+    corrupted with the same probability, whatever its size."""
 
     effect: NotRequired[Effect]
     """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
@@ -816,7 +848,8 @@ class PacketError(TypedDict):
 
 
 class BitError(TypedDict):
-    """Error of the kind `bit`."""
+    """Error of the kind `bit`. Independent bit errors: each bit is wrong with the same probability, and a
+    packet or unit with a wrong bit is corrupted."""
 
     effect: NotRequired[Effect]
     """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
@@ -828,7 +861,8 @@ class BitError(TypedDict):
 
 
 class GilbertError(TypedDict):
-    """Error of the kind `gilbert`."""
+    """Error of the kind `gilbert`. Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts
+    every packet in its bad state."""
 
     burst: float
     """Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
@@ -843,7 +877,8 @@ class GilbertError(TypedDict):
 
 
 class ListError(TypedDict):
-    """Error of the kind `list`."""
+    """Error of the kind `list`. Chosen errors: corrupts exactly the listed packets, for example to compare
+    two TCP stacks under the same losses."""
 
     effect: NotRequired[Effect]
     """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
@@ -869,13 +904,15 @@ Trailer: TypeAlias = 'Literal["sequence", "crc"]'
 
 
 class NoneFraming(TypedDict):
-    """Framing of the kind `none`."""
+    """Framing of the kind `none`. No framing: packets are transmitted as they are, and errors act on
+    packets."""
 
     kind: Literal["none"]
 
 
 class AtmFraming(TypedDict):
-    """Framing of the kind `atm`."""
+    """Framing of the kind `atm`. ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a
+    trailer of 8 bytes, fills whole cells of 53 bytes, 48 of them payload."""
 
     encapsulation: NotRequired[Encapsulation]
     """How the receiver recognises the packet's protocol; adds 8 bytes to each packet with the default,
@@ -884,7 +921,8 @@ class AtmFraming(TypedDict):
 
 
 class MpeFraming(TypedDict):
-    """Framing of the kind `mpe`."""
+    """Framing of the kind `mpe`. Multi-protocol encapsulation (EN 301 192, section 7): packets in datagram
+    sections, sections in MPEG transport stream packets of 188 bytes."""
 
     kind: Literal["mpe"]
     llc_snap: NotRequired[bool]
@@ -895,7 +933,8 @@ class MpeFraming(TypedDict):
 
 
 class UleFraming(TypedDict):
-    """Framing of the kind `ule`."""
+    """Framing of the kind `ule`. Unidirectional lightweight encapsulation (RFC 4326): packets in SNDUs, SNDUs
+    in MPEG transport stream packets of 188 bytes."""
 
     address: NotRequired[bool]
     """Whether each SNDU has a destination address of 6 bytes (D = 0); off by default."""
@@ -906,7 +945,8 @@ class UleFraming(TypedDict):
 
 
 class GseFraming(TypedDict):
-    """Framing of the kind `gse`."""
+    """Framing of the kind `gse`. Generic stream encapsulation (ETSI TS 102 606-1): packets, whole or in
+    fragments, in the baseband frames of DVB-S2."""
 
     frame: NotRequired[int]
     """Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
@@ -917,7 +957,8 @@ class GseFraming(TypedDict):
 
 
 class RleFraming(TypedDict):
-    """Framing of the kind `rle`."""
+    """Framing of the kind `rle`. Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in
+    fragments, in the bursts of DVB-RCS2."""
 
     kind: Literal["rle"]
     protocol: NotRequired[Protocol]
@@ -962,7 +1003,7 @@ class ScheduledClass(TypedDict):
 
 
 class DropTailQueue(TypedDict):
-    """Queue of the kind `drop-tail`."""
+    """Queue of the kind `drop-tail`. A drop-tail queue, limited in packets, in bytes or in both."""
 
     bytes: NotRequired[Size]
     """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
@@ -972,7 +1013,8 @@ class DropTailQueue(TypedDict):
 
 
 class RedQueue(TypedDict):
-    """Queue of the kind `red`."""
+    """Queue of the kind `red`. Random early detection (Floyd and Jacobson 1993): drops or marks packets with
+    a probability that grows with the average queue, before the queue is full."""
 
     ecn: NotRequired[bool]
     """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
@@ -994,7 +1036,8 @@ class RedQueue(TypedDict):
 
 
 class GentleRedQueue(TypedDict):
-    """Queue of the kind `gentle-red`."""
+    """Queue of the kind `gentle-red`. RED whose drop probability rises linearly from max_p at `max` to 1 at
+    twice `max`, instead of jumping to 1 (Floyd 2000)."""
 
     ecn: NotRequired[bool]
     """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
@@ -1016,7 +1059,9 @@ class GentleRedQueue(TypedDict):
 
 
 class AredQueue(TypedDict):
-    """Queue of the kind `ared`."""
+    """Queue of the kind `ared`. Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and
+    its weight from the link's rate and a target delay, and adapts the drop probability so that the average
+    queue stays midway between the thresholds."""
 
     ecn: NotRequired[bool]
     """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
@@ -1032,7 +1077,8 @@ class AredQueue(TypedDict):
 
 
 class WredQueue(TypedDict):
-    """Queue of the kind `wred`."""
+    """Queue of the kind `wred`. Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three
+    drop precedences of assured forwarding (RFC 2597, section 2)."""
 
     average: NotRequired[Counted]
     """The packets that each average queue counts: all by default (WRED)."""
@@ -1059,7 +1105,8 @@ class WredQueue(TypedDict):
 
 
 class CodelQueue(TypedDict):
-    """Queue of the kind `codel`."""
+    """Queue of the kind `codel`. CoDel (RFC 8289): drops packets at departure while the queueing delay has
+    stayed above a target for a whole interval."""
 
     ecn: NotRequired[bool]
     """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
@@ -1079,7 +1126,8 @@ class CodelQueue(TypedDict):
 
 
 class FqCodelQueue(TypedDict):
-    """Queue of the kind `fq-codel`."""
+    """Queue of the kind `fq-codel`. FQ-CoDel (RFC 8290): hashes flows to lines, each controlled by a CoDel of
+    its own, and serves the lines by deficit round robin with precedence for new ones."""
 
     ecn: NotRequired[bool]
     """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
@@ -1099,7 +1147,8 @@ class FqCodelQueue(TypedDict):
 
 
 class PieQueue(TypedDict):
-    """Queue of the kind `pie`."""
+    """Queue of the kind `pie`. PIE (RFC 8033): drops packets at arrival with a probability that a controller
+    adjusts to hold the queueing delay at a target."""
 
     burst: NotRequired[Span]
     """Time for which nothing is dropped when a delay builds up after an idle period (MAX_BURST in RFC 8033),
@@ -1119,7 +1168,8 @@ class PieQueue(TypedDict):
 
 
 class PriorityQueue(TypedDict):
-    """Queue of the kind `priority`."""
+    """Queue of the kind `priority`. Strict priority: whenever the link is free, it serves the first class in
+    the list that has a packet to send."""
 
     classes: list[ScheduledClass]
     """The classes, highest priority first; 1 to 64."""
@@ -1127,7 +1177,8 @@ class PriorityQueue(TypedDict):
 
 
 class WrrQueue(TypedDict):
-    """Queue of the kind `wrr`."""
+    """Queue of the kind `wrr`. Weighted round robin: classes take turns, and each sends as many packets per
+    turn as its weight. Shares are of packets, so classes with larger packets get more bytes."""
 
     classes: list[ScheduledClass]
     """The classes, in the order of their turns; 1 to 64."""
@@ -1135,7 +1186,8 @@ class WrrQueue(TypedDict):
 
 
 class DrrQueue(TypedDict):
-    """Queue of the kind `drr`."""
+    """Queue of the kind `drr`. Deficit round robin (Shreedhar and Varghese 1995): classes take turns, and
+    each may send `quantum` times its weight in bytes per turn."""
 
     classes: list[ScheduledClass]
     """The classes, in the order of their turns; 1 to 64."""
@@ -1145,7 +1197,8 @@ class DrrQueue(TypedDict):
 
 
 class WfqQueue(TypedDict):
-    """Queue of the kind `wfq`."""
+    """Queue of the kind `wfq`. Weighted fair queueing in its self-clocked form (Golestani 1994): classes
+    share the rate in bytes in proportion to their weights."""
 
     classes: list[ScheduledClass]
     """The classes, in any order; 1 to 64."""
@@ -1153,7 +1206,8 @@ class WfqQueue(TypedDict):
 
 
 class ShaperQueue(TypedDict):
-    """Queue of the kind `shaper`."""
+    """Queue of the kind `shaper`. A token bucket shaper: limits a queue to a rate and a burst. Packets that
+    exceed them wait; a packet longer than `burst` is dropped."""
 
     burst: NotRequired[Size]
     """Size of the token bucket, which may leave at once after a pause; 3000 B by default, at least 1500 B."""
@@ -1165,7 +1219,8 @@ class ShaperQueue(TypedDict):
 
 
 class DiffservQueue(TypedDict):
-    """Queue of the kind `diffserv`."""
+    """Queue of the kind `diffserv`. The common DiffServ per-hop behaviours in one queue: expedited forwarding
+    (RFC 3246), four assured forwarding classes (RFC 2597), control traffic (CS6, CS7) and best effort."""
 
     ef: NotRequired[float]
     """Maximum share of the link's rate for expedited forwarding, 0.3 by default. Must be greater than 0."""
@@ -1176,7 +1231,7 @@ class DiffservQueue(TypedDict):
 
 
 class UnlimitedQueue(TypedDict):
-    """Queue of the kind `unlimited`."""
+    """Queue of the kind `unlimited`. A first-in, first-out queue that admits every packet."""
 
     kind: Literal["unlimited"]
 
@@ -1267,14 +1322,14 @@ class Site(TypedDict):
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
-    """Longitude, east positive."""
+    """Longitude of the site, east positive."""
 
 
 class Positions(TypedDict):
     """Positions of the satellite and the stations, from which propagation delays are computed."""
 
     gateway: Site
-    """Position of the gateway."""
+    """Position of the gateway on the ground."""
     satellite: Angle
     """Longitude of the satellite in geostationary orbit, east positive."""
     terminals: NotRequired[Site]
@@ -1320,31 +1375,34 @@ class Class(TypedDict):
     """Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
     lists."""
     name: str
-    """Name of the class."""
+    """Name of the class, for messages."""
     queue: NotRequired[Queue]
     """Queue discipline of the class. If unset, that of the return link."""
 
 
 class ProportionalAllocator(TypedDict):
-    """Allocator of the kind `proportional`."""
+    """Allocator of the kind `proportional`. Slots in proportion to the demands, as in the study (Luglio,
+    Roseti, Zampognaro 2009)."""
 
     kind: Literal["proportional"]
 
 
 class RoundRobinAllocator(TypedDict):
-    """Allocator of the kind `round-robin`."""
+    """Allocator of the kind `round-robin`. Slots one by one in turn, to the terminals that still want one."""
 
     kind: Literal["round-robin"]
 
 
 class MaxMinAllocator(TypedDict):
-    """Allocator of the kind `max-min`."""
+    """Allocator of the kind `max-min`. Weighted max-min fairness: the `weight` of each terminal determines
+    its share when demands exceed the slots."""
 
     kind: Literal["max-min"]
 
 
 class PriorityAllocator(TypedDict):
-    """Allocator of the kind `priority`."""
+    """Allocator of the kind `priority`. Rate requests before volume requests, and within each kind in
+    proportion to the demands."""
 
     kind: Literal["priority"]
 
@@ -1360,7 +1418,8 @@ Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
 
 
 class DedicatedRequests(TypedDict):
-    """Requests of the kind `dedicated`."""
+    """Requests of the kind `dedicated`. A request slot for each terminal, as in the synchronisation bursts of
+    EN 301 790."""
 
     every: NotRequired[int]
     """Number of superframes from one request slot of a terminal to its next, 1 by default."""
@@ -1368,13 +1427,15 @@ class DedicatedRequests(TypedDict):
 
 
 class PiggybackRequests(TypedDict):
-    """Requests of the kind `piggyback`."""
+    """Requests of the kind `piggyback`. Requests travel in the terminal's traffic bursts (EN 301 790, section
+    6.6.1.1), so a terminal without slots cannot send any."""
 
     kind: Literal["piggyback"]
 
 
 class AlohaRequests(TypedDict):
-    """Requests of the kind `aloha`."""
+    """Requests of the kind `aloha`. Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one
+    try per request, and requests that collide are lost."""
 
     backoff: NotRequired[int]
     """Maximum exponent of the binary exponential back-off, 6 by default."""
@@ -1384,7 +1445,9 @@ class AlohaRequests(TypedDict):
 
 
 class CrdsaRequests(TypedDict):
-    """Requests of the kind `crdsa`."""
+    """Requests of the kind `crdsa`. Shared mini-slots with contention resolution diversity slotted ALOHA
+    (Casini, De Gaudenzi, Herrero 2007): each request is sent as several replicas, which lets the receiver
+    resolve collisions."""
 
     backoff: NotRequired[int]
     """Maximum exponent of the binary exponential back-off, 6 by default."""
@@ -1403,19 +1466,22 @@ Requests: TypeAlias = 'DedicatedRequests | PiggybackRequests | AlohaRequests | C
 
 
 class QueueEstimator(TypedDict):
-    """Estimator of the kind `queue`."""
+    """Estimator of the kind `queue`. The smoothed queue, as in the study: r[n] = (1 - gamma) r[n-1] + gamma Q
+    (eq. 13 of Luglio, Roseti, Zampognaro 2009)."""
 
     kind: Literal["queue"]
 
 
 class ArrivalEstimator(TypedDict):
-    """Estimator of the kind `arrival`."""
+    """Estimator of the kind `arrival`. The smoothed arrival rate plus a share of the queue, so that the queue
+    empties within one response time."""
 
     kind: Literal["arrival"]
 
 
 class PredictiveEstimator(TypedDict):
-    """Estimator of the kind `predictive`."""
+    """Estimator of the kind `predictive`. The arrival rate extrapolated to the time of the assignment by
+    linear trend (Holt 1957), plus a share of the queue."""
 
     kind: Literal["predictive"]
     trend: NotRequired[float]
@@ -1467,13 +1533,14 @@ class Vbdc(TypedDict):
 
 
 class CraScheme(TypedDict):
-    """Scheme of the kind `cra`."""
+    """Scheme of the kind `cra`. Constant slots only (CRA): terminals request nothing."""
 
     kind: Literal["cra"]
 
 
 class RbdcScheme(TypedDict):
-    """Scheme of the kind `rbdc`."""
+    """Scheme of the kind `rbdc`. Rate requests (RBDC): each states the rate that the terminal needs and
+    replaces the previous one."""
 
     estimator: NotRequired[Estimator]
     """How the terminal estimates the rate that it needs; from its queue by default."""
@@ -1491,7 +1558,8 @@ class RbdcScheme(TypedDict):
 
 
 class VbdcScheme(TypedDict):
-    """Scheme of the kind `vbdc`."""
+    """Scheme of the kind `vbdc`. Volume requests (VBDC): each states the data that have not been requested
+    yet and adds to the pending volume."""
 
     kind: Literal["vbdc"]
     max: NotRequired[RateOrZero]
@@ -1503,7 +1571,8 @@ class VbdcScheme(TypedDict):
 
 
 class AvbdcScheme(TypedDict):
-    """Scheme of the kind `avbdc`."""
+    """Scheme of the kind `avbdc`. Absolute volume requests (AVBDC): each states all the data that wait and
+    replaces the pending volume."""
 
     kind: Literal["avbdc"]
     max: NotRequired[RateOrZero]
@@ -1512,13 +1581,14 @@ class AvbdcScheme(TypedDict):
 
 
 class FcaScheme(TypedDict):
-    """Scheme of the kind `fca`."""
+    """Scheme of the kind `fca`. Spare slots only (FCA): terminals request nothing and share the slots that
+    are left over."""
 
     kind: Literal["fca"]
 
 
 class MixScheme(TypedDict):
-    """Scheme of the kind `mix`."""
+    """Scheme of the kind `mix`. Several schemes at once, each with its own maximum."""
 
     avbdc: NotRequired[Avbdc]
     """Absolute volume requests (AVBDC). Their `max` must be given."""
@@ -1657,7 +1727,7 @@ class Back(TypedDict):
 
 
 class HighestElevationChoice(TypedDict):
-    """Choice of the kind `highest-elevation`."""
+    """Choice of the kind `highest-elevation`. The satellites at the highest elevation at every moment."""
 
     kind: Literal["highest-elevation"]
     margin: NotRequired[Angle]
@@ -1666,19 +1736,22 @@ class HighestElevationChoice(TypedDict):
 
 
 class LongestVisibilityChoice(TypedDict):
-    """Choice of the kind `longest-visibility`."""
+    """Choice of the kind `longest-visibility`. The satellites that will stay in view longest, at every
+    moment."""
 
     kind: Literal["longest-visibility"]
 
 
 class LeastHandoversChoice(TypedDict):
-    """Choice of the kind `least-handovers`."""
+    """Choice of the kind `least-handovers`. Each satellite for as long as it is in view, then the one that
+    will stay in view longest: the fewest handovers."""
 
     kind: Literal["least-handovers"]
 
 
 class ScheduleChoice(TypedDict):
-    """Choice of the kind `schedule`."""
+    """Choice of the kind `schedule`. A choice per time slot, for all sites at once, as observed for Starlink
+    (Tanveer et al. 2023, Mohan et al. 2024)."""
 
     kind: Literal["schedule"]
     offset: NotRequired[Span]
@@ -1726,13 +1799,15 @@ class SatelliteHandover(TypedDict):
 
 
 class NoneIsl(TypedDict):
-    """Isl of the kind `none`."""
+    """Isl of the kind `none`. No inter-satellite links: each satellite is a bent pipe between the sites that
+    it sees."""
 
     kind: Literal["none"]
 
 
 class GridIsl(TypedDict):
-    """Isl of the kind `grid`."""
+    """Isl of the kind `grid`. A grid of inter-satellite links: each satellite is linked to its neighbours in
+    its plane and in the adjacent planes."""
 
     clearance: NotRequired[Distance]
     """Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
@@ -1793,12 +1868,13 @@ class Routing(TypedDict):
 
 
 class WalkerDeltaShell(TypedDict):
-    """Shell of the kind `walker-delta`."""
+    """Shell of the kind `walker-delta`. A Walker delta pattern: circular orbits whose ascending nodes are
+    spread around the whole equator."""
 
     altitude: Distance
     """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
     inclination: Angle
-    """Inclination of all planes."""
+    """Inclination of all planes to the equator."""
     kind: Literal["walker-delta"]
     phasing: NotRequired[int]
     """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
@@ -1812,12 +1888,13 @@ class WalkerDeltaShell(TypedDict):
 
 
 class WalkerStarShell(TypedDict):
-    """Shell of the kind `walker-star`."""
+    """Shell of the kind `walker-star`. A Walker star pattern: near-polar circular orbits whose ascending
+    nodes are spread over half of the equator, with a seam."""
 
     altitude: Distance
     """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
     inclination: Angle
-    """Inclination of all planes."""
+    """Inclination of all planes to the equator."""
     kind: Literal["walker-star"]
     phasing: NotRequired[float]
     """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
@@ -1832,7 +1909,7 @@ class WalkerStarShell(TypedDict):
 
 
 class GeoShell(TypedDict):
-    """Shell of the kind `geo`."""
+    """Shell of the kind `geo`. Geostationary satellites at given longitudes."""
 
     kind: Literal["geo"]
     longitudes: list[Angle]
@@ -1840,7 +1917,8 @@ class GeoShell(TypedDict):
 
 
 class ElementsShell(TypedDict):
-    """Shell of the kind `elements`."""
+    """Shell of the kind `elements`. Real satellites, described by their element sets (TLE or OMM) and
+    propagated by SGP4."""
 
     elements: str | dict[str, object]
     """The element sets, or the file that holds them, as a path relative to the folder of the scenario."""
@@ -1861,12 +1939,13 @@ class GroundSite(TypedDict):
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
-    """Longitude, east positive."""
+    """Longitude of the site, east positive."""
     mask: NotRequired[Angle]
     """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
 
 
-#: NetworkKind of the kind `dvb-rcs`.
+#: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
+#: geostationary satellite, and a gateway with the network control centre.
 DvbRcsNetworkKind = TypedDict(
     "DvbRcsNetworkKind",
     {
@@ -1880,7 +1959,8 @@ DvbRcsNetworkKind = TypedDict(
     },
 )
 
-#: NetworkKind of the kind `skyplex`.
+#: NetworkKind of the kind `skyplex`. A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer,
+#: with long frames of MPEG packets (SatNEx 2009).
 SkyplexNetworkKind = TypedDict(
     "SkyplexNetworkKind",
     {
@@ -1907,7 +1987,8 @@ SkyplexNetworkKind = TypedDict(
 
 
 class ConstellationNetworkKind(TypedDict):
-    """NetworkKind of the kind `constellation`."""
+    """NetworkKind of the kind `constellation`. A constellation of moving satellites that serve sites on the
+    ground, with or without inter-satellite links."""
 
     epoch: NotRequired[str]
     """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
@@ -1927,7 +2008,7 @@ class ConstellationNetworkKind(TypedDict):
     """Sites on the ground, by the names of their nodes; at least two."""
 
 
-#: An access network.
+#: An access network, which joins several nodes.
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
 
 #: When the handshake with a connection's source is completed.
@@ -1968,6 +2049,23 @@ class Tcp(TypedDict):
             "veno",
             "westwood",
             "yeah",
+            "linux-bbr",
+            "linux-bic",
+            "linux-cdg",
+            "linux-cubic",
+            "linux-dctcp",
+            "linux-highspeed",
+            "linux-htcp",
+            "linux-hybla",
+            "linux-illinois",
+            "linux-lp",
+            "linux-nv",
+            "linux-reno",
+            "linux-scalable",
+            "linux-vegas",
+            "linux-veno",
+            "linux-westwood",
+            "linux-yeah",
         ]
     ]
     """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
@@ -2105,7 +2203,8 @@ class Tcp(TypedDict):
 
 
 class AckDecimationMechanism(TypedDict):
-    """Mechanism of the kind `ack-decimation`."""
+    """Mechanism of the kind `ack-decimation`. ACK decimation (RFC 3449, section 5.2.2): keeps only the newest
+    acknowledgments of each connection before a slow link."""
 
     keep: NotRequired[int]
     """Maximum number of waiting acknowledgments per connection, 1 by default."""
@@ -2119,7 +2218,8 @@ class AckDecimationMechanism(TypedDict):
 
 
 class AckFilterMechanism(TypedDict):
-    """Mechanism of the kind `ack-filter`."""
+    """Mechanism of the kind `ack-filter`. ACK filtering (RFC 3449, section 5.2.1): a new acknowledgment
+    replaces older ones of its connection that wait before a slow link."""
 
     kind: Literal["ack-filter"]
     over: str
@@ -2131,7 +2231,8 @@ class AckFilterMechanism(TypedDict):
 
 
 class AckReconstructionMechanism(TypedDict):
-    """Mechanism of the kind `ack-reconstruction`."""
+    """Mechanism of the kind `ack-reconstruction`. ACK reconstruction (RFC 3449, section 5.3.1): recreates
+    acknowledgments behind a slow link and spaces them evenly."""
 
     every: NotRequired[Size]
     """Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B."""
@@ -2143,7 +2244,9 @@ class AckReconstructionMechanism(TypedDict):
 
 
 class SnoopMechanism(TypedDict):
-    """Mechanism of the kind `snoop`."""
+    """Mechanism of the kind `snoop`. Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps
+    unacknowledged packets before a link that loses packets and retransmits losses itself, so that the sender
+    does not take them for congestion."""
 
     cache: NotRequired[int]
     """Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
@@ -2156,7 +2259,8 @@ class SnoopMechanism(TypedDict):
 
 
 class SplitMechanism(TypedDict):
-    """Mechanism of the kind `split`."""
+    """Mechanism of the kind `split`. Splits TCP connections in two (RFC 3135, section 2.4), each with its own
+    congestion control, retransmissions and window."""
 
     accept: NotRequired[Accept]
     """When the handshake with the source is completed: after the destination has accepted (`"late"`, the
@@ -2171,7 +2275,7 @@ class SplitMechanism(TypedDict):
     """TCP on the sides that `sides` does not name."""
 
 
-#: The mechanism of a proxy.
+#: The mechanism by which a proxy enhances performance.
 Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "snoop", "split"]'
 
 
@@ -2221,7 +2325,8 @@ class Record(TypedDict):
 
 
 class RelayRole(TypedDict):
-    """Role of the kind `relay`."""
+    """Role of the kind `relay`. A conference relay: sends every datagram that comes in on one of its flows to
+    the sources of all its other flows."""
 
     kind: Literal["relay"]
 
