@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from ._native import ScenarioError
 from .facts import facts
@@ -89,7 +90,18 @@ def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> d
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
-    """The same of the scenario of a run, which may be an older version's: then its refusal is every flow's note."""
+    """The same of the scenario of a run, which may be an older version's: then its refusal is every flow's note.
+    Computed once for each run."""
+    known = _of_runs.get(run)
+    if known is None:
+        known = _of_runs[run] = _predict_run(run)
+    return known
+
+
+_of_runs: WeakKeyDictionary[Run, dict[str, FlowPrediction]] = WeakKeyDictionary()
+
+
+def _predict_run(run: Run) -> dict[str, FlowPrediction]:
     try:
         return predict_scenario(run.scenario)
     except ScenarioError as refused:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from .prediction import predict_run
+
 if TYPE_CHECKING:
     from .runs import Run
 
@@ -48,7 +50,7 @@ class FlowResult:
 
 def flow_results(run: Run) -> list[FlowResult]:
     """The flows of a run, in the order of the scenario."""
-    predictions = run.predictions
+    predictions = predict_run(run)
     efficiencies, failures = terminal_efficiency(run), connection_failures(run)
     results = []
     for row in run.flows.iter_rows(named=True):

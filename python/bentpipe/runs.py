@@ -14,8 +14,6 @@ from .errors import InputError, reading, trouble, unknown
 if TYPE_CHECKING:
     import polars as pl
 
-    from .prediction import FlowPrediction
-
 
 class Run:
     """The results of one scenario, one seed, one instrument.
@@ -63,13 +61,6 @@ class Run:
             return tomllib.loads((self.path / "scenario.toml").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
-
-    @cached_property
-    def predictions(self) -> dict[str, FlowPrediction]:
-        """What the equations say about each flow, by its name."""
-        from .prediction import predict_run
-
-        return predict_run(self)
 
     @cached_property
     def fidelity(self) -> dict[str, Any]:

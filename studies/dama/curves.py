@@ -12,6 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
+from bentpipe.prediction import predict_run
 from bentpipe.quantities import base_value
 from bentpipe.runs import Run
 
@@ -150,7 +151,7 @@ class Series:
         link = network["forward" if self.curve.direction == "forward" else "return"]["rate"]
         transport = self.run.scenario["flow"][0]["transport"]
         segment = float(transport["segment_size"])
-        header = self.run.predictions[FLOW].arguments["header_bytes"]
+        header = float(predict_run(self.run)[FLOW].arguments["header_bytes"])
         return float(base_value(link)) / 1e3 * segment / (segment + header)
 
     @cached_property

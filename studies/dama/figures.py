@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from bentpipe.plots.data import thin
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
+from bentpipe.prediction import predict_run
 
 from .curves import CONGESTIONS, FLOW, SCHEMES, WINDOW_S, Curve, Direction, Scheme, Series
 from .measures import FULL
@@ -140,7 +141,7 @@ def _two_panels(
 
 
 def _prediction(one: Series) -> Prediction | None:
-    return one.run.predictions[FLOW].prediction
+    return predict_run(one.run)[FLOW].prediction
 
 
 def _stated(one: Series, paper: Mapping[str, float]) -> tuple[float, float] | None:

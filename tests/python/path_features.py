@@ -12,7 +12,7 @@ from typing import Any, Final
 
 FLOW: Final = {"name": "f", "from": "a", "to": "b", "app": "bulk"}
 TCP: Final = {"kind": "tcp", "congestion": "reno", "initial_ssthresh": 40}
-QUIET: Final = {"record": {"traces": []}}
+QUIET: Final[dict[str, Any]] = {"record": {"traces": []}}
 
 #: A link on which nothing is lost in the time of the run.
 LINK: Final[dict[str, Any]] = {

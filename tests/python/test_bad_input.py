@@ -210,7 +210,7 @@ def test_a_value_that_is_no_number_is_named(place: Path) -> None:
 
 @pytest.mark.parametrize("call", [_native.simulate, _native.emulate])
 def test_options_of_the_native_module_that_are_misspelt_are_refused(place: Path, call: object) -> None:
-    given = [str(place / "good.toml"), None, []]
+    given: list[object] = [str(place / "good.toml"), None, []]
     number = [None, 0] if call is _native.simulate else [0]
     with pytest.raises(ValueError, match="unknown field `alow_commands`"):
         call(*given, *number, str(place / "unused"), '{"alow_commands": true}', None)  # type: ignore[operator]

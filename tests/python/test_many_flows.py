@@ -90,6 +90,7 @@ def test_many_flows_are_quantiles_and_few_are_lines(tmp_path: Path) -> None:
         legend = axes.get_legend()
         assert legend is not None
         assert len(legend.get_texts()) == entries
+    assert legend is not None
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == [f"median of {plots.MOST_LINES + 1}", "10 % to 90 %", "all", "predicted"]
     assert "10th to the 90th percentile" in page([many]) and "percentile" not in page([few])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from bentpipe.prediction import predict_run
 from bentpipe.quantities import base_value
 from bentpipe.runs import by_folder
 
@@ -130,7 +131,7 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
         }
         for entity, (time_s, values) in traces:
             label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
-            known = run.predictions.get(entity)
+            known = predict_run(run).get(entity)
             trip = trips.get(entity)
             yield Line(
                 label,

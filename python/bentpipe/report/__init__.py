@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.prediction import predict_run
 from bentpipe.quantities import number, span_text
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _notes(runs: Mapping[str, Run]) -> list[str]:
     """Notes on the predictions, each once, with the flows that it is about."""
     flows: dict[str, dict[str, None]] = {}
     for run in runs.values():
-        for prediction in run.predictions.values():
+        for prediction in predict_run(run).values():
             if prediction.note:
                 flows.setdefault(prediction.note, {})[prediction.flow] = None
     return [f"{_listed(list(names))}: {note}" for note, names in flows.items()]
