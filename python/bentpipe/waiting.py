@@ -31,7 +31,7 @@ PARTS: Final = {
 
 #: What each part waits for.
 ABOUT: Final = {
-    "wait_earlier": "slots that were constant, spare or requested before it arrived",
+    "wait_earlier": "slots that came before its own request",
     "wait_request": "until the request was made",
     "wait_lost": "requests that were lost on the way",
     "wait_propagation": "propagation of the request and of the plan",

@@ -39,7 +39,7 @@ pub static REPORT: Table = Table {
     name: "flow_{snake}",
     entity: "flow",
     about: "at the end of the run",
-    columns: &[Column::real("{snake}_delay_max", "s", "greatest one-way delay of a datagram of {words}")],
+    columns: &[Column::real("{snake}_delay_max", "s", "greatest one-way delay of a datagram")],
 };
 
 impl Tables for Config {

@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_packet_has_a_header_of_its_own_and_a_wrong_bit_is_noticed() {
-        let packet = Packet { size: 100 + OVERHEAD, body: Body::layer(Header { number: 7 }), ..Packet::default() };
+        let body = Body::layer(Header { number: 7 });
+        let packet = Packet { size: 100 + OVERHEAD, body, ..Packet::default() };
         let layer = packet.body.payload().unwrap();
         let mut bytes = Vec::new();
         assert_eq!(layer.header(&packet, &mut [0; 2], &mut bytes), 100);

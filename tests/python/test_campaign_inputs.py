@@ -87,10 +87,10 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
             'vary.flow.down.transport.congestoin = ["reno"]',
             r'loss.toml:\d+:\d+: campaign.vary."flow.down.transport.con',
         ),
-        ('vary.flow.down.transport.congestoin = ["reno"]', r'unknown key \(is "congestion" meant\?\)'),
+        ('vary.flow.down.transport.congestoin = ["reno"]', r'unknown key, did you mean "congestion"\?'),
         (
             'vary.flow.dwon.start = ["1 s"]',
-            r'loss.toml:\d+:\d+: .*"1 s": flow.dwon: there is no .*is "down" meant',
+            r'loss.toml:\d+:\d+: .*"1 s": flow.dwon: there is no .*did you mean "down"\?',
         ),
         (
             'vary."link.sat.rate" = ["1 Mbit/s", "5 apples"]',
@@ -103,12 +103,12 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
             "has 1 values and seed has 2; allowed: lists of the same",
         ),
         ("vary.seed = [1, 2]\nzip = [{ seed = [3, 4] }]", "is varied twice; allowed: every key once"),
-        ("vary.seed = [1, 1]", "two variants are the same scenario, 1; allowed: every value once"),
+        ("vary.seed = [1, 1]", "two variants are the same scenario, 1; allowed: each value once"),
         ("replication = 3", 'unknown key, did you mean "replications"?'),
         ("replications = 0", "allowed: a whole number from 1 to"),
         ("confidence = 1", "must be greater than 0 and less than 1"),
-        ("sample = { count = 2, between.seed = [1] }", "the least and the greatest value"),
-        ("sample = { count = 2, between.seed = [5, 1] }", "the least value before the greatest"),
+        ("sample = { count = 2, between.seed = [1] }", "must be the minimum and the maximum"),
+        ("sample = { count = 2, between.seed = [5, 1] }", "allowed: the least value first"),
         ('sample = { count = 2, between.link.sat.delay = ["1 ms", "2 s"] }', "both in the same unit"),
         ('sample = { count = 2, between.link.sat.delay = ["fast", "slow"] }', "no values between"),
         (
@@ -118,7 +118,7 @@ def test_python_says_what_a_file_says(tmp_path: Path) -> None:
         ('precision = { metric = "goodput", relative_half_width = 0 }', "must be greater than 0"),
         (
             'replications = 9\nprecision = { metric = "goodput", relative_half_width = 0.1, at_most = 5 }',
-            "at least 9",
+            "at least replications, 9",
         ),
         ('clock = "real"', "allowed: virtual, kernel"),
     ],
@@ -127,7 +127,7 @@ def test_what_cannot_be_is_refused_with_its_place_and_what_is_allowed(
     tmp_path: Path, campaign: str, message: str
 ) -> None:
     file = write_scenario(tmp_path, PLAIN + "\n[campaign]\n" + campaign)
-    with pytest.raises((ScenarioError, InputError), match=message.replace('?"', '"?') if False else message):
+    with pytest.raises((ScenarioError, InputError), match=message):
         plan(file)
 
 
@@ -139,10 +139,10 @@ def test_commands_refuse_with_exit_code_2(tmp_path: Path, monkeypatch: pytest.Mo
     for words, message in (
         (["run", "loss.toml"], "has no campaign: add [campaign]"),
         (["run", "missing.toml"], "there is no such file"),
-        (["run", "loss.toml", "--vary", "seed"], "does not say what to vary"),
-        (["run", "loss.toml", "--replications", 1, "--out", "full"], "is not empty and holds no campaign"),
+        (["run", "loss.toml", "--vary", "seed"], "is not a list of values; allowed: KEY.PATH=VALUE"),
+        (["run", "loss.toml", "--replications", 1, "--out", "full"], "is not a campaign's folder"),
         (["run", "loss.toml", "--replications", 1, "--workers", 1, "--dask", "x"], "choose one"),
-        (["show", "full"], "is not empty and holds no campaign"),
+        (["show", "full"], "is not a campaign's folder"),
         (["table", "nowhere"], "is not the store of a campaign that has been run"),
     ):
         assert message in refused(*words), words
@@ -153,6 +153,6 @@ def test_commands_refuse_with_exit_code_2(tmp_path: Path, monkeypatch: pytest.Mo
         (["--metric", "goodputt"], 'did you mean "goodput"?'),
         (["--metric", "lnk.queue_drops"], 'unknown table "lnk"'),
         (["--of", "donw"], 'did you mean "down"?'),
-        (["--by", "delay"], 'no varied key "delay"'),
+        (["--by", "delay"], 'unknown varied key "delay"'),
     ):
         assert message in refused("table", "store", *words), words

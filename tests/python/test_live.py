@@ -322,9 +322,9 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
         (["run", "mar", "--set", "nonsense", "--", "true"], "--set 1"),
         (["run", "i", "--", "true"], "iridium or iridium-next"),
-        (["run", "", "--", "true"], "no preset or scenario file"),
+        (["run", "", "--", "true"], "unknown preset or scenario file"),
         (["up", "missing.toml"], "missing.toml"),
-        (["up", "geo", "--name", "../x"], "cannot be the name"),
+        (["up", "geo", "--name", "../x"], "is not a valid network id"),
         (["up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),
         (["up", "geo", "--host-at", "user=127.0.0.2"], "is where your programs run"),
         (["up", "geo", "--host-at", "server=there"], "allowed: an address"),
@@ -357,7 +357,7 @@ def test_names_of_nodes_reach_no_path_no_shell_and_no_file_of_the_machine(
 def test_the_state_is_private_or_refused(bentpipe: Bentpipe) -> None:
     bentpipe.state.mkdir(mode=0o755)
     bentpipe.state.chmod(0o755)
-    assert "only you may use" in bentpipe("run", "geo", "--", "true", code=1)
+    assert "only you can access" in bentpipe("run", "geo", "--", "true", code=1)
     bentpipe.state.chmod(0o700)
     bentpipe("up", "geo")
     modes = {file.name: file.stat().st_mode & 0o777 for file in bentpipe.state.iterdir()}

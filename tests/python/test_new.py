@@ -49,7 +49,7 @@ def new(tree: Path, kind: str, name: str) -> subprocess.CompletedProcess[str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what is compiled, with something new of every kind."""
     tree = tmp_path_factory.mktemp("new") / "tree"
-    for folder in ("crates", "congestion", "docs", "scripts"):
+    for folder in ("crates", "congestion", "docs", "scripts", "authorities"):
         shutil.copytree(ROOT / folder, tree / folder)
     for file in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         if (ROOT / file).exists():

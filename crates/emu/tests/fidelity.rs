@@ -8,15 +8,24 @@ use bentpipe_emu::{Bridge, Clock, Fidelity, Verdict};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_testing::skipped;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An IPv4 packet without payload from node 0 to node 1, which is all that a network asks for.
 fn packet() -> Vec<u8> {
     let mut packet = vec![0; 40];
     packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&40u16.to_be_bytes());
     packet[12..16].copy_from_slice(&address::ipv4(bentpipe_core::NodeId(0)).octets());
     packet[16..20].copy_from_slice(&address::ipv4(bentpipe_core::NodeId(1)).octets());
     packet
+}
+
+/// Waits for what is sure to come, and panics if it does not within 30 s.
+fn wait_for(mut there: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !there() {
+        assert!(started.elapsed() < Duration::from_secs(30), "the packet did not pass within 30 s");
+    }
 }
 
 /// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way.
@@ -36,7 +45,7 @@ fn run(pause: Option<Duration>) -> Fidelity {
         bridge
     });
     peers[0].send(packet());
-    while handle.ask(|bridge, _| bridge.network().receives()).unwrap() == 0 {}
+    wait_for(|| handle.ask(|bridge, _| bridge.network().receives()).unwrap() > 0);
     if let Some(pause) = pause {
         let (never, wait) = channel::<()>();
         let blocked = move |_: &mut Bridge, _| {
@@ -46,7 +55,7 @@ fn run(pause: Option<Duration>) -> Fidelity {
         handle.ask(|_, _| ()).unwrap();
         drop(never);
     }
-    while handle.ask(|bridge, _| bridge.lateness().count()).unwrap() == 0 {}
+    wait_for(|| handle.ask(|bridge, _| bridge.lateness().count()).unwrap() > 0);
     let fidelity = handle.ask(move |bridge, now| Fidelity::of(bridge, &scenario, now)).unwrap();
     handle.post(|bridge, _| bridge.stop()).unwrap();
     engine.unwrap().join().unwrap();

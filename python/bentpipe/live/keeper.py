@@ -58,8 +58,10 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
     try:
         answer = json.loads(line)
     except ValueError:
+        _end(keeper)
         raise OSError("the process that keeps the network ended before the network was up") from None
     if "error" in answer:
+        _end(keeper)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
     # It goes on without us, and its end is nothing that we wait for.
     keeper.returncode = 0
