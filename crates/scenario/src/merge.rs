@@ -2,7 +2,8 @@
 //!
 //! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name, new names
 //! following the old. Everything else is replaced. If the layer above changes a table's `kind`, the keys
-//! below that the new kind knows are kept, and those that only the old kind knew are dropped.
+//! below that the new kind knows are kept, and those that only the old kind knew are dropped; a list that the layer
+//! above gives then replaces the list below.
 
 use crate::error::{Problem, ScenarioError};
 use crate::parse;
@@ -107,6 +108,8 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
     for (name, over) in upper {
         let merged = match lower.remove(&name) {
             None => over,
+            // The elements of another kind's list mean something else.
+            Some(under) if under.superseded && matches!(over.value.node, Node::Array(_)) => over,
             Some(under) => Entry { key: over.key, value: merge(under.value, over.value), superseded: false },
         };
         lower.insert(name, merged);

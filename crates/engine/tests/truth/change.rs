@@ -239,13 +239,21 @@ fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
             for after in &samples {
                 let what = format!("{before} to {after}");
                 let set = assignment("set", key, after).unwrap_or_else(|error| panic!("{what}: {error}"));
-                let changed = changed(&link, &set).unwrap_or_else(|problems| panic!("{what}: {problems:?}"));
+                let changed = changed(&link, &set);
                 let layers = [format!("link.l.{key}={after}")];
                 let loaded = load::<Scenario>(
                     Source::Text { name: "test.toml", text: &text },
                     &presets::all(),
                     &layers,
                 );
+                // A shaper's `burst` is a size and was written: that of PIE, a time, has to be given with the change.
+                if before.contains("\"shaper\"") && after.contains("\"pie\"") {
+                    let problems = changed.expect_err("another meaning");
+                    assert!(problems.iter().all(|problem| problem.path.last().unwrap() == "burst"));
+                    assert!(loaded.is_err());
+                    continue;
+                }
+                let changed = changed.unwrap_or_else(|problems| panic!("{what}: {problems:?}"));
                 let loaded = loaded.unwrap_or_else(|error| panic!("{what}: {error}")).value.link.remove(0);
                 assert_eq!(changed, loaded, "{what}");
             }

@@ -249,12 +249,13 @@ fn a_request_rides_in_the_first_burst() {
     let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
     let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
     rig.run(ms(93));
-    rig.send(1, 7520);
+    // More than the constant slot carries before the request can be served.
+    rig.send(1, 15_040);
     rig.run(ms(2000));
     rig.out.recorder().flush();
     // Asked for at 94 ms in the second slot of the frame: 94 + 2 x 0.734375 + 250 ms.
     let waits = rig.waits.lock().unwrap();
     let row = &waits[0].1;
-    assert_eq!((row[5], row[10]), (94e6, 1e6));
-    assert_eq!(row[12], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+    assert_eq!((row[5], row[11]), (94e6, 1e6));
+    assert_eq!(row[13], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
 }
