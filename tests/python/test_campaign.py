@@ -94,9 +94,7 @@ def test_what_fails_is_kept_with_its_error_and_stops_nothing(
     assert campaign.index.filter(status="complete").height == 9 == campaign.flows.height
     for words in (["run", scenario, "--replications", 2, "--out", "store"], ["show", "store"]):
         text = call(*words, folder=tmp_path, code=int(words[0] == "run"))
-        assert "cubic, delay 50 ms, replication 1 and 2 more: no space left" in " ".join(
-            text.split()
-        )
+        assert "cubic, delay 50 ms, replication 1 and 2 more: no space left" in " ".join(text.split())
         assert "9" in text and "3 failed" in text
     said = json.loads(
         call(
