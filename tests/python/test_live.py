@@ -371,6 +371,7 @@ def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None
     assert bentpipe.left() == []
 
 
+@pytest.mark.alone
 def test_without_root_too(tmp_path: Path) -> None:
     """As nobody: a ping, networks within networks, and a network that stays."""
     nobody = 65534
