@@ -79,7 +79,7 @@ impl AccessNetwork for Config {
         let stage = site.routing_stage(name, &nodes, Box::new(build));
         for (place, &from) in nodes.iter().enumerate() {
             let port = (stage, Port(place as u16));
-            site.into_node(port, from);
+            site.towards_node(port, from);
             for &to in nodes.iter().filter(|to| **to != from) {
                 site.edge(from, to, port, self.delay);
             }

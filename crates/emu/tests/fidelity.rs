@@ -21,6 +21,7 @@ fn packet() -> Vec<u8> {
 }
 
 /// Waits for what is sure to come, and panics if it does not within 30 s.
+#[allow(clippy::disallowed_methods, reason = "it is the machine's time that is limited, not the model's")]
 fn wait_for(mut there: impl FnMut() -> bool) {
     let started = Instant::now();
     while !there() {

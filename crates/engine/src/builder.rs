@@ -382,7 +382,7 @@ impl<'a> Construction<'a> for Builder<'a> {
         self.graph.wire(from, to);
     }
 
-    fn into_node(&mut self, from: (StageId, Port), node: NodeId) {
+    fn towards_node(&mut self, from: (StageId, Port), node: NodeId) {
         self.nodes[node.0 as usize].arrivals.push(from);
     }
 

@@ -180,7 +180,7 @@ fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
     for (Direction { name, config, link }, (from, to)) in directions(builder, pair).into_iter().zip(ends) {
         let stage = builder.stage(&name, Box::new(link));
         builder.edge(from, to, (stage, Port(0)), config.delay);
-        builder.into_node((stage, Port(0)), to);
+        builder.towards_node((stage, Port(0)), to);
     }
 }
 
@@ -222,7 +222,7 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a ac
     let stage = builder.stage(&config.name, Box::new(Access::new(config, parts)));
     for (port, from, to) in [(Port(0), a, b), (Port(1), b, a)] {
         builder.edge(from, to, (stage, port), delay);
-        builder.into_node((stage, port), to);
+        builder.towards_node((stage, port), to);
     }
 }
 

@@ -145,10 +145,11 @@ fn ipv4_packets_are_what_their_rfcs_say() {
         ("cut off", whole[..49].to_vec(), None),
         ("header cut off", whole[..19].to_vec(), None),
         ("options cut off", ipv4(&record_route, 0, TCP, &[])[..24].to_vec(), None),
-        ("padding of Ethernet", [&ipv4(&[], 0, UDP, &udp(9, 9))[..], &[0; 17]].concat(), {
-            let is = good(UDP, 20..29, 8);
-            is
-        }),
+        (
+            "padding of Ethernet",
+            [&ipv4(&[], 0, UDP, &udp(9, 9))[..], &[0; 17]].concat(),
+            good(UDP, 20..29, 8),
+        ),
         ("header length below five words", changed(whole.clone(), 0, &[0x44]), None),
         ("header length of no words", changed(whole.clone(), 0, &[0x40]), None),
         ("total length below the header's", changed(whole.clone(), 2, &[0, 19]), None),

@@ -78,7 +78,7 @@ impl Sessions {
             problems.add("message", "must be at least 1 B");
         }
         if self.every == Some(Span::ZERO) {
-            problems.add("every", format!("must be longer than 0 s"));
+            problems.add("every", "must be longer than 0 s");
         }
         if self.count.is_some() && self.every.is_none() {
             problems.add(things, format!("needs every, the mean time between {things}"));

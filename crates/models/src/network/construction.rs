@@ -30,7 +30,7 @@ pub trait Construction<'a>: Supply {
     fn wire(&mut self, from: (StageId, Port), to: (StageId, Port));
 
     /// Leads an out port of a stage to the router of a node.
-    fn into_node(&mut self, from: (StageId, Port), node: NodeId);
+    fn towards_node(&mut self, from: (StageId, Port), node: NodeId);
 
     /// Tells routing that packets get from one node to another through the in port `entry`, with a propagation delay of
     /// `delay`. Several edges of a node may have the same entry.

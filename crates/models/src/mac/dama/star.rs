@@ -83,7 +83,7 @@ pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
     let star = network::build(name, config, gateway, &nodes, &labels, site);
     let forward = site.stage(&forward_name(name), Box::new(star.forward));
     let ncc = site.stage(&ncc_name(name), Box::new(star.ncc));
-    site.into_node((ncc, Port(0)), gateway);
+    site.towards_node((ncc, Port(0)), gateway);
     site.wire((ncc, Port(1)), (forward, Port(members.len() as u16)));
     for (index, (terminal, (member, node))) in
         star.terminals.into_iter().zip(members.iter().zip(nodes)).enumerate()
@@ -92,7 +92,7 @@ pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
         let stage = site.stage(&terminal_name(name, &member.name), Box::new(terminal));
         site.edge(gateway, node, (forward, index), delay);
         site.wire((forward, index), (stage, Port(1)));
-        site.into_node((stage, Port(0)), node);
+        site.towards_node((stage, Port(0)), node);
         site.edge(node, gateway, (stage, Port(0)), delay);
         site.wire((stage, Port(1)), (ncc, Port(0)));
     }

@@ -47,7 +47,7 @@ impl AccessNetwork for Config {
         );
         for (index, (&from, at)) in nodes.iter().zip(self.sites.values()).enumerate() {
             let port = (stage, Port(index as u16));
-            site.into_node(port, from);
+            site.towards_node(port, from);
             for (&to, other) in nodes.iter().zip(self.sites.values()).filter(|(to, _)| **to != from) {
                 site.edge(from, to, port, self.expected_delay(at, other));
             }

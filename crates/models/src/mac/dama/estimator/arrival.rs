@@ -1,5 +1,5 @@
-//! The rate at which data arrive, plus what it takes to empty the queue within one response time: `a[n] = (1
-//! - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in the last superframe
+//! The rate at which data arrive, plus what it takes to empty the queue within one response time:
+//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in the last superframe
 //! in slots, Q the queue in slots and L the superframes from request to assignment. At least one slot while
 //! anything waits.
 //!
