@@ -73,7 +73,11 @@ mod tests {
         assert_eq!(refused("{\n \"a\" 1}"), "a.json:2:6: not valid JSON: expected `:`");
         assert_eq!(refused("{\n \"a\": }"), "a.json:2:7: not valid JSON: expected value");
         assert_eq!(refused("{"), "a.json:1:1: not valid JSON: EOF while parsing an object");
-        assert!(refused("{\"a\": null}").starts_with("a.json:1:7: null"), "{}", refused("{\"a\": null}"));
+        assert!(
+            refused("{\"a\": null}").starts_with("a.json:1:7: null is neither a value nor a table"),
+            "{}",
+            refused("{\"a\": null}")
+        );
         assert!(refused("{\"a\": 1, \"a\": 2}").contains("given twice"));
     }
 }
