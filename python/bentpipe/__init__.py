@@ -8,7 +8,7 @@ Describe a network once, then predict it with equations or simulate it in virtua
     run.flows            # one row per flow, a Polars DataFrame
     run.trace("cwnd")    # time (s), flow, cwnd (segments)
 
-What is here is the public interface; plots are in :mod:`bentpipe.plots`, the equations in :mod:`bentpipe.predict`.
+This module is the public interface. Plots are in :mod:`bentpipe.plots`, the equations in :mod:`bentpipe.predict`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _HOME: Final = {
     "simulate": "simulation",
 }
 
-#: Packages that are there without being imported.
+#: Packages that are available without being imported.
 _PACKAGES: Final = ("campaign", "plots", "predict", "report", "statistics", "studies")
 
 

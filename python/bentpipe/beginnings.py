@@ -1,4 +1,4 @@
-"""Scenarios to start from: a preset with what a scenario needs to run, and comments on each part."""
+"""Scenarios to start from: a preset, the keys that a scenario needs to run, and comments on each part."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     for network in fragment.get("network", {}).values():
         if network["kind"] == "constellation":
             sites = network["sites"]
-            # A table has no order. Where the antennas do not decide, the presets' names do: from user to server.
+            # A table has no order. If the numbers of antennas are equal, the presets' names decide: from user to
+            # server.
             by_name, equal = sorted(sites, reverse=True), network["gsl"].get("antennas", 1)
             user, *_, server = sorted(by_name, key=lambda name: sites[name].get("antennas", equal))
             return user, server

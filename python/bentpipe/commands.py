@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 def command_texts(run: Run) -> list[str]:
-    """One sentence per program that failed: which, where, how, and where its output is."""
+    """Returns a sentence per program that failed: its name, its host, how it failed, and where its output is."""
     commands = run.provenance.get("notes", {}).get("commands", [])
     return [
         f'{about["outcome"]}: "{about["flow"]}" at host "{about["host"]}", see {run.path / about["stderr"]}'
         for about in commands
-        # A server need not end by itself.
+        # A server is not expected to end by itself.
         if about["exit_code"] != 0 and not (about["serves"] and about["outcome"] == "ended with the run")
     ]

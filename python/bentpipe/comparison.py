@@ -1,4 +1,4 @@
-"""What differs between two runs: their scenarios key by key, and their flows number by number."""
+"""Differences between two runs: their scenarios key by key, and their flows number by number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .runs import Run
 
 @dataclass(frozen=True)
 class KeyDifference:
-    """A key of the scenario that is not the same in both; ``None`` where it is not there."""
+    """A scenario key whose values differ; ``None`` where the key is missing."""
 
     key: str
     a: Any
@@ -22,7 +22,7 @@ class KeyDifference:
 
 @dataclass(frozen=True)
 class NumberDifference:
-    """A number of a flow in both runs. ``relative`` is (b - a) / a, ``None`` without both or for an a of zero."""
+    """A number of a flow in both runs. ``relative`` is (b - a) / a; ``None`` if either is missing or a is zero."""
 
     flow: str
     quantity: str
@@ -31,13 +31,13 @@ class NumberDifference:
 
     @property
     def relative(self) -> float | None:
-        """How much larger b is than a, as a part of a."""
+        """The relative difference, (b - a) / a."""
         return (self.b - self.a) / self.a if self.a and self.b is not None else None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs beside each other. ``flows`` has every flow that is in both, ``missing`` the names of the others."""
+    """A comparison of two runs. ``flows`` has the flows in both runs, ``missing`` the names of the others."""
 
     a: Run
     b: Run
@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether every number of every flow is the same, and every flow is in both."""
+        """Whether both runs have the same flows with the same numbers."""
         return not self.missing and all(one.a == one.b for one in self.flows)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Constellations at chosen moments, and what sites see of satellites: computed by the engine, as a run has it."""
+"""Positions, links and paths of a constellation at chosen times, computed by the engine as in a run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .scenarios import ScenarioLike, load, source_and_text
 
 @dataclass(frozen=True)
 class Constellation:
-    """A constellation of a scenario at some moments.
+    """A constellation of a scenario at several times.
 
     ``satellites`` are names, ``links`` the pairs of satellites that may be linked, ``sites`` dictionaries with
     name, latitude, longitude (deg), mask (deg) and earth-fixed position (m), ``flows`` those between two of its
     sites. Each of ``frames`` has the time (s), the earth-fixed positions of all satellites (m), the numbers of the
-    links that are up, the satellites that serve each site, and the way of each flow (satellites and delay in s, or
+    links that are up, the satellites that serve each site, and the path of each flow (satellites and delay in s, or
     None).
     """
 
@@ -39,9 +39,9 @@ def constellation(
     network: str | None = None,
     overrides: Sequence[str] = (),
 ) -> Constellation:
-    """Look at a scenario's constellation at the seconds ``times``, which do not go back.
+    """Returns the state of a scenario's constellation at ``times``, in seconds and in ascending order.
 
-    ``network`` is needed where a scenario has several. Raises :class:`bentpipe.InputError` where it has none.
+    ``network`` selects one if the scenario has several. Raises :class:`bentpipe.InputError` if it has none.
     """
     source, text = source_and_text(scenario)
     name = _named(scenario, overrides, network)
@@ -56,9 +56,9 @@ def forwarding(
     network: str | None = None,
     overrides: Sequence[str] = (),
 ) -> str:
-    """The forwarding state at the seconds ``times``, which do not go back: a line for each site and satellite.
+    """Returns the forwarding state at ``times``, in seconds and in ascending order: one line per site and satellite.
 
-    Two states can be compared with ``diff``; a scenario takes such a text, perhaps edited, by
+    ``diff`` compares two states. A scenario reads such a text, perhaps edited, from
     ``routing.forwarding = { file = "NAME" }``.
     """
     source, text = source_and_text(scenario)
@@ -67,7 +67,7 @@ def forwarding(
 
 
 def _named(scenario: ScenarioLike, overrides: Sequence[str], network: str | None) -> str:
-    """The constellation that is meant."""
+    """Returns the name of the constellation: ``network``, or the only one of the scenario."""
     networks = load(scenario, overrides).data.get("network", {})
     names = [name for name, config in networks.items() if config["kind"] == "constellation"]
     if network is None:

@@ -19,10 +19,10 @@ from .runs import Run
 from .scenarios import Override, ScenarioLike, load, source_and_text
 from .simulation import Progress, claimed, guarded_progress, run_folder, seeded
 
-#: Exit code of the command line for what the caller can put right.
+#: Exit code of the command line for errors that the caller can fix.
 BAD_INPUT: Final = 2
 
-#: What time an emulation runs in.
+#: The clocks on which an emulation can run.
 Clock = Literal["real", "kernel"]
 
 CLOCKS: Final = get_args(Clock)
@@ -42,23 +42,22 @@ def emulate(
     clock: Clock = "real",
 ) -> Run:
     """Emulate a scenario and return its results: in real time on this machine, or with ``clock="kernel"`` in virtual
-    time in a guest of it, a Linux kernel that runs as a process.
+    time in a guest, a Linux kernel that runs as a process.
 
     Each node with real flows becomes a host of its own on this machine, with the kernel's TCP; flows whose
-    ``endpoints`` are ``"model"`` are simulated beside them. It takes as long as the scenario says. Arguments and the
-    run folder are those of :func:`bentpipe.simulate`; the folder also holds ``fidelity.json``, which says how exact
-    the run was. Flows whose app is a ``command`` run programs of this machine, as this user: only with
+    ``endpoints`` are ``"model"`` are simulated beside them. The run takes the scenario's duration. Arguments and run
+    folder are those of :func:`bentpipe.simulate`; the folder also holds ``fidelity.json``, which states how accurate
+    the run was. Flows whose app is a ``command`` run programs of this machine, as this user, and only with
     ``allow_commands``.
 
-    With ``in_memory`` there are no hosts: models stand behind ports in memory in their place, on the real clock and
-    with the engine of an emulation. That needs no privilege and nothing of the machine; traces of flows are not
-    written, nor captures.
+    With ``in_memory``, models behind ports in memory replace the hosts, on the real clock and with the engine of an
+    emulation. This needs no privileges; traces of flows and captures are not written.
 
-    The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` makes its kernel, once.
+    The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` builds its kernel, once.
 
-    Without root real time starts a process of its own, since a user namespace is needed, and ``progress`` is not told.
+    Without root, real time needs a user namespace and therefore a separate process, and ``progress`` is not called.
     Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for
-    commands that were not allowed, which it shows, and ``OSError`` with a remedy for what this machine does not give.
+    commands that were not allowed, which it lists, and ``OSError`` with a remedy for what this machine lacks.
     """
     if clock not in CLOCKS:
         raise unknown("clock", clock, CLOCKS)

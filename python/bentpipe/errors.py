@@ -1,4 +1,4 @@
-"""Errors for what the caller can fix, and the texts of errors of the machine."""
+"""Errors that the caller can fix, and messages for errors of the operating system."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Something that the caller asked for is missing or not allowed. The message says what is allowed.
+    """Something that the caller requested is missing or not allowed. The message lists what is allowed.
 
     Errors in a scenario have a type of their own, :class:`bentpipe.ScenarioError`, with file and line.
     """
 
 
 def trouble(error: OSError) -> str:
-    """What an error of the machine's says: the file, what is wrong, and a remedy where there is one.
+    """Returns the message of an ``OSError``: the file, the problem, and a remedy if there is one.
 
     >>> trouble(PermissionError(errno.EACCES, "Permission denied", "runs"))
     'runs: permission denied; choose another place, or change who may write there'
@@ -39,7 +39,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextmanager
 def reading(file: Path, hint: str = "") -> Iterator[None]:
-    """Within it, what goes wrong with reading a table is an :class:`InputError` that names the file."""
+    """Context manager that turns errors of reading a table into an :class:`InputError` that names the file."""
     import polars as pl
 
     try:
@@ -48,7 +48,7 @@ def reading(file: Path, hint: str = "") -> Iterator[None]:
         what = trouble(error).removeprefix(f"{file}: ")
         raise InputError(f"{file} cannot be read{hint}: {what}") from error
     except (pl.exceptions.PolarsError, ValueError) as error:
-        # The engines of tables say more than the first line, none of which helps with a damaged file.
+        # The table library's messages have more lines; none of them helps with a damaged file.
         if isinstance(error, InputError):
             raise
         raise InputError(f"{file} cannot be read{hint}: it is damaged, or not a Parquet table") from error

@@ -1,4 +1,4 @@
-"""What a scenario says about the paths of its flows, in numbers, as the engine reads it.
+"""The paths of a scenario's flows in numbers, as the engine reads them.
 
 Equations, ``bentpipe check`` and reports take their numbers from here: rates in bit/s at the network layer, times in
 seconds, sizes in bytes.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Course(TypedDict):
-    """A quantity that may change in the course of a run: when it starts, its mean over time, and its range."""
+    """A quantity that may change during a run: its value at the start, its mean over time, and its range."""
 
     start: float
     mean: float
@@ -27,8 +27,8 @@ class Course(TypedDict):
 
 
 class Queue(TypedDict):
-    """What a queue does to a flow's packets; ``packets`` and ``bytes`` are limits, ``rate`` what the discipline itself
-    lets through. None is no limit."""
+    """A queue on a flow's path: ``packets`` and ``bytes`` are its limits, ``rate`` is the rate limit of the discipline
+    itself. None means no limit."""
 
     kind: str
     packets: int | None
@@ -48,23 +48,23 @@ class Dama(TypedDict):
 
 
 class Change(TypedDict):
-    """What the scenario changes about a hop: when, and what as a text."""
+    """A change to a hop that the scenario schedules: its time, and a text that describes it."""
 
     at_s: float
     what: str
 
 
-#: The nodes where a hop or a flow begins and ends.
+#: The nodes at which a hop or a flow begins and ends.
 Ends = TypedDict("Ends", {"from": str, "to": str})
 
 
 class Hop(Ends):
     """One hop of a path, from a node to the next over one link, access or network.
 
-    ``rate_bit_s`` is what framing and the queue's own limit leave for packets of this flow's size, ``loss`` the part of
-    them that the channel is expected to spoil, ``shared`` the media that the hop takes with what each carries of such
-    packets, and ``flows`` how many flows share them, this one counted. ``notes`` are what happens to packets and is in
-    none of the numbers.
+    ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
+    the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each
+    carries such packets, and ``flows`` the number of flows that share them, including this one. ``notes`` describe what
+    happens to packets and is in none of the numbers.
     """
 
     network: str
@@ -89,8 +89,8 @@ class Proxy(TypedDict):
 
 
 class Flow(Ends):
-    """A flow with the hops of its packets (``there``) and of what comes back for them (``back``), which are None where
-    there is no path. ``share_bit_s`` is what the other flows leave it, max-min fair over their demands."""
+    """A flow with the hops of its packets (``there``) and of their acknowledgments or feedback (``back``); None if
+    there is no path. ``share_bit_s`` is its max-min fair share, given the demands of the other flows."""
 
     name: str
     start_s: float
@@ -105,7 +105,7 @@ class Flow(Ends):
 
 
 class QueueOfPart(TypedDict):
-    """A queue of a link or network, and how long sending all takes that it can hold (None without a limit)."""
+    """A queue of a link or network, and the time to drain it when full (None without a limit)."""
 
     part: str
     rate_bit_s: float
@@ -114,7 +114,7 @@ class QueueOfPart(TypedDict):
 
 
 class Facts(TypedDict):
-    """The facts of a scenario; ``media`` are the flows whose packets share a medium, by its name."""
+    """The facts of a scenario; ``media`` maps the name of a medium to the flows that share it."""
 
     flows: list[Flow]
     queues: list[QueueOfPart]
@@ -122,7 +122,7 @@ class Facts(TypedDict):
 
 
 def facts(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Facts:
-    """The facts of a scenario; nothing is run. Raises :class:`bentpipe.ScenarioError`.
+    """Returns the facts of a scenario without running it. Raises :class:`bentpipe.ScenarioError`.
 
     >>> (upload,) = facts("examples/dvb-rcs-upload.toml")["flows"]
     >>> [(hop["part"], hop["rate_bit_s"]["mean"], hop["delay_s"]["mean"]) for hop in upload["there"]]

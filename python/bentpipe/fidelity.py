@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fidelity_text(run: Run) -> str | None:
-    """How accurate an emulation was, and what is wrong with it. None for a run without ``fidelity.json``."""
+    """Returns how accurate an emulation was, and its problems. None for a run without ``fidelity.json``."""
     fidelity = run.fidelity
     if not fidelity:
         return None

@@ -1,4 +1,4 @@
-"""Many runs, as studies need them: side by side, and not again where nothing has changed since."""
+"""Many runs for studies: in parallel, and reusing runs whose inputs have not changed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .runs import Run
 from .scenarios import load
 from .simulation import simulate
 
-#: Told the fraction done of all.
+#: Called with the fraction done of all runs.
 Progress = Callable[[float], None]
 
 
 def run_key(resolved: str, *more: str | int) -> str:
-    """Differs where a run could come out differently: its resolved scenario as TOML, which has the seed, whatever
-    else it depends on, and the engine."""
+    """Returns a key that differs if results could: the hash of the resolved scenario as TOML (which contains the seed),
+    of everything else that the run depends on, and of the engine."""
     said = [resolved, *map(str, more), engine()]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
 
 @cache
 def engine() -> str:
-    """The engine to the last bit: its version and the hash of its code."""
+    """Identifies the engine exactly: its version and the hash of its code."""
     file = _native.__file__
     assert file is not None, "the engine is a file"
     return f"{_native.version()} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
@@ -39,7 +39,7 @@ def engine() -> str:
 @dataclass(frozen=True)
 class Job:
     """One run: a scenario with overrides and a seed, simulated on the clock ``virtual`` and emulated on the others.
-    ``name`` is that of its folder."""
+    ``name`` names its folder."""
 
     name: str
     scenario: Path
@@ -55,10 +55,10 @@ class Job:
 
 
 def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2) -> dict[Job, Run]:
-    """The runs, in folders of their names below ``out``.
+    """Does the runs, each in a folder of its name below ``out``.
 
-    A run that is complete and whose key, in the file beside it, has not changed is taken as it is: a study that was
-    interrupted goes on where it stopped.
+    A complete run whose key, in the file beside it, has not changed is reused, so an interrupted study resumes where it
+    stopped.
     """
     out.mkdir(parents=True, exist_ok=True)
 

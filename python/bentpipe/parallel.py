@@ -1,4 +1,4 @@
-"""Many things at once on threads, with one progress of all. The engine works without the GIL."""
+"""Parallel work on threads with one progress for all. The engine releases the GIL."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Told the fraction done of all; everything stops when it returns False.
+#: Called with the fraction done of all items; everything stops when it returns False.
 Progress = Callable[[float], "bool | None"]
 
-#: What work tells its own fraction done; it is to end when that returns False.
+#: Called by an item's work with its own fraction done; the work must end when it returns False.
 Tell = Callable[[float], bool]
 
 
 def in_threads(
     work: Callable[[T, Tell], R], items: Sequence[T], workers: int, progress: Progress | None
 ) -> list[R | None]:
-    """What ``work`` makes of each item, in their order; ``None`` for those that had not begun when ``progress``
-    stopped it all. The first exception stops it too, and is raised when what was under way has ended."""
+    """Returns the result of ``work`` for each item, in order; ``None`` for items that had not begun when ``progress``
+    stopped everything. The first exception also stops everything, and is raised when the running items have ended."""
     done = [0.0] * len(items)
     stopped = False
 

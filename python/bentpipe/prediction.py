@@ -1,7 +1,7 @@
 """From a scenario's facts to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
 
-The engine says what a path is (:mod:`bentpipe.facts`). What of it the equations cannot use stands in the prediction's
-note, and where they have nothing to say at all, the note is the reason.
+The engine describes the path (:mod:`bentpipe.facts`). The prediction's note names what the equations cannot use; if
+there is no prediction at all, the note gives the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
-#: Keys of TCP that change what a flow brings in its steady state, and that no equation knows.
+#: Keys of TCP that change a flow's steady-state goodput and that no equation knows.
 UNUSED: Final = (
     "adapt",
     "freeze",
@@ -39,9 +39,9 @@ UNSCALED_BYTES: Final = 65_535.0
 
 @dataclass(frozen=True)
 class FlowPrediction:
-    """What the equations say about one flow: ``prediction``, or None where they have nothing to say. ``note`` is why,
-    or what to bear in mind. ``arguments`` are those of :func:`bentpipe.predict.predict_flow`, so that a prediction can
-    be repeated and varied by hand."""
+    """The prediction for one flow, or None if the equations do not cover it. ``note`` gives the reason or the limits of
+    the prediction. ``arguments`` are those of :func:`bentpipe.predict.predict_flow`, so that a prediction can be
+    repeated and varied by hand."""
 
     flow: str
     prediction: Prediction | None
@@ -50,7 +50,7 @@ class FlowPrediction:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        # What is infinite is "no limit", which JSON cannot say as a number.
+        # Infinity means "no limit"; JSON has no number for it.
         arguments = {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in self.arguments.items()
@@ -61,7 +61,7 @@ class FlowPrediction:
 
 @dataclass(frozen=True)
 class Leg:
-    """A connection that carries a flow, alone or as one of several in series: its TCP and its path."""
+    """A connection that carries a flow, alone or in series with others: its TCP and its path."""
 
     transport: Mapping[str, Any]
     there: Sequence[Hop]
@@ -69,13 +69,13 @@ class Leg:
 
 
 class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
-    """Why there is no prediction."""
+    """Gives the reason why there is no prediction."""
 
 
 def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> dict[str, FlowPrediction]:
-    """The prediction of every flow of a scenario, by the flow's name; nothing is simulated.
+    """Returns the prediction for every flow of a scenario, by the flow's name, without simulating.
 
-    Source: the equations are those of :mod:`bentpipe.predict`; which of them serves is said there. Raises
+    Source: the equations of :mod:`bentpipe.predict`, which documents when each applies. Raises
     :class:`bentpipe.ScenarioError`.
 
     >>> upload = predict_scenario("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])["upload"]
@@ -90,8 +90,8 @@ def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> d
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
-    """The same of the scenario of a run, which may be an older version's: then its refusal is every flow's note.
-    Computed once for each run."""
+    """Returns the same for the scenario of a run. If it comes from an older version and is refused, the refusal is
+    every flow's note. Computed once per run."""
     known = _of_runs.get(run)
     if known is None:
         known = _of_runs[run] = _predict_run(run)
@@ -111,12 +111,12 @@ def _predict_run(run: Run) -> dict[str, FlowPrediction]:
 
 
 def kind_of(variant: str | Mapping[str, Any]) -> str:
-    """The name of a variant, which is written as a table with the key ``kind`` or as its name alone."""
+    """Returns the name of a variant, written as a table with the key ``kind`` or as the name alone."""
     return variant if isinstance(variant, str) else str(variant["kind"])
 
 
 def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> FlowPrediction:
-    """Of a flow that proxies split, the prediction of the leg that brings least: its legs are in series."""
+    """Predicts a flow. For a flow that proxies split, returns the prediction of the slowest leg: legs are in series."""
     try:
         legs = [_predict_leg(scenario, flow, known, leg) for leg in _legs(scenario, flow, known)]
     except NotPredicted as reason:
@@ -130,7 +130,7 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) 
 
 
 def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> list[Leg]:
-    """The connections that carry a flow, one after the other: several where proxies split it."""
+    """Returns the connections that carry a flow in series: several if proxies split it."""
     if kind_of(flow["transport"]) != "tcp":
         raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(flow['transport'])}")
     if kind_of(flow["app"]) != "bulk":
@@ -152,7 +152,7 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> 
 
 
 def _within(transport: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
-    """TCP on a side of a proxy: what is under way there is also in the proxy's buffer."""
+    """Returns TCP on a side of a proxy: data in flight there also occupies the proxy's buffer."""
     windows = (transport.get("receive_window"), mechanism["buffer"])
     least = min((window for window in windows if window is not None), key=base_value)
     return {**transport, "receive_window": least}
@@ -173,7 +173,7 @@ def _predict_leg(
     try:
         prediction = predict_flow(**arguments)
     except ValueError as refused:
-        # A scenario may be right and still have nothing to say to the equations, such as links without delay.
+        # A scenario may be valid and still not fit the equations, such as one with links without delay.
         return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
     if prediction.limited_by == "rate":
         notes += [note for hop in leg.there for note in _bottleneck(hop, known, arguments)]
@@ -183,8 +183,8 @@ def _predict_leg(
 def flow_arguments(
     scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
 ) -> dict[str, Any]:
-    """The arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason where the
-    equations have nothing to say."""
+    """Returns the arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason if
+    the equations do not cover the flow."""
     from .predict import SCHEMES
 
     transport, app = leg.transport, flow["app"]
@@ -216,7 +216,7 @@ def flow_arguments(
         "size_bytes": round(base_value(app["size"])) if isinstance(app, Mapping) and "size" in app else None,
         "duration_s": duration_s,
         "loss_probability": 1 - math.prod(1 - hop["loss"] for hop in leg.there),
-        # Whole segments are sent.
+        # TCP sends whole segments.
         "window_bytes": None if math.isinf(window_bytes) else window_bytes // segment * segment,
         "segments_per_ack": _segments_per_ack(transport),
         "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
@@ -228,20 +228,20 @@ def _segments_per_ack(transport: Mapping[str, Any]) -> int:
 
 
 def _acknowledged_bit_s(known: Flow, leg: Leg) -> float:
-    """The rate of data whose acknowledgments the way back carries."""
+    """Returns the rate of data whose acknowledgments fit the return path."""
     slowest = min(hop["rate_bit_s"]["mean"] for hop in leg.back)
     return slowest / known["answer_bytes"] * _segments_per_ack(leg.transport) * known["packet_bytes"]
 
 
 def _window_bytes(transport: Mapping[str, Any]) -> float:
-    """The least of the windows that bound what is under way; infinite without any."""
+    """Returns the smallest window that limits the data in flight; infinite without any."""
     given = [transport[key] for key in ("receive_window", "send_buffer") if transport.get(key) is not None]
     unscaled = [] if transport["window_scaling"] else [UNSCALED_BYTES]
     return min((*map(base_value, given), *unscaled), default=math.inf)
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """What the equations do not use, each thing as a clause."""
+    """Returns what the equations do not use, a clause each."""
     congestion = leg.transport["congestion"]
     if congestion not in COVERED:
         yield f"{congestion} is not predicted: this is what Reno would do"
@@ -261,7 +261,7 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
 
 
 def _about(hop: Hop, duration_s: float) -> Iterator[str]:
-    """What happens on a hop and is in none of its numbers."""
+    """Returns what happens on a hop and is in none of its numbers."""
     name = hop["network"]
     for note in (*hop["notes"], *hop["queue"]["notes"]):
         yield f"{name}: {note}"
@@ -282,8 +282,8 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
 
 
 def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """What the queue in front of the bottleneck does to a flow that fills it, if it is not about one bandwidth-delay
-    product long."""
+    """Returns the effect of the queue before the bottleneck on a flow that fills it, if its length is not about one
+    bandwidth-delay product."""
     queue, rate = hop["queue"], hop["rate_bit_s"]["mean"]
     if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
         return

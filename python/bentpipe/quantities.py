@@ -1,6 +1,6 @@
 """Quantities with units, as a scenario writes them and as tables show them.
 
-The engine validates and prints scenarios; this module only reads what it has printed, and formats results.
+The engine validates and prints scenarios; this module only parses the engine's output and formats results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QUANTITY: Final = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S+)\s*
 
 
 def base_value(text: str) -> float:
-    """A quantity in its base unit: bit/s, seconds, bytes, metres, hertz or degrees. Raises ``ValueError``.
+    """Returns a quantity in its base unit: bit/s, seconds, bytes, metres, hertz or degrees. Raises ``ValueError``.
 
     >>> base_value("2048 kbit/s"), base_value("250 ms"), base_value("1.5 MB"), base_value("35786 km")
     (2048000.0, 0.25, 1500000.0, 35786000.0)
@@ -46,8 +46,8 @@ def base_value(text: str) -> float:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with ``digits`` significant digits at least, never in exponents where a person would not write them;
-    "-" for no value.
+    """Returns a number with at least ``digits`` significant digits, without an exponent unless a person would write
+    one; "-" for no value.
 
     >>> number(0.12345), number(1898.4), number(0.0), number(None), number(1.0)
     ('0.123', '1898', '0', '-', '1')
@@ -62,7 +62,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def rate_text(bit_s: float | None) -> str:
-    """A data rate in the unit in which it reads best.
+    """Returns a data rate in the most readable unit.
 
     >>> rate_text(1_898_400), rate_text(64_000), rate_text(None)
     ('1.9 Mbit/s', '64 kbit/s', '-')
@@ -71,7 +71,7 @@ def rate_text(bit_s: float | None) -> str:
 
 
 def span_text(seconds: float | None) -> str:
-    """A span of time in the unit in which it reads best.
+    """Returns a time span in the most readable unit.
 
     >>> span_text(0.547), span_text(1.5), span_text(0.00002)
     ('547 ms', '1.5 s', '20 us')
@@ -80,7 +80,7 @@ def span_text(seconds: float | None) -> str:
 
 
 def size_text(count: float | None) -> str:
-    """An amount of data in the unit in which it reads best.
+    """Returns an amount of data in the most readable unit.
 
     >>> size_text(12_000_000), size_text(752)
     ('12 MB', '752 B')
@@ -88,7 +88,7 @@ def size_text(count: float | None) -> str:
     return _scaled(count, "bytes")
 
 
-#: Base unit, as the columns of results name it -> the units in which it reads well, the largest first.
+#: Base unit, as in the columns of results -> units for display, the largest first.
 _READABLE: Final = {
     "bit/s": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
     "s": (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)),
@@ -97,7 +97,7 @@ _READABLE: Final = {
 
 
 def readable_unit(greatest: float, unit: str) -> tuple[str, float]:
-    """The unit in which values up to ``greatest``, in a base unit, read best, and its size.
+    """Returns the most readable unit for values up to ``greatest``, given in a base unit, and its size.
 
     >>> readable_unit(8.2e6, "bit/s"), readable_unit(0.4, "s"), readable_unit(12, "packets")
     (('Mbit/s', 1000000.0), ('ms', 0.001), ('packets', 1.0))

@@ -1,4 +1,4 @@
-"""What a run came to, flow by flow, with the prediction beside: the rows of tables, reports and comparisons."""
+"""Results of a run per flow, beside the prediction: the rows of tables, reports and comparisons."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .prediction import predict_run
 if TYPE_CHECKING:
     from .runs import Run
 
-#: Why TCP gave a connection up, by the number in column ``failure`` of the table ``tcp_connection``.
+#: Reason why TCP aborted a connection, by the number in column ``failure`` of the table ``tcp_connection``.
 FAILURES: Final = {1: "reset by the other end", 2: "no answer to the handshake", 3: "too many retries"}
 
-#: With more flows than this in a run, what people read shows quantiles over the flows instead of each.
+#: With more flows than this in a run, tables and reports show quantiles over the flows instead of each flow.
 MOST_FLOWS: Final = 30
 
 
 @dataclass(frozen=True)
 class FlowResult:
-    """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` where there is no such number, for
-    instance the round-trip time of a datagram flow.
+    """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` for a number that does not exist,
+    such as the round-trip time of a datagram flow.
 
     ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
     study), which all flows of that terminal share. ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
@@ -40,7 +40,7 @@ class FlowResult:
     completed: float | None
     predicted_goodput: float | None
     predicted_rtt: float | None
-    #: Why the first connection that failed did, as its source says, or else its destination.
+    #: Why the first failed connection failed, according to its source or else its destination.
     failure: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class FlowResult:
 
 
 def flow_results(run: Run) -> list[FlowResult]:
-    """The flows of a run, in the order of the scenario."""
+    """Returns the flows of a run, in the order of the scenario."""
     predictions = predict_run(run)
     efficiencies, failures = terminal_efficiency(run), connection_failures(run)
     results = []
@@ -78,8 +78,8 @@ def flow_results(run: Run) -> list[FlowResult]:
 
 @dataclass(frozen=True)
 class OverFlows:
-    """A quantity over the flows that have it: the least, the 10th percentile, the median, the 90th percentile and the
-    greatest value, in the unit of ``about``, and the names of the flows with the least and the greatest."""
+    """A quantity over the flows that have it: the minimum, 10th percentile, median, 90th percentile and maximum, in the
+    unit of ``about``, and the names of the flows with the minimum and the maximum."""
 
     about: str
     count: int
@@ -100,7 +100,7 @@ _SUMMARISED: Final = (
 
 
 def over_flows(flows: Sequence[FlowResult]) -> list[OverFlows]:
-    """Quantiles over flows of each quantity that any of them has."""
+    """Returns quantiles over flows for each quantity that any of them has."""
     import numpy as np
 
     rows = []
@@ -115,18 +115,18 @@ def over_flows(flows: Sequence[FlowResult]) -> list[OverFlows]:
 
 
 def connection_failures(run: Run) -> dict[str, str]:
-    """Why connections failed, by flow, for those that have one which did."""
+    """Returns why connections failed, by flow, for flows with failed connections."""
     if "tcp_connection" not in run.tables:
         return {}
     rows = run.table("tcp_connection").select("of_flow", "end", "failure").iter_rows()
     flows = [flow["name"] for flow in run.scenario["flow"]]
-    # Of both ends the source comes last and counts.
+    # The source comes after the destination and overrides it.
     failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
     return {flows[flow]: FAILURES[number] for _, flow, number in failed}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:
-    """Used over assigned capacity of each terminal to which anything was assigned; empty without a return link."""
+    """Returns used over assigned capacity for each terminal that was assigned any; empty without a return link."""
     if "terminal" not in run.tables:
         return {}
     rows = run.table("terminal").iter_rows(named=True)

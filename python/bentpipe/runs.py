@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Run:
     """The results of one scenario, one seed, one instrument.
 
-    Tables are read when they are asked for. Raises :class:`bentpipe.InputError` when ``folder`` is not a run's.
+    Tables are read on first use. Raises :class:`bentpipe.InputError` if ``folder`` is not a run's.
 
     >>> import bentpipe as bp
     >>> run = bp.simulate("examples/dvb-rcs-upload.toml", overrides=["duration=20 s"])
@@ -46,7 +46,7 @@ class Run:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Where the results come from: version, seed, instrument, timing, status."""
+        """The origin of the results: version, seed, instrument, timing, status."""
         return self._json("provenance.json")
 
     @cached_property
@@ -64,7 +64,7 @@ class Run:
 
     @cached_property
     def fidelity(self) -> dict[str, Any]:
-        """What an emulation imposed and how far that is from the scenario, with a ``verdict``: ``"valid"``,
+        """What an emulation imposed and how far it deviates from the scenario, with a ``verdict``: ``"valid"``,
         ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
         return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
 
@@ -75,20 +75,20 @@ class Run:
 
     @property
     def clock(self) -> str:
-        """How it came about: ``"simulated"``, ``"virtual kernel"`` or ``"emulated"``, which is in real time."""
+        """How the results were obtained: ``"simulated"``, ``"virtual kernel"`` or ``"emulated"`` (in real time)."""
         if self.provenance.get("instrument") != "emulate":
             return "simulated"
         return "virtual kernel" if "guest" in self.provenance.get("notes", {}) else "emulated"
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end. The traces of one that did not are good up to where it stopped."""
+        """Whether the run reached its end. The traces of an incomplete run are valid up to where it stopped."""
         return self.provenance.get("status") == "complete"
 
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip times and delays
-        (s), retransmissions and time-outs. docs/reference/results.md has every column."""
+        (s), retransmissions and time-outs. docs/reference/results.md lists every column."""
         return self._parquet(self.path / "flows.parquet")
 
     @property
@@ -119,7 +119,7 @@ class Run:
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
         """How a quantity changed over the run.
 
-        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` where several traces have one of that
+        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` if several traces have a column of that
         name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds since the start of the run, Float64),
         the entity's name (``flow``, ``terminal`` or ``link``, String) and the value or values, ordered by time for
         each entity; only ``entity``'s rows if that is given. Raises :class:`bentpipe.InputError` for a quantity that
@@ -150,7 +150,7 @@ class Run:
         return True
 
     def _find(self, quantity: str) -> tuple[str, list[str]]:
-        """The trace that has the quantity, and its columns to show."""
+        """Returns the trace that has the quantity, and its columns to show."""
         if quantity in self.traces:
             return quantity, self.traces[quantity]
         table, dot, column = quantity.partition(".")
@@ -181,7 +181,7 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run:
-    """The run in a folder, however it was made. Raises :class:`bentpipe.InputError`.
+    """Returns the run in a folder, from any instrument. Raises :class:`bentpipe.InputError`.
 
     >>> open_run("no/such/folder")
     Traceback (most recent call last):
@@ -192,8 +192,8 @@ def open_run(path: str | Path) -> Run:
 
 
 def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
-    """Runs by the name of their folder, or by its whole path where the names are not enough. A single run needs no
-    name: it gets an empty one."""
+    """Returns runs by the name of their folder, or by its path if names are ambiguous. A single run gets an empty
+    name."""
     if len(runs) == 1:
         return {"": runs[0]}
     names = [run.path.resolve().name for run in runs]
@@ -203,7 +203,7 @@ def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def _closed(file: Path) -> bool:
-    """Whether a Parquet file has its footer: a killed run's last file may not."""
+    """Whether a Parquet file has its footer; the last file of a killed run may lack it."""
     with file.open("rb") as stream:
         stream.seek(0, 2)
         if stream.tell() < 8:

@@ -1,4 +1,4 @@
-"""Scenarios as Python sees them: read, resolved and validated by the engine."""
+"""Scenarios in Python: read, resolved and validated by the engine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario that is valid and complete: every key that has a default is there.
+    """A valid and complete scenario: every key that has a default is present.
 
-    ``data`` is what the TOML text ``toml`` says, as dictionaries and lists; quantities are texts with units. ``nodes``
-    are the names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about
-    what is allowed but probably not meant. ``source`` is the file it came from. ``campaign`` is its part of that name,
-    complete too, which belongs to none of the runs and so is not in ``data``.
+    ``data`` is the TOML text ``toml`` as dictionaries and lists; quantities are texts with units. ``nodes`` are the
+    names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about what is
+    allowed but probably unintended. ``source`` is the file it came from. ``campaign`` is its table of that name, also
+    complete; it belongs to none of the runs and so is not in ``data``.
     """
 
     data: dict[str, Any]
@@ -42,7 +42,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ScenarioText:
-    """A scenario as TOML, and what to call it in messages."""
+    """A scenario as TOML, and its name in messages."""
 
     toml: str
     source: str
@@ -53,12 +53,12 @@ class ScenarioText:
 ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
 
 
-#: ``"KEY.PATH=VALUE"``, or what to call the override in messages and that text. By itself it is called ``--set N``.
+#: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set N``.
 Override: TypeAlias = str | tuple[str, str]
 
 
 def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario:
-    """Read, override, resolve and validate a scenario; nothing is run.
+    """Read, override, resolve and validate a scenario, without running it.
 
     ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``. Raises
     :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what is allowed.
@@ -81,8 +81,8 @@ def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario
 
 
 def check(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> list[Problem]:
-    """What is wrong with a scenario: one dictionary per problem (file, line, column, path, value, message, allowed,
-    nearest), none when it is valid.
+    """Returns the problems of a scenario: one dictionary per problem (file, line, column, path, value, message,
+    allowed, nearest), none if it is valid.
 
     >>> for problem in check("examples/dvb-rcs-upload.toml", ["duration=400 sec"]):
     ...     print(problem["path"], "=", problem["value"])
@@ -96,12 +96,12 @@ def check(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> list[Pr
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of scenarios: for editors, forms and the generated types."""
+    """Returns the JSON Schema of scenarios, for editors, forms and the generated types."""
     return cast("dict[str, Any]", json.loads(_native.schema()))
 
 
 def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
-    """What the engine is handed: a file to read, or a text and the name to use in messages about it."""
+    """Returns the engine's input: a file to read, or a text and its name in messages."""
     if isinstance(scenario, Scenario | ScenarioText):
         return scenario.source, scenario.toml
     if isinstance(scenario, Mapping):
@@ -110,7 +110,7 @@ def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """A dictionary as TOML, one line per key. Raises ``TypeError`` for what TOML cannot say (``None``, say).
+    """Returns a dictionary as TOML, one line per key. Raises ``TypeError`` for values that TOML lacks (``None``, say).
 
     >>> print(toml_text({"name": "up", "flow": [{"name": "a", "app": {"kind": "bulk"}}]}))
     name = "up"
@@ -120,7 +120,7 @@ def toml_text(table: Mapping[str, Any]) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML on one line. Raises ``TypeError`` for what TOML cannot say."""
+    """Returns a value as TOML on one line. Raises ``TypeError`` for values that TOML lacks."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -141,5 +141,5 @@ def _key(key: object) -> str:
 
 
 def _string(text: str) -> str:
-    # TOML's basic strings are JSON's, but for the DEL character, which TOML wants escaped.
+    # TOML's basic strings are JSON's, except that TOML escapes the DEL character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

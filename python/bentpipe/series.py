@@ -1,13 +1,13 @@
-"""Time series of a link's rate, delay and loss: from and to comma-separated values, Parquet, and traces of mahimahi.
+"""Time series of a link's rate, delay and loss: reads and writes comma-separated values, Parquet and mahimahi traces.
 
 A scenario takes them as comma-separated values (``trace = { samples = { file = "lte.csv" } }``), with the columns
 ``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and ``loss`` (probability of a packet); all but the first are
 optional.
 
-A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a line for each packet
-of 1500 bytes that a link can deliver: its time in whole milliseconds. It begins anew after the last. Its rate here is
-that over steps of a given length, so that packets leave at most a step earlier or later than they do there; and what
-nobody sends is not lost to the next packets of the step.
+A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a line per opportunity
+to deliver a packet of 1500 bytes: its time in whole milliseconds. The trace restarts after the last line. Here it
+becomes a rate over steps of a given length, so packets leave at most a step earlier or later than in mahimahi, and an
+unused opportunity is available to the next packets of the step.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-#: Bytes of an opportunity.
+#: Bytes per delivery opportunity.
 OPPORTUNITY_BYTES: Final = 1500
 
 COLUMNS: Final = ("time", "rate", "delay", "loss")
 
 
 def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
-    """The series in a file: ``.csv``, ``.parquet``, and anything else as mahimahi's, by steps of ``step_ms``.
+    """Reads the series in a file: ``.csv``, ``.parquet``, or any other ending as mahimahi's, in steps of ``step_ms``.
 
-    Raises :class:`bentpipe.InputError` for what is no series, and ``OSError`` for trouble with the file.
+    Raises :class:`bentpipe.InputError` if the file is not a series, and ``OSError`` if it cannot be read.
     """
     import polars as pl
 
@@ -39,7 +39,7 @@ def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
     try:
         match file.suffix:
             case ".csv":
-                # As texts, so that a value that is no number can be named.
+                # As texts, so that the error can quote a value that is not a number.
                 frame = pl.read_csv(file, comment_prefix="#", infer_schema=False)
             case ".parquet":
                 frame = pl.read_parquet(file)
@@ -86,7 +86,7 @@ def _milliseconds(file: Path) -> list[int]:
 
 
 def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
-    """Rates by steps from the times of packets in milliseconds; a row where the rate changes.
+    """Returns rates per step from the times of packets in milliseconds, with a row for each change of rate.
 
     >>> from_opportunities([0, 1, 2, 3, 40], step_ms=10).rows()
     [(0.0, 4800000.0), (0.01, 0.0), (0.03, 1200000.0)]
@@ -94,7 +94,7 @@ def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
     import polars as pl
 
     steps = [0] * -(-times_ms[-1] // step_ms)
-    # An opportunity at t ms is that of the millisecond that ends then; at 0, of the first.
+    # An opportunity at t ms belongs to the millisecond that ends then; one at 0 to the first.
     for time_ms in times_ms:
         steps[max(time_ms - 1, 0) // step_ms] += 1
     rates = [count * OPPORTUNITY_BYTES * 8e3 / step_ms for count in steps]
@@ -106,7 +106,7 @@ def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
 
 
 def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
-    """Times of packets in milliseconds, of what the rates carry up to a time.
+    """Returns the times, in milliseconds, of the packets that the rates carry up to ``duration_s``.
 
     >>> import polars as pl
     >>> to_opportunities(pl.DataFrame({"time": [0.0, 0.003], "rate": [12e6, 6e6]}), 0.007)
@@ -120,7 +120,7 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     for begin, end, rate in zip(moments, edges[1:], rates, strict=True):
         for time_ms in range(round(begin * 1e3) + 1, round(min(end, duration_s) * 1e3) + 1):
             carried += rate / 8e3
-            # Sums of fractions of a packet may end just below it.
+            # Sums of fractions of a packet may end just below a whole packet.
             while carried >= OPPORTUNITY_BYTES - 1e-6:
                 carried -= OPPORTUNITY_BYTES
                 packets.append(time_ms)
@@ -128,8 +128,8 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
 
 
 def write(frame: pl.DataFrame, file: str | Path, *, duration_s: float | None = None) -> None:
-    """Write a series as the file's name says: ``.csv``, ``.parquet``, or else mahimahi's, up to ``duration_s``. Raises
-    :class:`bentpipe.InputError` for what mahimahi cannot say."""
+    """Write a series in the format of the file's ending: ``.csv``, ``.parquet``, or else mahimahi's, up to
+    ``duration_s``. Raises :class:`bentpipe.InputError` for series that mahimahi's format cannot express."""
     file = Path(file)
     match file.suffix:
         case ".csv":

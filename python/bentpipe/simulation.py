@@ -19,7 +19,7 @@ from .scenarios import Override, ScenarioLike, load, source_and_text
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
 
-#: The folder for runs without a folder of their own, below the current one.
+#: The folder for runs without ``out``, below the current folder.
 RUNS: Final = Path("runs")
 
 
@@ -53,7 +53,7 @@ def simulate(
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
     options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    # As an override the seed is also in the resolved scenario, which then repeats the run.
+    # As an override, the seed is also in the resolved scenario, which then reproduces the run.
     replaced = [*overrides, *seeded(seed)]
     with claimed(folder), guarded_progress(progress) as tell:
         _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
@@ -61,14 +61,14 @@ def simulate(
 
 
 def seeded(seed: int | None) -> list[Override]:
-    """The override that replaces the scenario's seed, if any."""
+    """Returns the override that replaces the scenario's seed, if any."""
     return [] if seed is None else [("argument seed", f"seed={seed}")]
 
 
 @contextmanager
 def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bool]]:
-    """Yields what the engine calls instead of ``progress``. An exception, also from Ctrl-C, must not pass through the
-    engine, which first closes the folder; it is raised at the end."""
+    """Yields the function that the engine calls instead of ``progress``. An exception, also from Ctrl-C, must not pass
+    through the engine, which first closes the folder; it is raised at the end."""
     raised: BaseException | None = None
 
     def tell(fraction: float) -> bool:
@@ -85,8 +85,8 @@ def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bo
 
 
 def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
-    """The folder to write to: ``out`` if it can be used, or else the first free one of ``runs/NAME``, ``runs/NAME-2``,
-    ..., where NAME is the scenario's. It is created at once, so that no other thread or process takes it."""
+    """Returns the folder to write to: ``out`` if given, or else the first free one of ``runs/NAME``, ``runs/NAME-2``,
+    ..., where NAME is the scenario's. It is created immediately, so that no other thread or process takes it."""
     if out is not None:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
@@ -112,11 +112,11 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Removes the folder of a run that fails before it has written anything."""
+    """Context manager that removes the folder of a run that fails before it has written anything."""
     try:
         yield
     except BaseException:
-        # One that holds something stays.
+        # A folder that holds files stays.
         with suppress(OSError):
             folder.rmdir()
         raise

@@ -1,6 +1,6 @@
 """Means with confidence intervals: over replications, and of one long run by batches.
 
-scipy has the distributions; it is imported when it is needed, since that takes longer than most commands.
+scipy provides the distributions. It is imported only when needed, since the import takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class Mean(NamedTuple):
-    """A mean and half of its confidence interval; the half is NaN for a single value."""
+    """A mean and the half width of its confidence interval, which is NaN for a single value."""
 
     value: float
     half_width: float
 
     @property
     def relative(self) -> float:
-        """The half width as a part of the mean: 0 where nothing varies, infinite for a mean of zero that does."""
+        """The half width relative to the mean: 0 without variation, infinite for a mean of zero with variation."""
         if self.half_width == 0:
             return 0.0
         return abs(self.half_width / self.value) if self.value else math.inf
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's distribution. Raises ``ValueError``.
+    """Returns a quantile of Student's t distribution. Raises ``ValueError``.
 
     >>> round(student_quantile(0.975, 9), 3), round(student_quantile(0.975, 1), 3)  # tables: 2.262, 12.706
     (2.262, 12.706)
@@ -45,7 +45,7 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 
 def mean_of(values: Sequence[float], confidence: float = 0.95) -> Mean:
-    """Mean over replications with its confidence interval, which supposes them independent and about normal.
+    """Returns the mean over replications and its confidence interval, assuming independent, about normal values.
 
     Raises ``ValueError`` without values.
 
@@ -62,8 +62,8 @@ def mean_of(values: Sequence[float], confidence: float = 0.95) -> Mean:
 
 
 class BatchMeans(NamedTuple):
-    """The mean of one long run, from the means of its batches. ``correlation`` is that of neighbouring batches, and
-    ``independent`` whether it is small enough for the interval to be believed."""
+    """The mean of one long run, from the means of its batches. ``correlation`` is that of adjacent batches, and
+    ``independent`` states whether it is small enough to trust the interval."""
 
     mean: Mean
     batches: int
@@ -80,12 +80,12 @@ def batch_means(
     end_s: float | None = None,
     confidence: float = 0.95,
 ) -> BatchMeans:
-    """Mean of a sequence of observations with its confidence interval by batch means (Law and Kelton, "Simulation
-    Modeling and Analysis", 9.5.3): what is after ``warm_up_s`` is cut into ``batches`` stretches of equal time, whose
-    means are taken for independent.
+    """Returns the mean of a sequence of observations with its confidence interval by batch means (Law and Kelton,
+    "Simulation Modeling and Analysis", 9.5.3): the time after ``warm_up_s`` is divided into ``batches`` of equal
+    length, whose means are assumed to be independent.
 
-    Whether they are is tested by von Neumann's ratio of the batch means at the 5 % level (one-sided, its normal
-    approximation of Young 1941): where they are not, longer batches are needed, which is a longer run or fewer batches.
+    Independence is tested by von Neumann's ratio of the batch means at the 5 % level (one-sided, in the normal
+    approximation of Young 1941). If it fails, use longer batches: a longer run or fewer batches.
     Raises ``ValueError`` for a batch without any observation.
 
     >>> import numpy as np
@@ -111,7 +111,7 @@ def batch_means(
     deviations = means - means.mean()
     squares = float((deviations**2).sum())
     correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares if squares else 0.0
-    # 1 - ratio / 2 is about normal with this variance where the batches are independent.
+    # For independent batches, 1 - ratio / 2 is about normal with this variance.
     ratio = float((np.diff(means) ** 2).sum()) / squares if squares else 2.0
     spread = math.sqrt((batches - 2) / (batches**2 - 1))
     return BatchMeans(

@@ -1,23 +1,23 @@
-"""Studies: published experiments done again, with a verdict on every statement.
+"""Studies: published experiments reproduced, with a verdict on every statement.
 
 A study is a folder ``studies/NAME`` with ``study.py``, ``published.csv`` and its scenarios. ``study.py`` has one
 entry::
 
     def reproduce(test: str | None, out: Path, json: bool) -> Reproduction: ...
 
-which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts; ``json``
-says that standard output is for a program, so that nothing may be printed to it. It raises
+which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts. With
+``json``, a program reads standard output, so nothing may be printed to it. It raises
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
-``from .name import ...``. A study that can run on other clocks too takes an argument ``clock``, and
-one that is a campaign ``replications``, how often each point is run.
+``from .name import ...``. A study that can run on other clocks also takes an argument ``clock``, and a study that is a
+campaign takes ``replications``, the number of runs per point.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
-``deviation`` is why a statement that does not come out does not, in a few words; the study's README says it in full.
-The README's tables of verdicts are written by ``bentpipe reproduce NAME --record``, see :func:`record`.
+``deviation`` says in a few words why a statement is not reproduced; the study's README gives the full reason.
+``bentpipe reproduce NAME --record`` writes the README's tables of verdicts, see :func:`record`.
 
-Studies belong to the repository and not to the installed package: a study is data, scenarios and text that people
-read and change. :func:`find` looks in the current folder and in the checkout that the package runs from.
+Studies belong to the repository, not to the installed package: a study is data, scenarios and text that people
+read and change. :func:`find` searches the current folder and the checkout that the package runs from.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any, Final, Literal, cast, get_args
 from .errors import InputError, unknown
 from .quantities import number
 
-#: What a study's runs run in: models in virtual time, or kernels in real time.
+#: The clocks on which a study can run: models in virtual time, or kernels in real time.
 Clock = Literal["virtual", "real"]
 
 CLOCKS: Final = get_args(Clock)
@@ -45,14 +45,14 @@ CLOCKS: Final = get_args(Clock)
 Relation = Literal["about", "at least", "at most"]
 _SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
 
-#: What became of a statement: within its tolerance, not, not but explained, or never measured.
+#: Outcome of a statement: within its tolerance, outside it, outside it with an explanation, or not measured.
 Outcome = Literal["holds", "differs", "known to differ", "not measured"]
 
 
 @dataclass(frozen=True)
 class Statement:
     """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the page, figure or table,
-    ``deviation`` why it is known not to come out."""
+    ``deviation`` the known reason why it is not reproduced."""
 
     id: str
     text: str
@@ -65,7 +65,7 @@ class Statement:
     deviation: str = ""
 
     def holds(self, ours: float) -> bool:
-        """Whether our value is what the paper states, within the tolerance.
+        """Whether our value agrees with the paper, within the tolerance.
 
         >>> Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least").holds(12.0)
         True
@@ -82,19 +82,19 @@ class Statement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A statement beside our value, ``None`` where nothing was measured."""
+    """A statement and our value, ``None`` if nothing was measured."""
 
     statement: Statement
     ours: float | None
 
     @property
     def difference(self) -> float | None:
-        """Our value less the paper's, in the statement's unit."""
+        """Our value minus the paper's, in the statement's unit."""
         return None if self.ours is None else self.ours - self.statement.value
 
     @property
     def outcome(self) -> Outcome:
-        """What became of the statement."""
+        """The outcome of the statement."""
         if self.ours is None:
             return "not measured"
         if self.statement.holds(self.ours):
@@ -102,7 +102,7 @@ class Verdict:
         return "known to differ" if self.statement.deviation else "differs"
 
     def as_row(self) -> list[str]:
-        """Statement with its unit, the paper's value, ours, the difference and the outcome, as text."""
+        """Returns statement and unit, the paper's value, ours, the difference and the outcome, as text."""
         said, difference = self.statement, self.difference
         return [
             f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
@@ -132,7 +132,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a study came to. ``notes`` are sentences to print below the verdicts."""
+    """The results of a study. ``notes`` are sentences to print below the verdicts."""
 
     verdicts: list[Verdict]
     figures: list[Path] = field(default_factory=list)
@@ -141,21 +141,21 @@ class Reproduction:
 
     @property
     def successful(self) -> bool:
-        """Whether every statement holds or is known not to."""
+        """Whether every statement holds or has a known deviation."""
         return all(verdict.outcome in ("holds", "known to differ") for verdict in self.verdicts)
 
 
 def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:
-    """A verdict on each statement, from our values by the statements' ids. Raises ``KeyError`` for a value that no
-    statement asks for, which is a slip in the study."""
+    """Returns a verdict on each statement, from our values by the statements' ids. Raises ``KeyError`` for a value
+    without a statement, which is a mistake in the study."""
     if stray := set(ours) - {statement.id for statement in statements}:
         raise KeyError(f"values without a statement: {', '.join(sorted(stray))}")
     return [Verdict(statement, ours.get(statement.id)) for statement in statements]
 
 
 def read_published(file: str | Path, test: str | None = None) -> list[Statement]:
-    """The statements of a ``published.csv``, of one test if that is given. Raises :class:`bentpipe.InputError` with the
-    line where the file is not as this module's page says."""
+    """Returns the statements of a ``published.csv``, of one test if given. Raises :class:`bentpipe.InputError` with the
+    line if the file does not have the format that this module describes."""
     file = Path(file)
     statements: dict[str, Statement] = {}
     with file.open(encoding="utf-8", newline="") as stream:
@@ -194,7 +194,7 @@ def _statement(row: Mapping[str, str]) -> Statement:
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """Verdicts as a table in Markdown.
+    """Returns verdicts as a table in Markdown.
 
     >>> print(verdict_table([Verdict(Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least"), 12.0)]))
     | statement | paper | ours | difference | verdict |
@@ -207,8 +207,8 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def record(text: str, verdicts: Sequence[Verdict]) -> str:
-    r"""A study's README with its tables of verdicts written again: what stands between the line
-    ``<!-- verdicts TEST -->`` and the next ``<!-- end -->``. Tests without verdicts keep their tables.
+    r"""Returns a study's README with updated tables of verdicts: the text between the line ``<!-- verdicts TEST -->``
+    and the next ``<!-- end -->``. Tests without verdicts keep their tables.
 
     >>> verdict = Verdict(Statement("a", "b", 1, "", 0, test="T_I"), 1)
     >>> print(record("\n".join(["<!-- verdicts T_I -->", "old", "<!-- end -->"]), [verdict]))
@@ -234,7 +234,7 @@ _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re
 
 @contextmanager
 def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, where that is a terminal: what to tell the fraction done."""
+    """Returns a progress bar on stderr, if that is a terminal, as a function of the fraction done."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -245,13 +245,13 @@ def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
 
 
 def folders() -> list[Path]:
-    """Where studies are looked for, in this order."""
+    """Returns the folders in which studies are searched, in order."""
     places = [Path.cwd() / "studies", CHECKOUT / "studies"]
     return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
 
 
 def find(name: str) -> Path:
-    """The folder of a study by its name, or by its path. Raises :class:`bentpipe.InputError`."""
+    """Returns the folder of a study, given its name or path. Raises :class:`bentpipe.InputError`."""
     if (Path(name) / "study.py").is_file():
         return Path(name).resolve()
     known = {
@@ -267,7 +267,7 @@ def find(name: str) -> Path:
 
 
 def clock_of(name: str) -> Clock:
-    """The clock of a name. Raises :class:`bentpipe.InputError`."""
+    """Returns the clock of this name. Raises :class:`bentpipe.InputError`."""
     if name not in CLOCKS:
         raise unknown("clock", name, CLOCKS)
     return cast("Clock", name)
@@ -283,7 +283,7 @@ def run(
     replications: int | None = None,
 ) -> Reproduction:
     """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
-    clock that it does not run on, and for ``replications`` of a study that decides on them itself."""
+    clock that it does not support and for ``replications`` if the study does not take them."""
     reproduce = _module(folder).reproduce
     takes = inspect.signature(reproduce).parameters
     more: dict[str, Any] = {}
@@ -305,17 +305,17 @@ def run(
 
 def _module(folder: Path) -> ModuleType:
     name = f"bentpipe_study_{folder.name.replace('-', '_')}"
-    # As a package, so that a study may be several files: ``from .curves import ...``.
+    # As a package, so that a study may consist of several files: ``from .curves import ...``.
     spec = importlib.util.spec_from_file_location(
         name, folder / "study.py", submodule_search_locations=[str(folder)]
     )
     assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up by name.
+    # Dataclasses look up their module by name.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-#: The repository that this package runs from, where it is installed as editable.
+#: The repository that this package runs from, if the installation is editable.
 CHECKOUT: Final = Path(__file__).resolve().parents[2]

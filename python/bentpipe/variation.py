@@ -1,5 +1,5 @@
-"""Some values of a scenario varied, and a folder for each combination: what :mod:`bentpipe.campaign` does for
-replications, statistics and a store, without those."""
+"""Variations of a scenario's values with a folder per combination, without the replications, statistics and store of
+:mod:`bentpipe.campaign`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Variation:
 
     @property
     def overrides(self) -> list[str]:
-        """As :func:`bentpipe.simulate` wants them."""
+        """The overrides for :func:`bentpipe.simulate`."""
         return [f"{key}={value}" for key, value in self.values.items()]
 
     @property
     def label(self) -> str:
-        """The values alone; of a table, its first value."""
+        """The values without their keys; for a table, its first value."""
         return " ".join(map(short_value, self.values.values()))
 
 
 def combinations(varied: Sequence[str]) -> list[Variation]:
-    """All combinations of ``"key.path=value,value,..."``; the last key varies fastest, one empty variation without
-    any. Raises as :func:`given_lists`.
+    """Returns all combinations of ``"key.path=value,value,..."``; the last key varies fastest. Without keys, returns
+    one empty variation. Raises what :func:`given_lists` raises.
 
     >>> [v.label for v in combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])]
     ['reno 1', 'reno 2', 'vegas 1', 'vegas 2']
@@ -46,7 +46,7 @@ def combinations(varied: Sequence[str]) -> list[Variation]:
 
 
 def given_lists(varied: Sequence[str]) -> dict[str, list[str]]:
-    """Key path -> values, as overrides have them, of ``"key.path=value,value,..."``. Commas within quotes or brackets
+    """Parses ``"key.path=value,value,..."`` into key path -> values of overrides. Commas within quotes or brackets
     belong to the value. Raises :class:`bentpipe.InputError`."""
     keys: dict[str, list[str]] = {}
     for text in varied:
@@ -61,7 +61,7 @@ def given_lists(varied: Sequence[str]) -> dict[str, list[str]]:
 
 
 def short_names(varied: Iterable[str]) -> dict[str, str]:
-    """Key path -> the fewest last parts of it that tell the varied keys apart.
+    """Maps each key path to the shortest ending that distinguishes the varied keys.
 
     >>> short_names(["flow.a.transport.congestion", "network.sat.return.dama.scheme"])
     {'flow.a.transport.congestion': 'congestion', 'network.sat.return.dama.scheme': 'scheme'}
@@ -77,7 +77,7 @@ def short_names(varied: Iterable[str]) -> dict[str, str]:
 
 
 def short_value(text: str) -> str:
-    """A value as a label: a text without its quotes, and of a table its first value, which should be its kind.
+    """Returns a value as a label: a text without quotes; for a table its first value, which should be its kind.
 
     >>> short_value("'reno'"), short_value('{scheme = "cra", cra = "2048 kbit/s"}'), short_value("12 MB")
     ('reno', 'cra', '12 MB')
@@ -89,7 +89,7 @@ def short_value(text: str) -> str:
 
 
 def value_labels(values: Iterable[Any]) -> dict[str, str]:
-    """Values as overrides have them -> what to call them: of tables the first value, where that tells them apart.
+    """Maps values of overrides to labels: for tables the first value, if it distinguishes them.
 
     >>> value_labels(['{kind = "none"}', '{kind = "packet", probability = 0.1}', "2"])
     {'{kind = "none"}': 'none', '{kind = "packet", probability = 0.1}': 'packet', '2': '2'}
@@ -100,7 +100,7 @@ def value_labels(values: Iterable[Any]) -> dict[str, str]:
 
 
 def parsed_value(text: str) -> Any:
-    """What an override's right side says: a value of TOML, or text when it is none.
+    """Parses the right side of an override: a TOML value, or else text.
 
     >>> parsed_value("12"), parsed_value("'reno'"), parsed_value("12 MB")
     (12, 'reno', '12 MB')
@@ -122,11 +122,11 @@ def simulate_all(
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> list[Run]:
-    """Simulate each variation into a folder of its own below ``out``; the runs are in the order of the variations.
+    """Simulate each variation into its own folder below ``out``; returns the runs in the order of the variations.
 
-    Every variation is validated before the first one starts. ``progress`` is told the fraction of the whole from
-    several threads, and stops everything by returning False: variations that had not begun are then missing from the
-    result. Raises what :func:`bentpipe.simulate` raises.
+    Every variation is validated before the first one starts. ``progress`` is called with the fraction of the whole,
+    from several threads, and stops everything by returning False: variations that had not begun are then missing from
+    the result. Raises what :func:`bentpipe.simulate` raises.
     """
     for variation in variations:
         load(scenario, [*overrides, *_named(variation)])
@@ -150,7 +150,7 @@ def _named(variation: Variation) -> list[Override]:
 
 
 def folder_name(variation: Variation) -> str:
-    """The folder of a variation within the folder of all.
+    """Returns the name of a variation's folder.
 
     >>> folder_name(combinations(["flow.a.app.size=12 MB", "seed=1"])[0])
     '12-mb-1'

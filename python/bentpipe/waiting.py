@@ -1,7 +1,7 @@
 """Why packets waited at a terminal, from the trace ``access``.
 
-The wait of a packet goes from its arrival at the terminal to the end of the slot with its last byte. It is the sum of
-its parts to the nanosecond; ``crates/models/src/mac/dama/waits.rs`` says what each part is.
+The wait of a packet lasts from its arrival at the terminal to the end of the slot with its last byte. Its parts add up
+to the nanosecond; ``crates/models/src/mac/dama/waits.rs`` defines each part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .runs import Run
 
-#: The parts of a wait in the order in which they pass: column of the trace, and what it is called.
+#: The parts of a wait in order of time: column of the trace, and label.
 PARTS: Final = {
     "wait_earlier": "earlier slots",
     "wait_request": "request slot",
@@ -43,7 +43,7 @@ ABOUT: Final = {
 
 @dataclass(frozen=True)
 class Wait:
-    """One packet's way through a terminal. Times in ns since the start of the run."""
+    """One packet's passage through a terminal. Times in ns since the start of the run."""
 
     terminal: str
     flow: str
@@ -57,7 +57,7 @@ class Wait:
     carrier: int
     frame: int
     slot: int
-    #: By the columns of :data:`PARTS`.
+    #: Duration of each part, by the columns of :data:`PARTS`.
     parts_ns: dict[str, int]
 
     @property
@@ -66,7 +66,7 @@ class Wait:
         return self.sent_ns - self.arrival_ns
 
     def timeline(self) -> list[tuple[int, str]]:
-        """Moments and what happened then, in order."""
+        """Times and events, in order."""
         moments = [(self.arrival_ns, "arrived at the terminal")]
         at = self.arrival_ns
         parts = self.parts_ns
@@ -89,7 +89,7 @@ class Wait:
         return moments
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """All fields, ready for JSON."""
         return {
             "terminal": self.terminal,
             "flow": self.flow,
@@ -110,8 +110,8 @@ class Wait:
 
 
 def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
-    """The trace ``access`` of a terminal, which may be left out where there is only one. Raises
-    :class:`bentpipe.InputError` when there is no such trace or terminal."""
+    """Returns the trace ``access`` of a terminal, which may be omitted if there is only one. Raises
+    :class:`bentpipe.InputError` if there is no such trace or terminal."""
     if "access" not in run.traces:
         raise InputError(
             f"{run.path} has no trace access, which networks with terminals record unless record.traces omits it"
@@ -134,8 +134,8 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
 
 
 def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
-    """The packets that waited in a terminal at a moment, in the order in which they left; where none did, the next one
-    that came. Raises :class:`bentpipe.InputError` when there is none."""
+    """Returns the packets that waited in a terminal at a time, in order of departure; if none did, the next one to
+    arrive. Raises :class:`bentpipe.InputError` if there is none."""
     import polars as pl
 
     frame = waits(run, terminal)
@@ -153,7 +153,8 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
 
 
 def summary(frame: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
-    """Mean, 95th percentile and share of the mean wait of each part, in seconds, over the packets of :func:`waits`."""
+    """Returns mean (s), 95th percentile (s) and share of the mean wait of each part, over the packets of
+    :func:`waits`."""
     sums = {part: float(frame[part].mean() or 0.0) / 1e9 for part in PARTS}  # type: ignore[arg-type]
     total = sum(sums.values())
     result = {}
