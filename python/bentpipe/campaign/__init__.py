@@ -1,11 +1,11 @@
-"""Campaigns: many runs of a scenario, with values varied and seeds replicated, and what they say together.
+"""Campaigns: many runs of a scenario with varied values and replicated seeds, and their combined results.
 
 ::
 
     import bentpipe as bp
 
     plan = bp.campaign.plan("study.toml", vary={"flow.up.transport.congestion": ["reno", "vegas"]}, replications=10)
-    results = bp.campaign.run(plan, "runs/study")       # what the store has is not run again
+    results = bp.campaign.run(plan, "runs/study")       # runs that the store holds are reused
     results.means("goodput")                            # means and confidence intervals, a Polars DataFrame
 
 ``plan`` resolves and validates, ``run`` runs on threads or on a Dask cluster, the store is a folder of Parquet.

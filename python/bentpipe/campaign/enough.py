@@ -1,11 +1,11 @@
-"""How many replications a variant needs: a number, or until a mean is known precisely enough.
+"""The number of replications of a variant: fixed, or as many as a mean needs to be precise enough.
 
 The rule is sequential: n is the least number, from ``replications`` on, for which half of the confidence interval of
-the mean of the first n replications is at most the given part of the mean. It does not depend on which run ended
-first, so that a campaign comes out the same on any number of workers; runs beyond n that were under way stay in the
-store and do not count. Stopping at the first n that fits makes the interval hold the mean a little less often than it
-says, less so the smaller the width that is asked for (Chow and Robbins 1965); a ``replications`` of ten or more keeps
-that small.
+the mean of the first n replications is at most the given fraction of the mean. n does not depend on which run ended
+first, so a campaign gives the same result on any number of workers; runs beyond n that had already begun stay in the
+store and do not count. Stopping at the first sufficient n makes the interval cover the mean a little less often than
+stated. The effect shrinks with the requested width (Chow and Robbins 1965); a ``replications`` of ten or more keeps it
+small.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Enough:
         self._metric = Metric(self._precision["metric"]) if self._precision else None
 
     def first(self) -> list[PlannedRun]:
-        """What is run in any case: the first replication of all variants before the second."""
+        """Returns the runs that are always needed: the first replication of all variants before the second."""
         return [
             self._plan.run(variant, number)
             for number in range(self._least)
@@ -42,7 +42,7 @@ class Enough:
         ]
 
     def add(self, run: PlannedRun, store: Store | None) -> None:
-        """What is known of a run; no store for one that has failed."""
+        """Adds the result of a run; without a store if the run has failed."""
         if self._precision is None or self._metric is None:
             return
         values: Mapping[str, float] = {}
@@ -52,7 +52,7 @@ class Enough:
         self._known[run.variant.id][run.replication] = values
 
     def more(self, at_once: int) -> list[PlannedRun]:
-        """What is to be run besides, now that all there was is known; about ``at_once`` runs."""
+        """Returns about ``at_once`` further runs to do, once all earlier results are known."""
         if self._precision is None:
             return []
         open_ = [variant for variant in self._plan.variants if self._needs_more(variant)]
@@ -65,7 +65,7 @@ class Enough:
         return runs
 
     def runs(self) -> list[PlannedRun]:
-        """All runs that count, variant by variant."""
+        """Returns all runs that count, variant by variant."""
         return [
             self._plan.run(variant, number)
             for variant in self._plan.variants
@@ -74,13 +74,13 @@ class Enough:
 
     def _needs_more(self, variant: Variant) -> bool:
         asked, known = self._asked[variant.id], self._known[variant.id]
-        # What is under way is awaited; a variant whose every run fails will not get better.
+        # Wait for the runs in progress; a variant of which every run has failed gets no more.
         if self._precision is None or len(known) < asked or asked >= self._precision["at_most"]:
             return False
         return any(known.values()) and self._number(variant) is None
 
     def _number(self, variant: Variant) -> int | None:
-        """The least number of replications that is enough, if it is among those that are known."""
+        """Returns the least sufficient number of replications, if the known results contain it."""
         if self._precision is None:
             return None
         known = self._known[variant.id]
@@ -98,7 +98,7 @@ class Enough:
         for entity in entities:
             values = [of[entity] for of in replications if entity in of]
             mean = mean_of(values, self._plan.settings["confidence"])
-            # Not "greater than": a single value has no width, which is NaN.
+            # Not "greater than": the width of a single value is NaN.
             if not mean.relative <= self._precision["relative_half_width"]:
                 return False
         return bool(entities)

@@ -1,4 +1,4 @@
-"""What is measured of a run: a column of the flows or of another report, for each flow, terminal or link."""
+"""Metrics of a run: a column of the flows or of another report, per flow, terminal or link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bentpipe.errors import InputError, unknown
 if TYPE_CHECKING:
     import polars as pl
 
-#: Columns of every table of a store that say whose it is.
+#: Columns in every table of a store that identify the run.
 RUN_COLUMNS = ("run", "replication")
 
 
@@ -24,22 +24,22 @@ class Metric:
 
     @property
     def table(self) -> str:
-        """The table that has it."""
+        """The table that contains the metric."""
         return self.name.rpartition(".")[0] or "flows"
 
     @property
     def column(self) -> str:
-        """Its column there."""
+        """The column of the metric in its table."""
         return self.name.rpartition(".")[2]
 
 
 def entity_column(frame: pl.DataFrame) -> str:
-    """The column of a table that names whom a row is about: the flow, terminal, link."""
+    """Returns the column that names the entity of a row: the flow, terminal or link."""
     return next(name for name in frame.columns if name not in RUN_COLUMNS)
 
 
 def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
-    """Raise :class:`bentpipe.InputError` for a metric that the table does not have, or nobody of that name."""
+    """Raise :class:`bentpipe.InputError` if the table lacks the metric or an entity of that name."""
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
     if metric.column not in numbers:
         raise unknown("metric", metric.column, numbers, f"the table {metric.table}")
@@ -49,9 +49,10 @@ def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
 
 
 def values_by_entity(frame: pl.DataFrame, metric: Metric, of: str | None = None) -> Mapping[str, float]:
-    """The metric of each entity in the table of one run, or only of that entity; without those that have none.
+    """Returns the metric of each entity in the table of one run, or of one entity; entities without a value are left
+    out.
 
-    Raises :class:`bentpipe.InputError` as :func:`check_metric`, and where the table has several rows for one entity.
+    Raises :class:`bentpipe.InputError` as :func:`check_metric` does, and if the table has several rows for one entity.
     """
     check_metric(frame, metric, of)
     who = entity_column(frame)

@@ -1,5 +1,4 @@
-"""The plan of a campaign: which runs it consists of, each resolved, validated and with its key, before any of them is
-run."""
+"""The plan of a campaign: its runs, each resolved, validated and with its key, before any of them starts."""
 
 from __future__ import annotations
 
@@ -26,16 +25,17 @@ from bentpipe.variation import Variation
 
 from .variants import variations
 
-#: What a run of a campaign whose folders are not kept need not record.
+#: Records that a run can omit if the campaign does not keep its folder.
 _NOTHING_BUT_REPORTS = ("record.traces=[]", "record.capture=[]")
 
-#: What a varied value is called while it is validated; its key follows.
+#: Name of a varied value during validation; its key follows.
 _VARIED = "campaign: "
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One combination of what is varied. ``id`` stands for its resolved scenario, whatever else the campaign has."""
+    """One combination of varied values. ``id`` identifies its resolved scenario, independent of the rest of the
+    campaign."""
 
     id: str
     variation: Variation
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: a variant, and the number of its replication. ``key`` differs where it could come out differently."""
+    """One run: a variant, and the number of its replication. ``key`` differs if results could."""
 
     key: str
     variant: Variant
@@ -54,7 +54,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign before it is run. ``settings`` are the scenario's table ``campaign``, complete."""
+    """A campaign before it runs. ``settings`` is the scenario's table ``campaign`` with all defaults."""
 
     name: str
     settings: Mapping[str, Any]
@@ -63,32 +63,32 @@ class Plan:
 
     @property
     def replications(self) -> int:
-        """Runs of each variant, at the least where a precision is asked for."""
+        """The number of runs of each variant; with a precision, the minimum."""
         return int(self.settings["replications"])
 
     @cached_property
     def varied(self) -> list[str]:
-        """The keys that are varied."""
+        """The varied keys."""
         return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
 
     @cached_property
     def _clock(self) -> str:
-        """The clock, with the kernel whose TCP it is."""
+        """The clock, and the kernel whose TCP it uses."""
         clock = str(self.settings["clock"])
         return f"{clock} {current().folder.name}" if clock == "kernel" else clock
 
     def run(self, variant: Variant, replication: int) -> PlannedRun:
-        """A replication of a variant: other random numbers under the same seed."""
+        """Returns a replication of a variant: different random numbers under the same seed."""
         key = run_key(variant.scenario.toml, replication, self._clock)
         return PlannedRun(key, variant, replication)
 
 
 def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign: Any) -> Plan:
-    """The campaign that a scenario asks for. ``campaign`` is laid over its table of that name: ``vary``, ``zip``,
+    """Returns the campaign that a scenario describes. ``campaign`` overrides its table of that name: ``vary``, ``zip``,
     ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md.
 
-    Every variant is resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the value that is
-    wrong, and :class:`bentpipe.InputError`.
+    Every variant is resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the wrong value, and
+    :class:`bentpipe.InputError`.
 
     >>> lists = {"flow.download.transport.congestion": ["reno", "cubic"]}
     >>> of = plan("examples/geo-bulk.toml", vary=lists, replications=3)
@@ -133,7 +133,7 @@ def _variant(
     identity = hashlib.sha256(resolved.toml.encode()).hexdigest()[:12]
     seed = int(resolved.data["seed"])
     if not settings["common_random_numbers"]:
-        # Below 2^52, which is allowed and exact in every format.
+        # Seeds below 2^52 are allowed and exact in every format.
         seed = int(hashlib.sha256(f"{seed} {identity}".encode()).hexdigest()[:13], 16)
         resolved = load(scenario, [*given, *recorded, f"seed={seed}"])
     name = f"{resolved.name}: {variation.label}" if variation.values else resolved.name
@@ -143,7 +143,7 @@ def _variant(
 def _refuse(
     scenario: ScenarioLike, overrides: Sequence[Override], variation: Variation, error: _native.ScenarioError
 ) -> NoReturn:
-    """Say of a refused variant which of the campaign's values is wrong, and where that stands."""
+    """Raise the error of a refused variant with the wrong value of the campaign and its position."""
     for problem in error.problems:
         key = problem["file"].removeprefix(_VARIED)
         if problem["file"].startswith(_VARIED) and key in variation.values:
@@ -158,7 +158,7 @@ def _refuse(
 
 
 def _place(campaign: Mapping[str, Any], key: str) -> list[str]:
-    """Where in the campaign's table a key is varied."""
+    """Returns the position in the campaign's table at which a key is varied."""
     if key in campaign.get("vary", {}):
         return ["vary", key]
     for part in ("zip", "list"):

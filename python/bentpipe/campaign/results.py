@@ -1,4 +1,4 @@
-"""What a campaign came to: its tables with what was varied, and means with confidence intervals."""
+"""Results of a campaign: its tables with the varied values, and means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Campaign:
-    """The results of a campaign: as far as it has been run.
+    """The results of a campaign, so far as it has run.
 
-    ``store`` is its folder. Raises :class:`bentpipe.InputError` where there is no campaign.
+    ``store`` is its folder. Raises :class:`bentpipe.InputError` if the folder holds no campaign.
     """
 
     def __init__(self, store: Store | str | Path) -> None:
@@ -35,22 +35,22 @@ class Campaign:
 
     @property
     def name(self) -> str:
-        """That of its scenario."""
+        """The name of its scenario."""
         return str(self.store.about["name"])
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The scenario's table ``campaign``, complete."""
+        """The scenario's table ``campaign`` with all defaults."""
         settings: Mapping[str, Any] = self.store.about["campaign"]
         return settings
 
     @property
     def varied(self) -> list[str]:
-        """The key paths that are varied, each of them a column of the tables."""
+        """The varied key paths, each a column of the tables."""
         return list(self.store.about["varied"])
 
     def key(self, name: str) -> str:
-        """The varied key of that path, or of these last parts of it. Raises :class:`bentpipe.InputError`."""
+        """Returns the varied key with this path or ending. Raises :class:`bentpipe.InputError`."""
         found = [key for key in self.varied if key == name or key.endswith(f".{name}")]
         if len(found) != 1:
             raise unknown("varied key", name, short_names(self.varied).values(), str(self.store.path))
@@ -68,27 +68,26 @@ class Campaign:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """The flows of all runs that are complete."""
+        """The flows of all complete runs."""
         return self.table("flows")
 
     def table(self, name: str) -> pl.DataFrame:
-        """A table of all runs that are complete: what is varied, ``run``, ``variant``, ``replication``, and the
-        columns that it has in a run. Raises :class:`bentpipe.InputError`."""
+        """Returns a table of all complete runs: the varied keys, ``run``, ``variant``, ``replication``, and the
+        table's columns in a run. Raises :class:`bentpipe.InputError`."""
         rows = self.store.read_table(name, self.index.filter(status="complete"))
         known = ["run", "variant", *self.varied]
         return self.index.select(known).join(rows, on="run", how="inner", maintain_order="left")
 
     def run(self, key: str) -> Run:
-        """One run, where their folders are kept. Raises :class:`bentpipe.InputError`."""
+        """Returns one run, if the campaign keeps their folders. Raises :class:`bentpipe.InputError`."""
         if key not in set(self.index["run"]):
             raise unknown("run", key, self.index["run"], str(self.store.path))
         return Run(self.store.folder(key))
 
     def values(self, metric: str, of: str | None = None) -> pl.DataFrame:
-        """A metric of every run: what is varied, ``run``, ``variant``, ``replication``, ``entity`` and ``value``. A
-        metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` is the only entity to look at. Runs
-        without a value, such as one in which no file was complete, are left out. Raises
-        :class:`bentpipe.InputError`."""
+        """Returns a metric of every run: the varied keys, ``run``, ``variant``, ``replication``, ``entity`` and
+        ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` selects one entity. Runs
+        without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`."""
         import polars as pl
 
         wanted = Metric(metric)
@@ -109,16 +108,16 @@ class Campaign:
         )
 
     def unit(self, metric: str) -> str:
-        """The unit of a metric, ``"1"`` for a number without one."""
+        """Returns the unit of a metric, ``"1"`` for a number without one."""
         wanted = Metric(metric)
         return self.store.units(wanted.table).get(wanted.column, "1")
 
     def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
-        """Means over replications: what is varied (or only ``by``), ``entity``, ``count`` (of replications), ``mean``,
-        ``half_width`` of the confidence interval, which is NaN for a single replication.
+        """Returns means over replications: the varied keys (or only ``by``), ``entity``, ``count`` (of replications),
+        ``mean``, and ``half_width`` of the confidence interval, which is NaN for a single replication.
 
-        The interval is Student's, for independent values that are about normal. With ``by``, what a replication has
-        in the variants of one row is one value, their mean.
+        The interval is Student's, for independent values that are about normal. With ``by``, a replication's values in
+        the variants of one row count as one value, their mean.
         """
         import polars as pl
 
@@ -138,5 +137,5 @@ class Campaign:
 
 
 def open_campaign(folder: str | Path) -> Campaign:
-    """The campaign in a folder, also while it runs. Raises :class:`bentpipe.InputError`."""
+    """Returns the campaign in a folder, also while it runs. Raises :class:`bentpipe.InputError`."""
     return Campaign(folder)

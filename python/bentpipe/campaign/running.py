@@ -1,4 +1,4 @@
-"""Running a campaign: what is to be run next, what came of it, and when it is enough."""
+"""Running a campaign: chooses the next runs, collects their results, and decides when to stop."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .store import Store
 from .work import Outcome, Task
 from .workers import Workers, in_cluster, on_threads
 
-#: Seconds between two looks at whether to stop, and two writings of the index.
+#: Seconds between checks whether to stop, and between writes of the index.
 _LOOK_S: Final = 0.1
 _INDEX_S: Final = 2.0
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a campaign is. ``kept`` is how many runs an earlier time has left, ``fraction`` is of the others."""
+    """Progress of a campaign. ``kept`` is the number of reused runs, ``fraction`` the fraction done of the others."""
 
     runs: int
     kept: int
@@ -38,12 +38,12 @@ class Standing:
     fraction: float
 
 
-#: Told how far it is, some times a second; the campaign stops when it returns False.
+#: Called with the progress several times a second; the campaign stops when it returns False.
 Progress = Callable[[Standing], "bool | None"]
 
 
 def store_folder(plan: Plan) -> Path:
-    """Where a campaign goes that was not told where to go."""
+    """Returns the default folder of a campaign."""
     return RUNS / f"{slug(plan.name)}-campaign"
 
 
@@ -56,13 +56,13 @@ def run(
     progress: Progress | None = None,
     retry_failed: bool = False,
 ) -> Campaign:
-    """Run a campaign, or what is missing of it, and return its results.
+    """Run a campaign, or its missing runs, and return its results.
 
-    The store is the folder ``out``, or ``runs/NAME-campaign``. Runs that it holds, complete or failed, are not done
-    again, failed ones only with ``retry_failed``; a run is another one as soon as anything has changed that it
-    depends on. It runs on ``workers`` threads, by default one per processor, or on the Dask cluster whose scheduler's
-    address is ``cluster``. Raises :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for
-    trouble with the disk or the cluster; what was done until then is in the store.
+    The store is the folder ``out``, or ``runs/NAME-campaign``. Runs that it holds, complete or failed, are reused;
+    ``retry_failed`` repeats the failed ones. A run whose inputs have changed counts as a different run. The campaign
+    uses ``workers`` threads, by default one per processor, or the Dask cluster whose scheduler's address is
+    ``cluster``. Raises :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the
+    disk or the cluster; the store keeps all runs done until then.
 
     >>> import bentpipe as bp
     >>> of = bp.campaign.plan("examples/geo-bulk.toml", ["duration=5 s"], replications=2)
@@ -97,7 +97,7 @@ class _Conductor:
         self.queue = deque(self._left(self.enough.first()))
 
     def run(self) -> None:
-        """Until there is nothing left to run, or it is to stop."""
+        """Runs until nothing is left to run or the caller wants to stop."""
         written = -_INDEX_S
         while self._fill():
             if time.monotonic() - written >= _INDEX_S:
@@ -111,7 +111,7 @@ class _Conductor:
         self._tell()
 
     def _left(self, runs: Sequence[PlannedRun]) -> Iterator[PlannedRun]:
-        """Those of the runs that the store does not hold; what is known of the others is taken up."""
+        """Returns the runs that the store lacks, and adds the results of the others."""
         for one in runs:
             status = self.store.status(one.key)
             lost = self._keeps_runs and status == "complete" and not self.store.folder(one.key).is_dir()
@@ -122,7 +122,7 @@ class _Conductor:
                 self._count(one, status)
 
     def _fill(self) -> bool:
-        """Give the workers something to do; whether anything is under way."""
+        """Submits runs to the workers. Returns whether any are in progress."""
         while not self.stopped and len(self.under_way) < self.workers.capacity():
             while not self.queue and (more := self.enough.more(self.workers.capacity())):
                 self.queue.extend(self._left(more))
@@ -148,7 +148,7 @@ class _Conductor:
         return bool(self.plan.settings["keep_runs"])
 
     def _hear(self, key: str, fraction: float) -> bool:
-        """Told by a worker in this process how far its run is."""
+        """Receives the progress of a run from a worker in this process."""
         self.fractions[key] = fraction
         return not self.stopped
 

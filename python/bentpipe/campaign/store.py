@@ -1,18 +1,18 @@
-"""The store of a campaign: a folder of Parquet that DuckDB or Polars queries directly, safe against being killed at
-any moment.
+"""The store of a campaign: a folder of Parquet files that DuckDB or Polars queries directly, intact even if the
+process is killed at any time.
 
 ::
 
-    campaign.toml                        the campaign as it was last run, with its scenario
-    index.parquet                        one row per run of it: what was varied, seed, status, error
+    campaign.toml                        the campaign as last run, with its scenario
+    index.parquet                        one row per run: varied values, seed, status, error
     flows/variant=ID/RUN.parquet         the flows of each run, with its key in the column ``run``
     tables/NAME/variant=ID/RUN.parquet   its reports
-    runs/RUN/                            its whole folder, if they are kept
-    done/RUN.json                        that it is done, written last
+    runs/RUN/                            its whole folder, if the campaign keeps folders
+    done/RUN.json                        its note, written last
 
-A run counts when its note in ``done`` is there, and every file comes into being by being renamed; so a run is done
-wholly or not at all, and done twice it is the same file. What earlier versions of the campaign ran stays, and is
-found again by its key.
+A run counts if it has a note in ``done``, and every file is created by renaming. So a run is either stored completely
+or not at all, and repeating it yields the same file. Runs of earlier versions of the campaign stay, and are found again
+by their keys.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from .work import Outcome
 if TYPE_CHECKING:
     import polars as pl
 
-#: Locked by the process that runs the campaign.
+#: The file that the process running the campaign locks.
 _LOCK: Final = ".lock"
 
-#: Columns of the index that the note of a run has, with what they are before there is one.
+#: Columns of the index that come from the note of a run, with their values before it exists.
 WAITING: Final[Mapping[str, Any]] = {"status": "waiting", "error": "", "seconds": None, "place": ""}
 
 
 class Store:
-    """A campaign's folder. Raises :class:`bentpipe.InputError` for one that is something else."""
+    """A campaign's folder. Raises :class:`bentpipe.InputError` for any other folder."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder)
@@ -67,19 +67,20 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything in it yet."""
+        """Whether the folder holds anything yet."""
         return self._about.is_file()
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
-        """What ``campaign.toml`` says: ``name``, ``varied`` (key paths), ``campaign`` (its settings), ``scenario``."""
+        """The contents of ``campaign.toml``: ``name``, ``varied`` (key paths), ``campaign`` (its settings),
+        ``scenario``."""
         try:
             return tomllib.loads(self._about.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{self._about} cannot be read: {error}") from error
 
     def begin(self, plan: Plan) -> None:
-        """Make the store one of this plan. Raises :class:`bentpipe.InputError` where it is another campaign's."""
+        """Prepare the store for this plan. Raises :class:`bentpipe.InputError` if it belongs to another campaign."""
         if self.exists and self.about["name"] != plan.name:
             raise InputError(
                 f'{self.path} is the store of the campaign "{self.about["name"]}", not of "{plan.name}"; choose '
@@ -95,7 +96,8 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Within it nobody else runs the campaign. The lock ends with the process, however that ends."""
+        """Context manager that keeps other processes from running the campaign. The lock ends with the process in any
+        case."""
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / _LOCK).open("w") as file:
             try:
@@ -109,7 +111,7 @@ class Store:
         return str(self.note(key)["status"])
 
     def note(self, key: str) -> Mapping[str, Any]:
-        """What is known of a run: ``status``, ``error``, ``seconds``, ``place``."""
+        """Returns the note of a run: ``status``, ``error``, ``seconds``, ``place``."""
         if key not in self._notes:
             try:
                 self._notes[key] = json.loads((self.path / "done" / f"{key}.json").read_bytes())
@@ -118,11 +120,11 @@ class Store:
         return self._notes[key]
 
     def folder(self, key: str) -> Path:
-        """Where the folder of a run is kept, if it is."""
+        """Returns the folder of a run, if it is kept."""
         return self.path / "runs" / key
 
     def commit(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Keep what came of a run."""
+        """Store the outcome of a run."""
         for name, content in outcome.tables.items():
             _write(self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet", content)
         if outcome.folder:
@@ -139,12 +141,12 @@ class Store:
         self._notes[run.key] = note
 
     def forget(self, key: str) -> None:
-        """A run that is to be done again."""
+        """Remove the note of a run, so that it runs again."""
         (self.path / "done" / f"{key}.json").unlink(missing_ok=True)
         self._notes.pop(key, None)
 
     def table(self, name: str, run: PlannedRun) -> pl.DataFrame:
-        """A table of one run, which may be empty. Raises :class:`bentpipe.InputError` for one that it does not have."""
+        """Returns a table of one run, which may be empty. Raises :class:`bentpipe.InputError` for an unknown table."""
         import polars as pl
 
         file = self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet"
@@ -154,7 +156,7 @@ class Store:
             return pl.read_parquet(file, hive_partitioning=False)
 
     def units(self, name: str) -> dict[str, str]:
-        """The unit of each column of a table, ``"1"`` for numbers without one."""
+        """Returns the unit of each column of a table, ``"1"`` for numbers without one."""
         import pyarrow.parquet as pq
 
         file = next(self._tables(name).rglob("*.parquet"), None)
@@ -167,7 +169,7 @@ class Store:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables that there are, the flows first."""
+        """Returns the names of the existing tables, the flows first."""
         reports = sorted(place.name for place in (self.path / "tables").glob("*"))
         return [*(["flows"] if self._tables("flows").is_dir() else []), *reports]
 
@@ -175,7 +177,7 @@ class Store:
         return self.path / name if name == "flows" else self.path / "tables" / name
 
     def read_index(self) -> pl.DataFrame:
-        """The index, with what has been done since it was written."""
+        """Returns the index, updated with the runs done since it was written."""
         import polars as pl
 
         with reading(self.path / "index.parquet"):
@@ -186,7 +188,7 @@ class Store:
         )
 
     def read_table(self, name: str, index: pl.DataFrame) -> pl.DataFrame:
-        """A table of the runs of an index, one below the other. Raises :class:`bentpipe.InputError`."""
+        """Returns a table with the rows of all runs of an index. Raises :class:`bentpipe.InputError`."""
         import polars as pl
 
         if name not in self.tables:
@@ -206,15 +208,15 @@ class Store:
         return pl.concat(there, how="diagonal_relaxed")
 
     def write_index(self, plan: Plan, runs: Iterable[PlannedRun]) -> None:
-        """Write the index of these runs, which are all of the campaign's."""
+        """Write the index of these runs, which must be all runs of the campaign."""
         buffer = io.BytesIO()
         index_of(self, plan, runs).write_parquet(buffer)
         _write(self.path / "index.parquet", buffer.getvalue())
 
 
 def index_of(store: Store, plan: Plan, runs: Iterable[PlannedRun]) -> pl.DataFrame:
-    """One row per run: ``run`` (its key), ``variant``, ``replication``, ``seed``, ``status`` (complete, failed or
-    waiting), ``error``, ``seconds``, ``place``, and a column for each key that is varied, by its path."""
+    """Returns one row per run: ``run`` (its key), ``variant``, ``replication``, ``seed``, ``status`` (complete, failed
+    or waiting), ``error``, ``seconds``, ``place``, and a column for each varied key, named by its path."""
     import polars as pl
 
     runs = list(runs)
@@ -241,7 +243,7 @@ def _value(run: PlannedRun, key: str) -> Any:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Values of one type: numbers if all are, else texts."""
+    """Returns the values as one type: numbers if all are, else texts."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, int | float) for value in there) or all(
         isinstance(value, str) for value in there
@@ -262,7 +264,7 @@ def _type(values: list[Any]) -> Any:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """A file that is there wholly or not at all."""
+    """Writes a file completely or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     part.write_bytes(content)

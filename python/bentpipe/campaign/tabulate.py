@@ -25,8 +25,7 @@ _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 @dataclass(frozen=True)
 class Row:
-    """What the row is about, and a mean for each metric with its number of replications; ``None`` where there is
-    none."""
+    """The labels of a row, and for each metric its mean and number of replications; ``None`` if missing."""
 
     labels: list[str]
     means: list[tuple[Mean, int] | None]
@@ -35,7 +34,7 @@ class Row:
 @dataclass(frozen=True)
 class Means:
     """Means of several metrics over the same variants. ``words`` are the headings of a row's labels, ``units`` and
-    ``scales`` those in which each metric reads best."""
+    ``scales`` the most readable units of each metric."""
 
     words: list[str]
     metrics: list[str]
@@ -46,7 +45,7 @@ class Means:
 
     @property
     def headings(self) -> list[str]:
-        """Each metric with its unit."""
+        """The metrics with their units."""
         named = [name.replace("_", " ") for name in self.metrics]
         return [
             name if unit == "1" else f"{name} ({unit})" for name, unit in zip(named, self.units, strict=True)
@@ -56,7 +55,7 @@ class Means:
 def tabulate(
     campaign: Campaign, metrics: Sequence[str], of: str | None = None, by: Sequence[str] | None = None
 ) -> Means:
-    """The table of these metrics; see :meth:`Campaign.means`. Raises :class:`bentpipe.InputError`."""
+    """Returns the table of these metrics; see :meth:`Campaign.means`. Raises :class:`bentpipe.InputError`."""
     keys = list(campaign.varied if by is None else by)
     frames = [campaign.means(metric, of, keys) for metric in metrics]
     found: dict[tuple[object, ...], list[tuple[Mean, int] | None]] = {}
@@ -93,7 +92,7 @@ def tabulate(
 
 
 def as_csv(means: Means) -> str:
-    """One line per row, in base units: the labels, and of each metric mean, half width and replications."""
+    """Returns one line per row, in base units: the labels, and mean, half width and replications of each metric."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = [f"{metric}{part}" for metric in means.metrics for part in ("", "_half_width", "_replications")]
@@ -107,7 +106,7 @@ def as_csv(means: Means) -> str:
 
 
 def as_latex(means: Means) -> str:
-    """A ``tabular`` of standard LaTeX, which needs no package: means with the half widths of their intervals."""
+    """Returns a ``tabular`` of standard LaTeX without packages: means with the half widths of their intervals."""
     alignment = "l" * len(means.words) + "r" * len(means.metrics)
     lines = [
         f"% Means with {100 * means.confidence:g} % confidence intervals over replications.",
@@ -126,7 +125,7 @@ def as_latex(means: Means) -> str:
 
 
 def plus_minus(mean: Mean) -> tuple[str, str]:
-    """A mean to the last digit that its half width, with two digits, leaves it; no half for a single value.
+    """Returns a mean rounded to the last of two digits of its half width, and the half width; empty for a single value.
 
     >>> plus_minus(Mean(8.2069, 0.0343)), plus_minus(Mean(813.6, 32.0)), plus_minus(Mean(2.5, float("nan")))
     (('8.207', '0.034'), ('814', '32'), ('2.5', ''))
@@ -141,7 +140,7 @@ def plus_minus(mean: Mean) -> tuple[str, str]:
 
 
 def escaped(text: str) -> str:
-    r"""A text in which nothing means anything to LaTeX.
+    r"""Returns a text with LaTeX's special characters escaped.
 
     >>> escaped("a_b & {5 %}")
     'a\\_b \\& \\{5 \\%\\}'

@@ -1,4 +1,4 @@
-"""What a campaign varies, as a list of variations: grids, zipped lists, lists, samples, and their product."""
+"""The variations of a campaign: grids, zipped lists, lists, samples, and their product."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _QUANTITY: Final = re.compile(r"\s*([-+0-9.eE]+)\s+(\S.*?)\s*")
 
 
 def variations(campaign: Mapping[str, Any]) -> list[Variation]:
-    """The product of what ``campaign`` varies, as the table of that name in a scenario has it; its last part varies
-    fastest. One variation without values where nothing is varied. Raises :class:`bentpipe.InputError`.
+    """Returns the product of everything that ``campaign``, a scenario's table of that name, varies; the last part
+    varies fastest. If nothing is varied, returns one variation without values. Raises :class:`bentpipe.InputError`.
 
     >>> of = variations({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2], "a.y": ["p", "q"]}]})
     >>> [variation.label for variation in of]
@@ -39,12 +39,12 @@ def variations(campaign: Mapping[str, Any]) -> list[Variation]:
 
 
 def in_step(lists: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Lists of the same length, walked in step."""
+    """Returns the points of lists of the same length, zipped."""
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def drawn(sample: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Points of a sample between the least and greatest values of its keys.
+    """Returns the points of a sample between the minimum and maximum values of its keys.
 
     >>> points = drawn({"count": 4, "between": {"x": [0, 3], "r": ["1 Mbit/s", "10 Mbit/s"]}, "logarithmic": ["r"]})
     >>> sorted(point["x"] for point in points), points[0].keys()
@@ -58,7 +58,7 @@ def drawn(sample: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _uniform(sample: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Points of the unit cube, one per row."""
+    """Returns points of the unit cube, one per row."""
     import numpy as np
 
     random = np.random.default_rng(sample.get("seed", 1))
@@ -82,20 +82,20 @@ def _between(key: str, least: Any, greatest: Any, among: NDArray[np.float64], lo
         raise _refuse(key, least, greatest, "it is logarithmic; allowed: above zero")
     whole = isinstance(least, int) and isinstance(greatest, int)
     if whole:
-        # Every whole number has the same part of the range, the two ends too.
+        # Every integer has the same share of the range, including the two ends.
         low, high = low - 0.5, high + 0.5
         if logarithmic:
             low = max(low, 0.5)
     values = low * (high / low) ** among if logarithmic else low + (high - low) * among
     if whole:
         return [int(value) for value in np.clip(np.rint(values), least, greatest)]
-    # Six digits are more than anybody means, and are what units with whole base values can hold.
+    # Six digits are precise enough, and units with integer base values can represent them.
     texts = [np.format_float_positional(value, 6, fractional=False, trim="-") for value in values]
     return [f"{text} {unit}" if unit else float(text) for text in texts]
 
 
 def _parted(key: str, value: Any) -> tuple[float, str]:
-    """A number and its unit, which is empty for a plain number."""
+    """Splits a value into its number and unit; the unit of a plain number is empty."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), ""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None

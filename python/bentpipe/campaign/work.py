@@ -1,4 +1,4 @@
-"""One run of a campaign, wherever it is done: what is sent to a worker, and what comes back."""
+"""One run of a campaign on any worker: the task that is sent to it, and the outcome that it returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be run. It stands for itself: the scenario is resolved and needs no other file."""
+    """A run to do. It is self-contained: the scenario is resolved and needs no other file."""
 
     key: str
     scenario: ScenarioText
@@ -34,8 +34,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task. ``tables`` are Parquet by name, the flows among them; ``folder`` is the run's as a tar, if
-    it is to be kept and was made elsewhere. ``"stopped"`` is what was interrupted, which has come to nothing."""
+    """The outcome of a task. ``tables`` are Parquet data by name, including the flows; ``folder`` is the run's folder
+    as a tar, if it is kept and was made elsewhere. ``"stopped"`` means interrupted, without results."""
 
     key: str
     status: Literal["complete", "failed", "stopped"]
@@ -47,10 +47,10 @@ class Outcome:
 
 
 def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool] | None = None) -> Outcome:
-    """Run a task. Whatever goes wrong with it is an outcome; a worker that cannot run any raises ``OSError``.
+    """Run a task. An error of the run is an outcome; a worker that cannot run any task raises ``OSError``.
 
-    The run goes to ``folder``, or to a temporary one. ``tell`` is told the fraction done and interrupts the run by
-    returning False.
+    The run is written to ``folder``, or to a temporary one. ``tell`` is called with the fraction done and interrupts
+    the run by returning False.
     """
     from bentpipe.jobs import engine
 
@@ -91,8 +91,7 @@ def _tables(run: Run, task: Task) -> dict[str, bytes]:
 
 
 def _labelled(file: Path, task: Task) -> bytes:
-    """A table with the columns ``run`` and ``replication`` before its own; what it says of its columns stays with
-    it."""
+    """Returns a table with the columns ``run`` and ``replication`` before its own, and with its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

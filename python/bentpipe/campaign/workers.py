@@ -1,7 +1,7 @@
-"""Who does the runs of a campaign: threads of this process, or the workers of a Dask cluster.
+"""The workers of a campaign: threads of this process, or the workers of a Dask cluster.
 
-The engine works without the GIL, so threads simulate in parallel. On a cluster, Dask gives the run of a worker that
-has died to another one; what comes back is kept once, whoever it came from.
+The engine releases the GIL, so threads simulate in parallel. On a cluster, Dask reassigns the run of a dead worker; a
+result is kept once, whichever worker returned it.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from .work import Outcome, Task, perform
 if TYPE_CHECKING:
     from distributed import Client
 
-#: Seconds to wait for the scheduler, and between two looks at how many workers it has.
+#: Seconds to wait for the scheduler, and between two queries of its number of workers.
 _CONNECT_S: Final = 5
 _LOOK_S: Final = 1.0
 
 
 class Workers(Protocol):
-    """Where runs are done."""
+    """Does the runs."""
 
     def capacity(self) -> int:
-        """Runs that may be under way at the moment."""
+        """The number of runs that may be in progress now."""
 
     def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
-        """Begin a run; see :func:`bentpipe.campaign.work.perform`."""
+        """Start a run; see :func:`bentpipe.campaign.work.perform`."""
 
     def outcome(self, future: Future[Outcome]) -> Outcome:
-        """What a run came to. Raises ``OSError`` where that is no fault of the run."""
+        """Returns the outcome of a run. Raises ``OSError`` for an error that the run did not cause."""
 
     def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
-        """Give up what is under way. Runs that were told to stop by ``tell`` end by themselves."""
+        """Abandon the runs in progress. Runs that ``tell`` has stopped end by themselves."""
 
 
 @contextmanager
 def on_threads(number: int) -> Iterator[Workers]:
-    """Threads of this process."""
+    """Yields workers that are threads of this process."""
     if number < 1:
         raise InputError(f"workers = {number} is out of range; allowed: at least 1")
     with ThreadPoolExecutor(max_workers=number, thread_name_prefix="campaign") as pool:
@@ -78,9 +78,9 @@ class _Threads:
 
 @contextmanager
 def in_cluster(address: str) -> Iterator[Workers]:
-    """The workers of the Dask cluster with the scheduler at ``address``, such as ``"tcp://10.0.0.1:8786"``.
+    """Yields the workers of the Dask cluster with the scheduler at ``address``, such as ``"tcp://10.0.0.1:8786"``.
 
-    Raises ``OSError`` where it cannot be reached or a worker has another engine.
+    Raises ``OSError`` if the scheduler cannot be reached or a worker has another engine.
     """
     try:
         from distributed import Client
@@ -107,7 +107,7 @@ class _Cluster:
         self._looked = float("-inf")
 
     def capacity(self) -> int:
-        # Twice as many as there are threads, so that none waits for the next run.
+        # Twice the number of threads, so that no thread waits for its next run.
         if time.monotonic() - self._looked > _LOOK_S:
             self._capacity = max(1, 2 * sum(self._client.nthreads().values()))
             self._looked = time.monotonic()
@@ -126,7 +126,7 @@ class _Cluster:
         except CancelledError:
             return Outcome("", "stopped", 0.0, "")
         except KilledWorker as error:
-            # Dask gives up on a task after some of its workers have died.
+            # Dask abandons a task after several of its workers have died.
             return Outcome("", "failed", 0.0, "", error=f"every worker that ran it died: {error}")
 
     def stop(self, under_way: Iterable[Future[Outcome]]) -> None:

@@ -1,6 +1,6 @@
-"""The command line. One file per command; what they share is in ``common``, ``output`` and ``stopping``.
+"""The command line. One file per command; shared code is in ``common``, ``output`` and ``stopping``.
 
-Nothing heavy is imported before it is needed, so that ``bentpipe --help`` answers at once.
+Heavy modules are imported only when needed, so that ``bentpipe --help`` answers immediately.
 """
 
 from __future__ import annotations

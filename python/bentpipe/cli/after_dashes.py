@@ -1,4 +1,4 @@
-"""Commands that run another command. Its words follow ``--`` and are passed on exactly as they were typed."""
+"""Commands that run another command, whose words follow ``--`` and are passed on exactly as typed."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class CommandAfterDashes(PlainCommand):
 
 
 def _example(args: list[str]) -> str:
-    """What was probably meant: the first word is the network or the host, the others are the command."""
+    """Returns the probable intention: the first word is the network or host, the others are the command."""
     if len(args) > 1 and not args[0].startswith("-"):
         return shlex.join([args[0], "--", *args[1:]])
     return f"{args[0] if not args[0].startswith('-') else 'geo'} -- ping server"
 
 
 def command_of(context: typer.Context, example: str) -> Sequence[str]:
-    """The words after ``--``."""
+    """Returns the words after ``--``."""
     words: list[str] = context.meta.get(_KEY, [])
     if not words:
         raise InputError(f"no command given: write it after --, as in `{example}`")

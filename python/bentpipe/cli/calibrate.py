@@ -31,7 +31,7 @@ def calibrate(json: Json = False) -> None:
 
 
 def facts(calibration: dict[str, Any]) -> list[tuple[str, str]]:
-    """The measurements as pairs of a name and a text."""
+    """Returns the measurements as pairs of a name and a text."""
     lateness, added = calibration["lateness"], calibration["added_delay"]
     engine = calibration["engine"]
     valid = calibration["valid_rate"]

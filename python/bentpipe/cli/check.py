@@ -40,7 +40,7 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
 
 
 def explain(scenario: Scenario, known: Facts) -> list[str]:
-    """The lines of a scenario's summary."""
+    """Returns the lines of a scenario's summary."""
     data = scenario.data
     lines = [f"valid: {scenario.name or scenario.source}"]
     properties = {
@@ -65,7 +65,7 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
 
 
 def _paths(flow: Flow) -> Iterator[str]:
-    """The hops of a flow's packets and of what comes back for them."""
+    """Returns the hops of a flow's packets and of their acknowledgments or feedback."""
     for label, hops in (("there", flow["there"]), ("back", flow["back"])):
         if hops is None:
             yield f"{label}: no path"
@@ -101,7 +101,7 @@ def _course(course: Course, text: Callable[[float], str]) -> str:
 
 
 def queue_text(queue: Queue) -> str:
-    """A queue with its limits.
+    """Returns a queue with its limits.
 
     >>> queue_text({"kind": "drop-tail", "packets": 1000, "bytes": None, "rate": None, "notes": []})
     'drop-tail queue of 1000 packets'
@@ -118,7 +118,7 @@ def queue_text(queue: Queue) -> str:
 
 
 def _queues(known: Facts) -> Iterator[str]:
-    """Each queue, and how long what it holds takes to send; parts in a row that are alike in one line."""
+    """Returns each queue with its drain time when full; consecutive identical parts share a line."""
     from itertools import groupby
 
     from bentpipe.quantities import rate_text, span_text

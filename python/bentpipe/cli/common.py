@@ -1,4 +1,4 @@
-"""What every command shares: options, and errors turned into a message and an exit code."""
+"""Shared by all commands: options, and the translation of errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Out = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-#: Exit codes: the caller's fault, as for a wrong option; ours or the machine's.
+#: Exit codes: an error that the caller can fix, as for a wrong option; an error of bentpipe or of the machine.
 BAD_INPUT = 2
 TROUBLE = 1
 
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Print a message to stderr and exit."""
-    # The numbers of the system's errors, with which Rust ends its texts, say nothing to a person.
+    # Rust appends the system's error numbers to its texts; they do not help users.
     message = re.sub(r" \(os error \d+\)", "", message)
     typer.echo(message if message.startswith("bentpipe:") else f"bentpipe: {message}", err=True)
     raise typer.Exit(code)
@@ -65,7 +65,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             fail("the engine is not built: run `make build` in the repository", TROUBLE)
         except BrokenPipeError:
-            # The reader has closed the pipe. Flushing at exit must not fail on it again.
+            # The reader has closed the pipe. Flushing at exit must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(128 + 13) from None
         except OSError as error:

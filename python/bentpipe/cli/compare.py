@@ -102,7 +102,7 @@ def _short(value: object) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Names of the runs: their clocks if these differ, else the names of their folders, else their paths."""
+    """Returns names of the runs: their clocks if these differ, else the names of their folders, else their paths."""
     choices = (
         [run.clock for run in runs],
         [run.path.resolve().name for run in runs],

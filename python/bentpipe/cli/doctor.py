@@ -54,7 +54,7 @@ def _kernel() -> dict[str, Any]:
 
 
 def explain(finding: dict[str, Any]) -> list[str]:
-    """A finding as lines of at most 80 columns, with the remedy below.
+    """Returns a finding as lines of at most 80 columns, with the remedy below.
 
     >>> explain({"status": "ok", "what": "TUN device", "found": "it is there", "remedy": None})
     ['ok       TUN device          it is there']

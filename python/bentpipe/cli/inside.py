@@ -1,4 +1,4 @@
-"""What ``bentpipe run`` and ``bentpipe shell`` share: a network for one program in the foreground."""
+"""Shared by ``bentpipe run`` and ``bentpipe shell``: a network for one program in the foreground."""
 
 from __future__ import annotations
 

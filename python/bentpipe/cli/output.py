@@ -23,12 +23,12 @@ def print_json(document: Any) -> None:
 
 
 def as_json(document: Any) -> str:
-    """A document as JSON. NaN and infinity become null."""
+    """Returns a document as JSON. NaN and infinity become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can represent it.
+    """Returns a value that JSON can represent.
 
     >>> plain({"a": float("nan"), "b": (1, Path("x"))})
     {'a': None, 'b': [1, 'x']}
@@ -55,8 +55,8 @@ def print_table(
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> Table:
-    """A table of rows under headings. The first ``text_columns`` columns are text, the others numbers. The second line
-    of a heading is its unit."""
+    """Returns a table of rows under headings. The first ``text_columns`` columns are text, the others numbers. The
+    second line of a heading is its unit."""
     shown = Table(
         box=box.SIMPLE_HEAD,
         title=title,
@@ -91,7 +91,7 @@ def print_note(text: str, indent: int = 2) -> None:
 
 
 def of_format(path: Path, endings: Sequence[str]) -> str:
-    """The ending of a file's name, which says what is written; the first of ``endings`` for a name without one.
+    """Returns the ending of a file's name, which selects the format; the first of ``endings`` for a name without one.
     Raises :class:`bentpipe.InputError` for another ending."""
     ending = path.suffix.lower() or endings[0]
     if ending not in endings:

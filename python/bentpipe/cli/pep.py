@@ -10,7 +10,7 @@ import typer
 
 
 class Accept(enum.StrEnum):
-    """When the client's handshake is completed."""
+    """When the proxy completes the client's handshake."""
 
     LATE = "late"
     EARLY = "early"

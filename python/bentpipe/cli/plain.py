@@ -1,4 +1,4 @@
-"""Commands whose help names arguments by what they are, without the Python type behind them."""
+"""Commands whose help names arguments without their Python types."""
 
 from __future__ import annotations
 

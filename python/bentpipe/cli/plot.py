@@ -88,7 +88,7 @@ _FRAMES = 120
 
 
 def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -> list[Path]:
-    """A map at one moment, and a globe that shows the whole run."""
+    """Draws a map at one time, and a globe that shows the whole run."""
     from bentpipe import plots
     from bentpipe.constellations import constellation
     from bentpipe.quantities import base_value

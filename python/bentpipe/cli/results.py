@@ -25,8 +25,8 @@ _NUMBERS = (
 
 
 def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
-    """Print the flows of runs, each run with the labels that tell it from the others; of runs with many flows,
-    quantiles over the flows."""
+    """Print the flows of runs, each run with its distinguishing labels; for runs with many flows, quantiles over
+    the flows."""
     if max((len(flows) for _, flows in runs), default=0) > MOST_FLOWS:
         return _print_summary(runs)
     labels = list(runs[0][0]) if runs else []

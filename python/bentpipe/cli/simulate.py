@@ -71,7 +71,7 @@ def simulate(
 
 
 def _folder_of_all(out: Path | None, name: str) -> Path:
-    """The folder that holds those of the variations. Each of them is checked by itself."""
+    """Returns the folder that contains the variations' folders, each of which is checked separately."""
     from bentpipe.errors import InputError
     from bentpipe.simulation import RUNS, slug
 
@@ -82,7 +82,7 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
 
 
 def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
-    """Print the table of flows and the place of the results."""
+    """Print the table of flows and the folder of the results."""
     from bentpipe.results import flow_results
     from bentpipe.variation import short_names, short_value
 

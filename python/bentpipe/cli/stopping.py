@@ -11,7 +11,7 @@ from types import FrameType
 
 @dataclass
 class Stop:
-    """Whether the user has asked to stop, and by which signal."""
+    """Whether the user has requested to stop, and by which signal."""
 
     signal: int | None = None
 
@@ -28,7 +28,7 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Within it, the first signal only sets the flag; a second one has its usual effect."""
+    """Context manager in which the first signal only sets the flag; a second one has its usual effect."""
     stop = Stop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -56,7 +56,8 @@ def variants(
 
 
 def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
-    r"""The paragraphs of a file's head comment, each with the indent of its later lines. An equation is a paragraph.
+    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines. An equation is a
+    paragraph.
 
     >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
     [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]

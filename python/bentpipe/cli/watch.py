@@ -64,7 +64,7 @@ def watch(
 
 
 def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
-    """The network's state, repeatedly until the network has ended."""
+    """Yields the network's state repeatedly until the network has ended."""
     from bentpipe.live.control import ask
 
     now = first

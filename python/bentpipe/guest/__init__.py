@@ -1,7 +1,7 @@
 """The kernel of the third clock: User-Mode Linux in virtual time, built once from the distribution's source package.
 
-``store`` knows which kernels there are, ``build`` makes one, ``recipe`` says how it is configured, ``machine`` what is
-needed to start one, and ``first_process`` is what runs inside before anything else.
+``store`` lists the kernels, ``build`` builds one, ``recipe`` configures it, ``machine`` prepares the start of a guest,
+and ``first_process`` runs inside the guest before anything else.
 """
 
 from .machine import guest_for

@@ -1,4 +1,4 @@
-"""Building a kernel. Every step leaves what the next one needs, so that a build that was ended goes on where it was."""
+"""Building a kernel. Every step leaves its results on disk, so an interrupted build resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from typing import Final
 from . import recipe, source, store
 from .store import Kernel
 
-#: Told the fraction done and what is being done; the build ends when it returns False.
+#: Called with the fraction done and the current step; the build ends when it returns False.
 Progress = Callable[[float, str], bool]
 
-#: Lines that make says of files compiled and linked in a whole build, about.
+#: Approximate number of lines that make prints for compiled and linked files in a whole build.
 STEPS: Final = 1250
-#: The part of the time before them.
+#: Fraction of the build time before the first of these lines.
 BEFORE: Final = 0.08
 
 
 class Stopped(Exception):  # noqa: N818 - it is no error
-    """The caller wanted the build to end."""
+    """The caller stopped the build."""
 
 
 def build(progress: Progress | None = None, jobs: int | None = None) -> Kernel:
-    """Build the kernel for this machine, or return it if it is there.
+    """Build the kernel for this machine, or return the existing one.
 
-    ``jobs`` compilers run at a time, one for each processor if not given. Raises ``OSError`` with what is missing or
-    what the compiler said, and :class:`Stopped` when ``progress`` returned False: the next call goes on from there.
+    ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with what is missing or with the
+    compiler's message, and :class:`Stopped` when ``progress`` returned False; the next call resumes there.
     """
     tell = progress or (lambda _fraction, _doing: True)
     how = recipe.here()
@@ -86,7 +86,7 @@ def _told(tell: Progress, fraction: float, doing: str) -> None:
 
 @contextmanager
 def _alone(lock: Path, tell: Progress) -> Iterator[None]:
-    """While nobody else builds. Another build is waited for until it ends or ``tell`` returns False."""
+    """Context manager for one build at a time. Waits for another build until it ends or ``tell`` returns False."""
     with lock.open("w") as file:
         while True:
             try:
@@ -99,7 +99,7 @@ def _alone(lock: Path, tell: Progress) -> Iterator[None]:
 
 
 def _unpacked(found: source.Source, work: Path, tell: Progress) -> Path:
-    """The source's folder. A mark says that all of it is there."""
+    """Returns the source's folder, unpacked. A mark file shows that it is complete."""
     mark = work / "unpacked"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != found.package:
         _told(tell, 0.01, "unpacking the kernel's source")
@@ -138,7 +138,7 @@ def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
 
 _MAKE: Final = ("make", "ARCH=um")
 
-#: The same binary from the same source, whoever builds it and when.
+#: Makes the binary depend on the source alone, not on the user or the time of the build.
 _SAME: Final = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
     "KBUILD_BUILD_USER": "bentpipe",
@@ -194,7 +194,7 @@ def _complaint(log: Path) -> str:
 
 
 def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: float, doing: str) -> None:
-    """Run one step, out of reach of Ctrl-C, which ends it by way of ``tell``."""
+    """Run one step, shielded from Ctrl-C, which ends it through ``tell``."""
     with (
         log.open("a", encoding="utf-8") as file,
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The first process of a guest: nothing but the engine, loaded without the package around it to start quickly."""
+"""The first process of a guest: only the engine, loaded without the package around it to start quickly."""
 
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location

@@ -1,4 +1,4 @@
-"""What is needed to start a guest."""
+"""The configuration that starts a guest."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Final
 
 from . import store
 
-#: Memory that a guest may use, in MB; what it does not use costs nothing.
+#: Maximum memory of a guest, in MB; unused memory costs nothing.
 MEMORY_MB: Final = 2048
 
-#: The guest's time of day when it starts, the first second of 2020 in nanoseconds: every run has the same.
+#: The guest's time of day at its start, the first second of 2020 in nanoseconds: the same for every run.
 EPOCH: Final = 1_577_836_800_000_000_000
 
 
 def guest_for(kernel: store.Kernel) -> dict[str, Any]:
-    """What ``_native.emulate_in_guest`` is told of the guest.
+    """Returns the description of the guest for ``_native.emulate_in_guest``.
 
-    Its first process is this Python, from the machine's files, which it sees read-only; nothing has to be installed in
-    it.
+    Its first process is this Python, from the machine's files, which the guest sees read-only; the guest needs no
+    installation.
     """
     first = Path(__file__).with_name("first_process.py").resolve()
     return {

@@ -1,4 +1,4 @@
-"""How the guest's kernel is configured, and what is changed in its source for this machine's processor."""
+"""The configuration of the guest's kernel, and the changes to its source for this machine's processor."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bentpipe.errors import InputError
 
 FRAGMENT: Final = Path(__file__).with_name("guest.config")
 
-#: Ticks per second of the distributions' kernels, in which TCP's timers count.
+#: Ticks per second of the distributions' kernels, the unit of TCP's timers.
 TICKS: Final = 250
 
-#: Bytes of processor state that the source has room for as it stands: AVX-512 and protection keys.
+#: Bytes of processor state for which the unmodified source has room: AVX-512 and protection keys.
 ROOM: Final = 2696
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change to the source: in ``file`` what matches ``pattern`` becomes ``text``, because of ``reason``."""
+    """A change to the source: in ``file``, ``text`` replaces the match of ``pattern``, because of ``reason``."""
 
     file: str
     pattern: str
@@ -30,11 +30,11 @@ class Edit:
     reason: str
 
     def apply(self, source: Path) -> None:
-        """Make it, once. Raises :class:`bentpipe.InputError` where the source has no such place."""
+        """Apply the change once. Raises :class:`bentpipe.InputError` if the source has no match."""
         file = source / self.file
         before = file.read_text(encoding="utf-8") if file.is_file() else ""
         if self.text in before:
-            # By a build that was ended after it.
+            # Already applied by an interrupted build.
             return
         after, count = re.subn(self.pattern, self.text, before)
         if count != 1:
@@ -47,29 +47,29 @@ class Edit:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The configuration, and what is changed."""
+    """The configuration and the changes to the source."""
 
     configuration: str
     edits: tuple[Edit, ...]
 
     @property
     def hash(self) -> str:
-        """Twelve digits that differ where recipes do."""
+        """Twelve digits that differ if recipes do."""
         text = json.dumps([self.configuration, [asdict(edit) for edit in self.edits]])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def adjustments(self) -> list[str]:
-        """What is changed, in words."""
+        """The changes in words."""
         return [edit.reason for edit in self.edits]
 
 
 def recipe(state_bytes: int | None) -> Recipe:
-    """How to build for a processor whose kernel saves ``state_bytes`` of state beyond the general registers.
+    """Returns the recipe for a processor whose kernel saves ``state_bytes`` of state beyond the general registers.
 
-    User-Mode Linux keeps that state of each process in a field of fixed size. Processors with AMX have four times as
-    much, and then a kernel that was built without the room ends at its first process; the field is on the kernel's
-    stack, which has to grow with it.
+    User-Mode Linux keeps this state of each process in a field of fixed size. Processors with AMX need four times as
+    much; a kernel that was built without the room ends at its first process. The field is on the kernel's stack, which
+    must grow with it.
 
     >>> recipe(2696).adjustments
     ['250 ticks a second, as distributions have', 'timers expire at whole steps of the clock']
@@ -83,8 +83,8 @@ def recipe(state_bytes: int | None) -> Recipe:
             rf"\g<1> {TICKS}",
             f"{TICKS} ticks a second, as distributions have",
         ),
-        # As it stands, a timer expires a nanosecond later for each one that was set before, and the clock rounds down:
-        # what a run does would depend on how many were set before it began.
+        # Unmodified, a timer expires a nanosecond later for each one that was set before, and the clock rounds down:
+        # a run would depend on the number of timers set before it began.
         Edit(
             "arch/um/kernel/time.c",
             r"\tdelta \+= 1;\n",
@@ -112,7 +112,7 @@ def recipe(state_bytes: int | None) -> Recipe:
 
 
 def here() -> Recipe:
-    """The recipe for this machine, whose processor is asked. Raises :class:`bentpipe.InputError` if not x86-64."""
+    """Returns the recipe for this machine's processor. Raises :class:`bentpipe.InputError` if it is not x86-64."""
     from bentpipe import _native
 
     state: Any = _native.processor_state_bytes()
@@ -122,7 +122,7 @@ def here() -> Recipe:
 
 
 def missing(configuration: str, result: str) -> list[str]:
-    r"""Lines of a configuration that the kernel's own tool did not take.
+    r"""Returns the lines of a configuration that the kernel's own tool did not accept.
 
     >>> missing("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=y\n", "CONFIG_A=y\n# CONFIG_C is not set\n")
     ['CONFIG_C=y']

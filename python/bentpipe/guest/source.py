@@ -1,4 +1,4 @@
-"""Where the kernel's source comes from: the distribution's package, installed already or fetched by apt-get."""
+"""The source of the kernel: the distribution's package, already installed or fetched by apt-get."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: Where Debian's and Ubuntu's packages put it.
+#: Where Debian's and Ubuntu's packages install the source.
 INSTALLED: Final = Path("/usr/src")
 
-#: What a build needs: the program, and Debian's name of the package that has it.
+#: The programs that a build needs, with Debian's name of the package that provides each.
 TOOLS: Final = {
     "make": "make",
     "gcc": "gcc",
@@ -29,14 +29,14 @@ TOOLS: Final = {
 
 @dataclass(frozen=True)
 class Source:
-    """An archive of the source, and the package and version that it comes from."""
+    """An archive of the source, with its package and version."""
 
     archive: Path
     package: str
 
 
 def need_tools() -> None:
-    """Install what is missing, as root; raises ``OSError`` with what to install otherwise."""
+    """Install missing tools if root; otherwise raise ``OSError`` with what to install."""
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
     if not missing:
         return
@@ -47,8 +47,8 @@ def need_tools() -> None:
 
 
 def find(downloads: Path) -> Source:
-    """The source package that is installed, or else the one that apt-get has, fetched into ``downloads``. Raises
-    ``OSError`` with what to do where there is neither."""
+    """Returns the installed source package, or else fetches apt-get's into ``downloads``. Raises ``OSError`` with a
+    remedy if there is neither."""
     if source := _installed():
         return source
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:

@@ -1,4 +1,4 @@
-"""Which kernels there are: a folder for each in the user's cache, named by version and recipe."""
+"""The built kernels: a folder for each in the user's cache, named by version and recipe."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bentpipe.errors import InputError
 
 from . import recipe
 
-#: What a kernel's folder holds.
+#: Files in a kernel's folder.
 BINARY: Final = "linux"
 ABOUT: Final = "kernel.json"
 CONFIGURATION: Final = "config"
 
-#: What to say where there is none.
+#: The remedy if there is none.
 HOW: Final = "`bentpipe kernel build` makes one from the distribution's source package, once, in some minutes"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that was built: its version, the package that it comes from, hash and adjustments of its recipe."""
+    """A built kernel: its version, source package, and the hash and adjustments of its recipe."""
 
     folder: Path
     version: str
@@ -36,12 +36,12 @@ class Kernel:
 
     @property
     def binary(self) -> Path:
-        """The program."""
+        """The kernel's executable."""
         return self.folder / BINARY
 
     @property
     def fits(self) -> bool:
-        """Whether it was built for this machine's processor and by this version's recipe."""
+        """Whether this machine's processor and this version's recipe match."""
         return self.configuration == recipe.here().hash
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Kernel:
         return asdict(self)
 
     def about(self) -> dict[str, Any]:
-        """What a run's provenance says of it."""
+        """The kernel's entry in a run's provenance."""
         return {
             "kernel": self.version,
             "package": self.package,
@@ -59,14 +59,14 @@ class Kernel:
 
 
 def place() -> Path:
-    """Where kernels are kept: ``$XDG_CACHE_HOME/bentpipe/kernels``, or below ``~/.cache``."""
+    """Returns the folder of kernels: ``$XDG_CACHE_HOME/bentpipe/kernels``, or below ``~/.cache``."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
     return home / "bentpipe" / "kernels"
 
 
 def kernels() -> list[Kernel]:
-    """All that were built, the newest last."""
+    """Returns all built kernels, the newest last."""
     found = []
     for about in place().glob(f"*/{ABOUT}"):
         try:
@@ -80,12 +80,12 @@ def kernels() -> list[Kernel]:
 
 
 def fitting() -> Kernel | None:
-    """The newest that fits; None if there is none."""
+    """Returns the newest kernel that fits; None if there is none."""
     return next((kernel for kernel in reversed(kernels()) if kernel.fits), None)
 
 
 def current() -> Kernel:
-    """The kernel to use. Raises :class:`bentpipe.InputError` with what to do where there is none."""
+    """Returns the kernel to use. Raises :class:`bentpipe.InputError` with a remedy if there is none."""
     if kernel := fitting():
         return kernel
     others = kernels()
@@ -97,7 +97,7 @@ def current() -> Kernel:
 
 
 def keep(folder: Path, about: dict[str, Any]) -> Kernel:
-    """Note what a folder holds, so that it counts as built."""
+    """Write the note of a folder's kernel, so that it counts as built."""
     unfinished = folder / f"{ABOUT}.new"
     unfinished.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     unfinished.rename(folder / ABOUT)
@@ -105,7 +105,7 @@ def keep(folder: Path, about: dict[str, Any]) -> Kernel:
 
 
 def remove() -> list[Path]:
-    """Remove every kernel and what unfinished builds left; returns what was removed."""
+    """Remove all kernels and unfinished builds; returns what was removed."""
     folders = sorted(folder for folder in place().glob("*") if folder.is_dir())
     for folder in folders:
         shutil.rmtree(folder)

@@ -1,5 +1,5 @@
-"""Networks that live on this machine: programs in hosts behind an emulated link, and what is known of who lives.
+"""Live networks on this machine: programs in hosts behind an emulated link, and the registry of these networks.
 
-``target`` says what is to live, ``living`` keeps it alive in this process, ``keeper`` in a process of its own;
-``state`` is where they are registered, ``ending`` removes them, also those whose process was killed.
+``target`` describes a network, ``living`` keeps it up in this process, ``keeper`` in a separate one;
+``state`` registers networks, and ``ending`` removes them, also those whose process was killed.
 """

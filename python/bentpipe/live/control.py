@@ -1,5 +1,5 @@
-"""How other processes of the user talk to a network: a socket in the state's folder, one question and one answer as
-lines of JSON."""
+"""Requests from the user's other processes to a network: a socket in the state's folder, with one request and one
+response as lines of JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from .state import Record
 
-#: A question is a line, and who asks one sends it at once.
+#: Longest time to receive a request: it is one line, which clients send immediately.
 _LIMIT_S: Final = 5.0
 _LONGEST: Final = 1 << 20
 
 
 class Server:
-    """Answers in a thread of its own until it is closed."""
+    """Answers requests in its own thread until it is closed."""
 
     def __init__(self, record: Record, network: Network) -> None:
         self._questions: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -45,7 +45,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -71,8 +71,8 @@ class Server:
 
 
 def ask(record: Record, do: str, **more: Any) -> Any:
-    """Ask a network that another process keeps. Raises :class:`bentpipe.InputError` for what it refuses and
-    ``OSError`` where it does not answer."""
+    """Send a request to a network that another process keeps. Raises :class:`bentpipe.InputError` if it refuses and
+    ``OSError`` if it does not answer."""
     with socket.socket(socket.AF_UNIX) as server:
         server.settimeout(_LIMIT_S)
         try:
@@ -92,7 +92,7 @@ def ask(record: Record, do: str, **more: Any) -> Any:
 
 @contextlib.contextmanager
 def _address(record: Record) -> Iterator[str]:
-    """The socket's path, by way of the open folder: addresses of sockets are short and paths are not."""
+    """Returns the socket's path through the open folder: socket addresses are limited in length, paths are not."""
     file: Path = record.file("sock")
     folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY)
     try:

@@ -1,4 +1,4 @@
-"""Taking networks down, also those whose process was killed. Only what is recorded is touched."""
+"""Taking networks down, also those whose process was killed. Only recorded items are touched."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from collections.abc import Iterable
 
 from . import forwarding, processes, state
 
-#: How long a network may take to end by itself: its programs get their time, and then a little more.
+#: How long a network may take to end by itself: the time that its programs get, and a little more.
 _LIMIT_S = processes.GRACE_S + 10
 
 
 def down(record: state.Record) -> None:
-    """End a network and remove all that is left of it. Raises ``OSError`` for what could not be removed."""
+    """End a network and remove everything that belongs to it. Raises ``OSError`` for items that could not be
+    removed."""
     if record.alive:
         _stop(record)
     for current in state.records():
-        # One that lives again under this name is another.
+        # A network that is up again under this name is a different one.
         if current.id == record.id and current.token == record.token:
             _clear(current)
 
 
 def in_order(records: Iterable[state.Record]) -> list[state.Record]:
-    """Networks in the order in which they can be ended: those in which this process is last, dead ones after those
-    that live, as their namespaces may have been within them."""
+    """Returns networks in the order in which they can be ended: dead ones after live ones, since their namespaces may
+    have been within these, and those that contain this process last."""
     here = processes.namespace("self")
     return sorted(records, key=lambda record: (here in record.inodes, not record.alive))
 
@@ -36,7 +37,7 @@ def _stop(record: state.Record) -> None:
         try:
             if record.alive:
                 signal.pidfd_send_signal(process, signal.SIGTERM)
-                # One that is stopped, by Ctrl-Z say, could not hear.
+                # A stopped process (by Ctrl-Z, say) would not receive the signal.
                 signal.pidfd_send_signal(process, signal.SIGCONT)
                 if not processes.wait(process, _LIMIT_S):
                     signal.pidfd_send_signal(process, signal.SIGKILL)
@@ -46,10 +47,10 @@ def _stop(record: state.Record) -> None:
 
 
 def _clear(record: state.Record) -> None:
-    """Remove what a network has left whose process was killed."""
+    """Remove what a network whose process was killed has left."""
     ours = set()
     if record.boot == processes.boot():
-        # The kernel gives numbers of namespaces again: one is ours if a process in it was started with our token.
+        # The kernel reuses numbers of namespaces: one is ours if a process in it was started with our token.
         found = processes.inside(record.inodes)
         ours = {inode for pid, inode in found.items() if processes.carries(pid, record.token)}
     left = processes.end(ours)

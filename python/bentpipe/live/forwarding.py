@@ -1,4 +1,4 @@
-"""What a way out leaves on the machine: a table of rules, and forwarding, which the last one out switches off again."""
+"""What a way out leaves on the machine: a table of rules, and forwarding, which the last network switches off again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from . import processes
 if TYPE_CHECKING:
     from .state import Record
 
-#: Longest time that nft takes to answer: the kernel does so in milliseconds.
+#: Longest time for nft to answer; the kernel takes milliseconds.
 _LIMIT_S: Final = 30.0
 
 _SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 def will_switch(record: Record, others: Iterable[Record]) -> bool:
-    """Whether forwarding is off without us. Call it with the state locked."""
+    """Whether forwarding was off before our networks. Call it with the state locked."""
     if _SWITCH.read_text().strip() == "0":
         return True
     return any(other.switched for other in _beside(record, others))
@@ -29,17 +29,17 @@ def will_switch(record: Record, others: Iterable[Record]) -> bool:
 
 def remove(record: Record, others: Iterable[Record]) -> None:
     """Remove a network's rules, and switch forwarding off if it was off before and no other network needs it. Call it
-    with the state locked, in the namespace where they are."""
+    with the state locked, in the rules' namespace."""
     if record.rules is None or not _exists(record.rules):
         return
     if record.switched and not any(other.alive for other in _beside(record, others)):
         _SWITCH.write_text("0")
-    # The table goes last: as long as it is there, this can be done again.
+    # Remove the table last: as long as it exists, this can be repeated.
     _native.remove_internet_rules(record.rules, False)
 
 
 def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
-    """Whether the rules are in a network namespace that is there but is not ours."""
+    """Whether the rules are in an existing network namespace other than ours."""
     if record.rules is None or record.outside == processes.namespace("self"):
         return False
     if any(record.outside in other.inodes for other in living):
@@ -52,7 +52,7 @@ def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
 
 
 def _beside(record: Record, others: Iterable[Record]) -> list[Record]:
-    """Other networks with a way out of the same namespace."""
+    """Returns other networks with a way out of the same namespace."""
     return [
         other
         for other in others
@@ -72,6 +72,6 @@ def _exists(table: str) -> bool:
     except subprocess.TimeoutExpired as error:
         raise OSError(f"nft did not answer for {error.timeout:g} s") from None
     except FileNotFoundError:
-        # What made the table is gone; without it there is none on this machine.
+        # nft, which made the table, has been removed; without it there is no table on this machine.
         return False
     return asked.returncode == 0

@@ -1,6 +1,7 @@
 """The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.keeper``.
 
-It is told what is to live on its standard input, says on its standard output that it does, and ends by SIGTERM.
+It reads the description of the network from standard input, reports on standard output that the network is up, and ends
+on SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from . import processes, state
 if TYPE_CHECKING:
     from .target import Target
 
-#: Longest time that a network takes to come up: the largest need some seconds.
+#: Longest time for a network to come up; the largest need some seconds.
 _LIMIT_S: Final = 120.0
 
-#: How long one that is told to end may take before it is killed.
+#: How long a keeper that was told to end may take before it is killed.
 _GRACE_S: Final = processes.GRACE_S + 10
 
 
 def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[str, str]) -> state.Record:
-    """Have a new process keep a network, and return when it lives. Raises ``OSError`` if it does not come up."""
+    """Start a process that keeps a network, and return when the network is up. Raises ``OSError`` if it fails."""
     question = {"target": asdict(target), "name": name, "internet": internet, "elsewhere": elsewhere}
-    # -P: modules are not looked for in its folder, which is that of nobody in particular.
+    # -P: do not search modules in the current folder, which is arbitrary.
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "bentpipe.live.keeper"],
         stdin=subprocess.PIPE,
@@ -46,7 +47,7 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
             stdin.write(json.dumps(question).encode())
             stdin.flush()
         with keeper.stdout as stdout:
-            # It answers with one line, written at once.
+            # It answers with one line, in one write.
             if not select.select([stdout], [], [], _LIMIT_S)[0]:
                 raise OSError(
                     f"the network was not up after {_LIMIT_S:g} s, and the process that keeps it was ended"
@@ -63,13 +64,13 @@ def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[s
     if "error" in answer:
         _end(keeper)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
-    # It goes on without us, and its end is nothing that we wait for.
+    # It continues without us, and we do not wait for its end.
     keeper.returncode = 0
     return state.Record(**answer["record"])
 
 
 def _end(keeper: subprocess.Popen[bytes]) -> None:
-    """End a keeper: by its own means, or by force if it does not get to that."""
+    """End a keeper by SIGTERM, or by SIGKILL if it does not end."""
     keeper.terminate()
     try:
         keeper.wait(_GRACE_S)
@@ -86,7 +87,7 @@ def main() -> None:
     from .target import Target
 
     ending = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-    # From here on they wait until they are asked for: no signal ends a network that is half made.
+    # From here on signals stay pending until we wait for them: none ends a half-made network.
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     question: dict[str, Any] = json.load(sys.stdin)
     scenario = Scenario(**question["target"].pop("scenario"))
@@ -110,13 +111,13 @@ def main() -> None:
 
 
 def _say(answer: dict[str, Any]) -> None:
-    # Who asked may be gone, and what is said after the answer is for the log.
+    # The caller may be gone, and output after the answer is for the log.
     with contextlib.suppress(OSError, ValueError):
         print(json.dumps(answer), flush=True)
 
 
 def _detach(record: state.Record) -> None:
-    """Let go of the terminal and of who asked."""
+    """Detach from the terminal and from the caller."""
     log = os.open(record.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream, file in ((0, nothing), (1, nothing), (2, log)):

@@ -1,4 +1,4 @@
-"""A network that this process keeps alive: registered before it is made, and removed with all that was made for it."""
+"""A network that this process keeps up: registered before it is created, and removed with everything created for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .control import Server
 if TYPE_CHECKING:
     from .target import Target
 
-#: Files that the engine has open for each host, and for itself.
+#: Open files of the engine per host, and for itself.
 _FILES_PER_HOST, _FILES = 3, 64
 
 _NO_WAY_OUT: Final = (
@@ -28,7 +28,8 @@ _NO_WAY_OUT: Final = (
 
 
 def acquire(*, internet: bool) -> None:
-    """Make sure that this process may make networks, by a user namespace if need be. Call it before any thread."""
+    """Make sure that this process may create networks, in a user namespace if needed. Call it before starting
+    threads."""
     try:
         entered = _native.enter_user_namespace()
     except OSError as error:
@@ -42,8 +43,8 @@ def acquire(*, internet: bool) -> None:
 
 
 class Living:
-    """A network, for as long as it is entered. ``command`` says for what it is there: run, shell or up; ``elsewhere``
-    which hosts are on other machines, with their addresses."""
+    """A context manager that keeps a network up. ``command`` is its purpose: run, shell or up; ``elsewhere`` maps hosts
+    on other machines to their addresses."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Living:
                 file=sys.stderr,
             )
         try:
-            # The rules go before the interface for which they are.
+            # Remove the rules before the interface that they apply to.
             self._forget()
         finally:
             self.network.stop()
@@ -107,7 +108,7 @@ class Living:
 
 
 def _allow_files(wanted: int) -> None:
-    """Raise the limit of open files to what is wanted, as far as that is allowed."""
+    """Raise the limit of open files to the number needed, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted += len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: who they are, in which network namespace, and how they are ended."""
+"""Processes in /proc: their identity, their network namespace, and how to end them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-#: How long what is asked to end may take before it is killed.
+#: How long a process may take to end after SIGTERM before it is killed.
 GRACE_S: Final = 3.0
 
 
 @functools.cache
 def boot() -> str:
-    """Which start of the machine this is."""
+    """Returns the identifier of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def started(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did: with its number, who it is. None if it is gone."""
+    """Returns a process's start time in ticks since boot; with its number it identifies the process. None if it is
+    gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name in parentheses may hold anything.
+    # The name in parentheses may contain any character.
     state, *rest = text.rpartition(")")[2].split()
     return None if state in "ZX" else int(rest[18])
 
 
 def namespace(pid: int | str) -> int | None:
-    """The number of the network namespace of a process, or of "self"; None if it is gone or not to be seen."""
+    """Returns the number of the network namespace of a process, or of "self"; None if it is gone or not readable."""
     try:
         return int(str(Path(f"/proc/{pid}/ns/net").readlink()).partition("[")[2].rstrip("]"))
     except (OSError, ValueError):
@@ -42,7 +43,7 @@ def namespace(pid: int | str) -> int | None:
 
 
 def inside(inodes: Iterable[int]) -> dict[int, int]:
-    """Processes in network namespaces, with the namespace of each; not this one."""
+    """Returns the processes in network namespaces except this one, with the namespace of each."""
     wanted = set(inodes)
     if not wanted:
         return {}
@@ -61,10 +62,10 @@ def carries(pid: int, token: str) -> bool:
 
 
 def end(inodes: Iterable[int], grace_s: float = GRACE_S) -> list[int]:
-    """End all processes in network namespaces: ask, then kill. Returns those that even that does not end."""
+    """End all processes in network namespaces: SIGTERM, then SIGKILL. Returns those that survive."""
     inodes = set(inodes)
     _tell(inside(inodes), inodes, (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT))
-    # While some are waited for, others may start.
+    # While we wait for some, others may start.
     if _gone(inodes, grace_s):
         return []
     for _ in range(20):
@@ -88,7 +89,7 @@ def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signal
         with contextlib.suppress(ProcessLookupError, PermissionError):
             process = os.pidfd_open(pid)
             try:
-                # Now that the number cannot change hands: is it still the one that was meant?
+                # Now that the number cannot be reused: is it still the process that was meant?
                 if namespace(pid) in inodes:
                     for number in signals:
                         signal.pidfd_send_signal(process, number)
@@ -97,7 +98,7 @@ def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signal
 
 
 def wait(process: int, limit_s: float) -> bool:
-    """Whether the process of a pidfd ends in time."""
+    """Waits for the process of a pidfd. Returns whether it ended in time."""
     poll = select.poll()
     poll.register(process, select.POLLIN)
     return bool(poll.poll(1000 * limit_s))

@@ -1,4 +1,4 @@
-"""A program in a host, in the foreground: its streams and its terminal are ours, and so are its signals."""
+"""A program in a host, in the foreground: it shares our streams and terminal, and receives our signals."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .surroundings import environment, overlays
 if TYPE_CHECKING:
     from .living import Living
 
-#: Of the terminal: it reaches the program by itself.
+#: Signals of the terminal, which reach the program by themselves.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
 
-#: How long after its start a program may have missed what the terminal sent: it was still one of us then.
+#: How long after its start a program may have missed the terminal's signals, because it was still our process.
 _STARTING_S: Final = 0.5
 
-#: Of others, who want it all to end.
+#: Signals of other processes, which ask us to end.
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -38,7 +38,7 @@ class CannotRun(OSError):  # noqa: N818 - as a shell says it
 
 
 def check(command: Sequence[str]) -> None:
-    """Refuse a command that is not there or cannot be run, as a shell does."""
+    """Refuse a command that does not exist or cannot be run, as a shell does."""
     name = command[0]
     if "/" in name:
         if not Path(name).exists():
@@ -50,8 +50,8 @@ def check(command: Sequence[str]) -> None:
 
 
 class Signals:
-    """Within it no signal ends this process: what asks for an end is kept, and passed on to the program once there is
-    one."""
+    """Context manager in which no signal ends this process: requests to end are kept, and passed on to the program once
+    it runs."""
 
     def __init__(self) -> None:
         self.received: int | None = None
@@ -61,7 +61,7 @@ class Signals:
 
     def __enter__(self) -> Self:
         for number in (*_TERMINAL, *_ENDING):
-            # What we were told to ignore (nohup, a background job), the program ignores as well.
+            # Signals that we ignore (nohup, a background job) the program ignores as well.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._take)
         return self
@@ -90,20 +90,20 @@ class Signals:
         self._send(signal.SIGKILL)
 
     def attach(self, pid: int) -> None:
-        """From now on signals go to this child, which nobody has waited for yet."""
+        """Pass signals on to this child from now on; it must not have been waited for yet."""
         self._process, self._attached = os.pidfd_open(pid), time.monotonic()
         if self.received is not None:
             self._send(self.received)
 
     def detach(self) -> None:
-        """The child has ended."""
+        """Stop passing signals on: the child has ended."""
         if self._process is not None:
             process, self._process = self._process, None
             os.close(process)
 
 
 def run(living: Living, host: str, command: Sequence[str], signals: Signals) -> int:
-    """Run a program in a host and wait: its exit code as a shell gives it."""
+    """Run a program in a host and wait for it. Returns its exit code as a shell does."""
     if signals.received is not None:
         return 128 + signals.received
     outcome: list[int | BaseException] = []
@@ -126,7 +126,7 @@ def run(living: Living, host: str, command: Sequence[str], signals: Signals) -> 
             signals.detach()
             ended.set()
 
-    # Python calls handlers in its main thread, which therefore waits here and not in the engine.
+    # Python calls signal handlers in its main thread, which therefore waits here and not in the engine.
     threading.Thread(target=wait, name="program").start()
     ended.wait()
     (result,) = outcome

@@ -1,6 +1,6 @@
 """The registry of live networks: one file per network in a folder that is private to the user.
 
-A file is written before the first thing is made that could be left behind, and says all that is needed to remove it.
+A file is written before anything that could be left behind is created, and contains everything needed to remove it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bentpipe.errors import InputError, unknown
 
 from . import processes
 
-#: Longest time that a process waits for another's turn with what networks share. A turn takes milliseconds.
+#: Longest time to wait for the lock on what networks share, which is normally held for milliseconds.
 _LIMIT_S: Final = 60.0
 
-#: A folder of one's own instead of the usual one.
+#: Environment variable with a folder to use instead of the default.
 FOLDER_VARIABLE: Final = "BENTPIPE_STATE"
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,31}")
 
 
 class Host(TypedDict):
-    """A host of a network that lives: its addresses, the path of its namespace and its number in the kernel."""
+    """A host of a live network: its addresses, the path of its namespace and the namespace's number in the kernel."""
 
     ipv4: str
     ipv6: str
@@ -42,7 +42,7 @@ class Host(TypedDict):
 
 
 class Elsewhere(TypedDict):
-    """A host on another machine: its addresses, that machine's with the port, and the commands by which it joins."""
+    """A host on another machine: its addresses, that machine's address and port, and the commands by which it joins."""
 
     ipv4: str
     ipv6: str
@@ -52,7 +52,7 @@ class Elsewhere(TypedDict):
 
 @dataclass
 class Record:
-    """What is known of a network: who keeps it, where its hosts are, and what the machine has besides for it.
+    """The record of a network: the process that keeps it, its hosts, and what else on the machine belongs to it.
 
     ``token`` is in the environment of its programs and nowhere else. ``rules`` is the nftables table of its way out,
     in the network namespace ``outside``; ``switched`` says that forwarding there was off before.
@@ -75,11 +75,11 @@ class Record:
 
     @property
     def alive(self) -> bool:
-        """Whether the process that keeps it is there: not another one that got its number."""
+        """Whether the process that keeps it still runs, and is not another one with the same number."""
         return self.boot == processes.boot() and processes.started(self.pid) == self.started
 
     def ends(self, within_s: float) -> bool:
-        """Whether it ends now: one that ends removes its socket before it is gone."""
+        """Whether it ends within this time: an ending network removes its socket before its process is gone."""
         limit = time.monotonic() + within_s
         while self.alive and self.file("sock").exists():
             if time.monotonic() > limit:
@@ -89,16 +89,16 @@ class Record:
 
     @property
     def inodes(self) -> set[int]:
-        """Its namespaces."""
+        """The numbers of its namespaces."""
         return {host["inode"] for host in self.hosts.values()}
 
     def file(self, ending: str) -> Path:
-        """A file of its own beside the record."""
+        """Returns the path of another file of this network, beside the record."""
         return folder() / f"{self.id}.{ending}"
 
 
 def folder() -> Path:
-    """Where the records are; made when it is not there, refused when others could write to it."""
+    """Returns the folder of the records. Creates it if missing, and refuses it if others could write to it."""
     place = _place()
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def _place() -> Path:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """One process at a time: for what several networks share. Raises ``OSError`` if another does not end its turn."""
+    """Context manager that locks what networks share. Raises ``OSError`` if another process keeps the lock too long."""
     limit = time.monotonic() + _LIMIT_S
     with (folder() / "lock").open("w") as file:
         while True:
@@ -143,19 +143,19 @@ def locked() -> Iterator[None]:
 
 
 def sweep() -> None:
-    """Remove records that were never finished, by processes that were killed while they wrote them."""
+    """Remove unfinished records of processes that were killed while they wrote them."""
     with locked():
         for file in folder().glob("*.new"):
-            # A first record is written while the state is locked; a later one has another beside it.
+            # A first record is written while the state is locked; an updated one has its predecessor beside it.
             if not file.with_suffix(".json").exists():
                 file.unlink()
 
 
 def records() -> list[Record]:
-    """All that are recorded, also those whose process is gone, the oldest first."""
+    """Returns all records, also those whose process is gone, the oldest first."""
     found = []
     for file in folder().glob("*.json"):
-        # It may go while we look.
+        # It may disappear meanwhile.
         with contextlib.suppress(FileNotFoundError):
             try:
                 found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
@@ -165,7 +165,7 @@ def records() -> list[Record]:
 
 
 def find(run: str | None) -> Record:
-    """The network with this id; without one, the only one that lives."""
+    """Returns the network with this id; without an id, the only one that is up."""
     known = records()
     if run is not None:
         for record in known:
@@ -181,7 +181,7 @@ def find(run: str | None) -> Record:
 
 
 def claim(label: str, command: str, name: str | None, *, internet: bool) -> Record:
-    """A record for a network of this process, under ``name`` or under a name made of ``label`` that is free."""
+    """Returns a record for a network of this process, under ``name`` or under a free name made from ``label``."""
     if name is not None and not _ID.fullmatch(name):
         raise InputError(
             f'"{name}" is not a valid network id; allowed: up to 32 lower-case letters, digits, - and .'
@@ -217,7 +217,7 @@ def claim(label: str, command: str, name: str | None, *, internet: bool) -> Reco
 
 
 def write(record: Record) -> None:
-    """Write a record as a whole or not at all."""
+    """Write a record completely or not at all."""
     new = record.file("new")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
@@ -235,6 +235,6 @@ def write(record: Record) -> None:
 
 
 def forget(record: Record) -> None:
-    """Remove what the folder has of a network, the record last."""
+    """Remove a network's files from the folder, the record last."""
     for ending in ("new", "sock", "hosts", "log", "json"):
         record.file(ending).unlink(missing_ok=True)

@@ -30,14 +30,15 @@ class Target:
 
 
 def target(argument: str, overrides: Sequence[str] = (), host: str | None = None, mtu: int = 1500) -> Target:
-    """What ``argument`` names: a preset by its name or an unambiguous beginning of it, else the file of a scenario.
+    """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix of it, else a scenario
+    file.
 
-    ``host`` is where the command runs; without it that is the source of the first flow, or the beginning of the first
-    link, or the first terminal. The far end of these is the way out.
+    ``host`` is the node at which the command runs; by default the source of the first flow, or the beginning of the
+    first link, or the first terminal. The far end of these is the way out.
     """
     preset = None if _is_file_name(argument) else _preset(argument)
     if preset is not None:
-        # What is not asked of a preset is the same for all of them, and has no meaning for a network that lives.
+        # The other required keys are the same for all presets, and have no meaning for a live network.
         scenario = load({"name": preset, "duration": "1 h", "preset": preset}, overrides)
     else:
         scenario = load(argument, overrides)
@@ -52,7 +53,7 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
 
 
 def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
-    """Which hosts are on other machines, from ``NAME=ADDRESS`` each: addresses by name."""
+    """Returns the addresses of hosts on other machines by name, from ``NAME=ADDRESS`` each."""
     found: dict[str, str] = {}
     for place in places:
         name, equals, address = place.partition("=")
@@ -87,7 +88,7 @@ def _preset(argument: str) -> str | None:
 
 
 def _crowd(scenario: Scenario) -> set[str]:
-    """Nodes at which only simulated flows end: they need no host."""
+    """Returns the nodes at which only simulated flows end: they need no host."""
     flows = scenario.data.get("flow", [])
     simulated = {flow[end] for flow in flows if flow.get("endpoints") == "model" for end in ("from", "to")}
     real = {flow[end] for flow in flows if flow.get("endpoints") != "model" for end in ("from", "to")}

@@ -1,4 +1,4 @@
-"""Why packets waited: parts of the wait, packet by packet and over the run."""
+"""Why packets waited: the parts of the wait, per packet and over the run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from bentpipe.runs import Run
     from bentpipe.waiting import Wait
 
-#: Packets in a figure of timelines.
+#: Maximum number of packets in a figure of timelines.
 _ROWS = 40
 
-#: Grey for slots that were there anyway, a colour for each part of a wait for a request.
+#: Grey for slots that needed no request, a colour for each part of a wait for a request.
 _PARTS = ("#8C8C8C", *COLOURS)
 
 
 @figure_function
 def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
-    """One bar per packet from its arrival to the end of its last slot, in the colours of the parts of the wait; a line
-    at the moment that was asked about."""
+    """Draws one bar per packet from its arrival to the end of its last slot, in the colours of the parts of the wait,
+    and a line at the requested time."""
     from matplotlib.figure import Figure
 
     from bentpipe.waiting import PARTS
@@ -55,8 +55,8 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
 
 @figure_function
 def waits(run: Run, terminal: str | None = None) -> Figure:
-    """Mean wait of a terminal's packets over the run, stacked by what they waited for; a bar is about a sixtieth of the
-    run."""
+    """Draws the mean wait of a terminal's packets over the run, stacked by its parts; a bar covers about a sixtieth of
+    the run."""
     from bentpipe.waiting import PARTS
     from bentpipe.waiting import waits as read
 

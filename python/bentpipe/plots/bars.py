@@ -1,4 +1,4 @@
-"""Runs beside each other: one bar per run or flow, the prediction as a mark on it."""
+"""Runs side by side: one bar per run or flow, with the prediction as a mark."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from bentpipe.results import FlowResult
 
-#: Bars beyond this many would be an atlas.
+#: With more bars than this, each run has one row.
 MOST_ROWS: Final = 60
 
 
 @figure_function
 def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
-    """Goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow of each run;
-    diamonds are predictions. Runs without any efficiency leave that panel out. With more than :data:`MOST_ROWS` flows
+    """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow of each run;
+    diamonds are predictions. If no run has an efficiency, that panel is omitted. With more than :data:`MOST_ROWS` flows
     in all, each run has one row, the medians over its flows."""
     from matplotlib.figure import Figure
 
@@ -54,7 +54,7 @@ def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
 
 
 def _median(flows: Sequence[FlowResult]) -> FlowResult:
-    """A flow whose numbers are the medians over flows, each over those that have it."""
+    """Returns a flow whose numbers are medians over the flows that have them."""
     if len(flows) == 1:
         return flows[0]
     known = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe.campaign import Campaign
 
-#: Lines in one panel that can still be told apart.
+#: Maximum number of lines in one panel that readers can distinguish.
 MOST_LINES = 24
 
 
@@ -30,8 +30,8 @@ MOST_LINES = 24
 def campaign_lines(
     campaign: Campaign, metric: str = "goodput", *, x: str | None = None, of: str | None = None
 ) -> Figure:
-    """Means against the varied key ``x`` with their confidence intervals as bands, one line per combination of the
-    other keys; by default x is the key with the most values that are numbers. Raises :class:`bentpipe.InputError`."""
+    """Draws means against the varied key ``x`` with their confidence intervals as bands, one line per combination of
+    the other keys; by default x is the key with the most numeric values. Raises :class:`bentpipe.InputError`."""
     return _lines(campaign, metric, x, None, of)
 
 
@@ -44,7 +44,8 @@ def campaign_multiples(
     each: str | None = None,
     of: str | None = None,
 ) -> Figure:
-    """The same in one panel per value of the key ``each``, by default that of the fewest values, all to one scale."""
+    """Draws the same in one panel per value of the key ``each``, by default the key with the fewest values, on one
+    scale."""
     across = campaign.key(x) if x else _View.of(campaign, metric, of).most_numbers()
     rest = [key for key in campaign.varied if key != across]
     if not rest:
@@ -103,7 +104,7 @@ def campaign_map(
     y: str | None = None,
     of: str | None = None,
 ) -> Figure:
-    """Means over two varied keys as a heat map with the numbers in it. Other keys are averaged over. Raises
+    """Draws means over two varied keys as a heat map that shows the numbers, averaged over other keys. Raises
     :class:`bentpipe.InputError`."""
     from matplotlib.figure import Figure
 
@@ -144,8 +145,8 @@ def campaign_map(
 def campaign_cdf(
     campaign: Campaign, metric: str = "goodput", *, by: Sequence[str] | None = None, of: str | None = None
 ) -> Figure:
-    """The empirical distribution function of a metric over runs, and over flows where ``of`` names none: one curve
-    for each combination of the varied keys ``by``, by default of all. Raises :class:`bentpipe.InputError`."""
+    """Draws the empirical distribution function of a metric over runs, and over flows unless ``of`` names one: one
+    curve per combination of the varied keys ``by``, by default of all. Raises :class:`bentpipe.InputError`."""
     keys = [campaign.key(name) for name in by] if by is not None else campaign.varied
     view = _View.of(campaign, metric, of, keys)
     parts = _parts(campaign.values(metric, of), keys, view.names)
@@ -173,8 +174,8 @@ def campaign_cdf(
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a varied key along an axis: where each stands, and what it is called. Numbers and quantities
-    stand where they are, anything else side by side in the order of the campaign."""
+    """The values of a varied key along an axis, with positions and labels. Numbers and quantities are placed by value,
+    other values side by side in the order of the campaign."""
 
     title: str
     labels: list[str]
@@ -184,7 +185,7 @@ class Axis:
 
     @staticmethod
     def of(values: pl.Series, name: str) -> Axis:
-        """For these values of a key of this name."""
+        """Returns the axis for these values of a key of this name."""
         unique = list(dict.fromkeys(values.to_list()))
         numbers, unit = as_numbers(unique)
         if numbers is None:
@@ -206,13 +207,13 @@ class Axis:
         )
 
     def mark(self, axes: Axes) -> None:
-        """Write the names of values that are no numbers."""
+        """Label the values that are not numbers."""
         if not self.numbers:
             axes.set_xticks(list(self.at.values()), self.labels)
 
 
 def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
-    """Values as numbers in one unit, that of the first; ``None`` where they are none.
+    """Returns values as numbers in the unit of the first; ``None`` if they are not numbers.
 
     >>> as_numbers(["500 kbit/s", "1 Mbit/s"]), as_numbers([1, 2]), as_numbers(["reno"])
     (([500.0, 1000.0], 'kbit/s'), ([1.0, 2.0], ''), (None, ''))
@@ -229,7 +230,7 @@ def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
 
 @dataclass(frozen=True)
 class _View:
-    """The means of a metric in the unit in which they read best, and what to call the keys."""
+    """The means of a metric in the most readable unit, and labels of the keys."""
 
     frame: pl.DataFrame
     keys: list[str]
@@ -255,7 +256,7 @@ class _View:
         )
 
     def most_numbers(self) -> str | None:
-        """The key with the most values that are numbers, else that with the most values."""
+        """Returns the key with the most numeric values, or else the key with the most values."""
         keys = [key for key in self.keys if key != "entity"]
         if not keys:
             return None
@@ -264,7 +265,7 @@ class _View:
         return max(numeric or keys, key=counts.__getitem__)
 
     def line(self, axes: Axes, axis: Axis, points: pl.DataFrame, across: str, label: str, index: int) -> None:
-        """Means with the band of their intervals."""
+        """Draws means with the band of their intervals."""
         at = np.array([axis.at[value] for value in points[across].to_list()])
         order = np.argsort(at)
         at = at[order]
@@ -278,7 +279,7 @@ class _View:
 def _parts(
     frame: pl.DataFrame, keys: Sequence[str], names: dict[str, str] | None = None
 ) -> dict[str, pl.DataFrame]:
-    """A frame in parts of equal values of these keys, by what to call them: a bare number gets the name of its key."""
+    """Splits a frame by the values of these keys, and labels the parts: a bare number gets the name of its key."""
     if not keys:
         return {"": frame}
     named = {key: value_labels(frame[key].drop_nulls()) for key in keys}

@@ -1,4 +1,4 @@
-"""Pictures of a constellation: a map of one moment, and a globe in HTML that plays a run."""
+"""Pictures of a constellation: a map at one time, and an animated globe in HTML."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _RADIUS = 6_378_137.0
 
 
 def coastlines() -> list[list[list[float]]]:
-    """Coastlines as lists of longitude and latitude in degrees (Natural Earth 1:110m, public domain)."""
+    """Returns coastlines as lists of longitude and latitude in degrees (Natural Earth 1:110m, public domain)."""
     text = files("bentpipe.plots").joinpath("coastlines.json").read_text(encoding="utf-8")
     lines: list[list[list[float]]] = json.loads(text)["lines"]
     return lines
 
 
 def below(position: Sequence[float]) -> tuple[float, float]:
-    """Longitude and geocentric latitude in degrees of an earth-fixed position."""
+    """Returns longitude and geocentric latitude in degrees of an earth-fixed position."""
     x, y, z = position
     return math.degrees(math.atan2(y, x)), math.degrees(math.atan2(z, math.hypot(x, y)))
 
 
 def footprint(position: Sequence[float], mask: float, points: int = 90) -> list[tuple[float, float]]:
-    """The circle on a sphere inside which a satellite stands above ``mask`` degrees: longitudes and latitudes."""
+    """Returns the circle on a sphere inside which a satellite is above ``mask`` degrees: longitudes and latitudes."""
     distance = math.hypot(*position)
     elevation = math.radians(mask)
     radius = math.acos(_RADIUS / distance * math.cos(elevation)) - elevation
@@ -55,7 +55,7 @@ def footprint(position: Sequence[float], mask: float, points: int = 90) -> list[
 
 
 def _unbroken(points: Iterable[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """A line on the map, broken with NaN where it leaves at one side and comes in at the other."""
+    """Returns a line on the map, broken with NaN where it crosses from one side to the other."""
     xs: list[float] = []
     ys: list[float] = []
     for longitude, latitude in points:
@@ -69,7 +69,7 @@ def _unbroken(points: Iterable[tuple[float, float]]) -> tuple[list[float], list[
 
 
 def _arc(a: Sequence[float], b: Sequence[float], pieces: int = 16) -> list[tuple[float, float]]:
-    """The straight line between two positions, seen from the centre of the Earth."""
+    """Returns the straight line between two positions, projected from the centre of the Earth."""
     return [
         below([p + (q - p) * index / pieces for p, q in zip(a, b, strict=True)])
         for index in range(pieces + 1)
@@ -78,7 +78,8 @@ def _arc(a: Sequence[float], b: Sequence[float], pieces: int = 16) -> list[tuple
 
 @figure_function
 def constellation_map(view: Constellation, frame: int = 0) -> Figure:
-    """A map of one frame: coastlines, satellites, links between them, coverage of what serves, and the flows' ways."""
+    """Draws a map of one frame: coastlines, satellites, their links, coverage of serving satellites, and the flows'
+    paths."""
     from matplotlib.figure import Figure
 
     moment = view.frames[frame]
@@ -123,7 +124,7 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
 
 
 def _coverage(axes: Axes, view: Constellation, moment: dict[str, Any]) -> None:
-    """Where each satellite that serves a site stands higher than that site's mask."""
+    """Draws where each satellite that serves a site is above that site's mask."""
     drawn = set()
     for site, serving in zip(view.sites, moment["serving"], strict=True):
         for satellite in serving:
@@ -134,7 +135,7 @@ def _coverage(axes: Axes, view: Constellation, moment: dict[str, Any]) -> None:
 
 
 def constellation_globe(view: Constellation, title: str) -> str:
-    """An HTML page that needs nothing else: a globe that plays the frames, with ways, handovers and delays."""
+    """Returns a self-contained HTML page: a globe that plays the frames, with paths, handovers and delays."""
     kilometres = [[[round(part / 1e3) for part in at] for at in frame["positions"]] for frame in view.frames]
     data = {
         "title": title,
@@ -159,5 +160,5 @@ def constellation_globe(view: Constellation, title: str) -> str:
         ],
     }
     page = files("bentpipe.plots").joinpath("globe.html").read_text(encoding="utf-8")
-    # "</" would end the script that it stands in.
+    # "</" would end the enclosing script.
     return page.replace("DATA_HERE", json.dumps(data, separators=(",", ":")).replace("</", "<\\/"))

@@ -1,4 +1,4 @@
-"""What is drawn: traces thinned to what the eye can see, and rates from deliveries."""
+"""The data of figures: traces thinned to the visible resolution, and rates from deliveries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: More points than a panel has pixels.
+#: Number of points, more than a panel has pixels.
 POINTS = 1200
 
 
 def by_entity(frame: pl.DataFrame) -> Mapping[str, Mapping[str, NDArray[Any]]]:
-    """The columns of a trace as one set of arrays per entity, in the order in which the entities appear.
+    """Returns the columns of a trace as one set of arrays per entity, in order of appearance.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"time": [0.0, 1.0, 2.0], "flow": ["b", "a", "b"], "cwnd": [1, 2, 3]})
@@ -29,7 +29,7 @@ def by_entity(frame: pl.DataFrame) -> Mapping[str, Mapping[str, NDArray[Any]]]:
     {'b': [1, 3], 'a': [2]}
     """
     who = frame.columns[1]
-    # All in one go: a frame per entity would cost more than what is in it.
+    # In one pass: a frame per entity would cost more than its contents.
     grouped = frame.group_by(who, maintain_order=True).agg("*")
     if grouped.is_empty():
         return {}
@@ -42,7 +42,7 @@ def by_entity(frame: pl.DataFrame) -> Mapping[str, Mapping[str, NDArray[Any]]]:
 
 
 def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[FloatArray, FloatArray]:
-    """At most about ``points`` points with the same outline: the least and the greatest value of each stretch of time.
+    """Returns at most about ``points`` points with the same outline: the minimum and maximum of each time interval.
 
     >>> time, values = thin(np.arange(10000.0), np.where(np.arange(10000) == 4321, 9.0, 1.0), points=100)
     >>> len(time) <= 102, float(values.max())
@@ -56,7 +56,7 @@ def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[
     stretch = np.zeros(len(time_s), dtype=np.int64)
     if span > 0:
         stretch = np.minimum((time_s - time_s[0]) / span * (points // 2), points // 2 - 1).astype(np.int64)
-    # Sorted by value within each stretch, its first row is the least and its last the greatest.
+    # Sorted by value within each interval, the first row is the minimum and the last the maximum.
     order = np.lexsort((values, stretch))
     edges = np.flatnonzero(np.diff(stretch[order])) + 1
     chosen = np.concatenate(([0], edges, edges - 1, [len(order) - 1]))
@@ -67,7 +67,8 @@ def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[
 def rate(
     time_s: FloatArray, volume_bytes: FloatArray, bin_s: float, end_s: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Rate in bit/s over bins of ``bin_s`` seconds, from a running total of bytes; times are the bins' middles.
+    """Returns the rate in bit/s over bins of ``bin_s`` seconds, from a running total of bytes; times are the bins'
+    middles.
 
     >>> middles, rates = rate(np.array([0.5, 1.5]), np.array([1000.0, 3000.0]), bin_s=1.0, end_s=3.0)
     >>> middles.tolist(), rates.tolist()
@@ -76,7 +77,7 @@ def rate(
     edges = np.arange(round(max(end_s, bin_s) / bin_s) + 1) * bin_s
     total = np.concatenate(([0.0], volume_bytes))
     at_edges = total[np.searchsorted(time_s, edges, side="right")]
-    # What comes at the very start belongs to the first bin.
+    # Samples at the very start belong to the first bin.
     at_edges[0] = 0.0
     middles: FloatArray = np.asarray(edges[:-1] + bin_s / 2, dtype=np.float64)
     return middles, np.diff(at_edges) * 8 / bin_s
@@ -85,7 +86,7 @@ def rate(
 def spread(
     time_s: FloatArray, values: FloatArray, bin_s: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Middle, mean, least and greatest value of each bin of ``bin_s`` seconds that has any.
+    """Returns middle, mean, minimum and maximum of each non-empty bin of ``bin_s`` seconds.
 
     >>> [part.tolist() for part in spread(np.array([0.0, 0.5, 2.0]), np.array([1.0, 3.0, 5.0]), bin_s=1.0)]
     [[0.5, 2.5], [2.0, 5.0], [1.0, 5.0], [3.0, 5.0]]
@@ -101,8 +102,8 @@ def spread(
 
 
 def on_grid(time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float) -> FloatArray:
-    """The mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``. In a bin without samples the
-    quantity is what it was last; before the first sample it is NaN.
+    """Returns the mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``. A bin without samples
+    keeps the last value; before the first sample it is NaN.
 
     >>> on_grid(np.array([1.0, 1.5, 3.0]), np.array([2.0, 4.0, 7.0]), bin_s=1.0, end_s=5.0).tolist()
     [nan, 3.0, 4.0, 7.0, 7.0]
@@ -110,7 +111,7 @@ def on_grid(time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float) 
     there = ~np.isnan(values)
     time_s, values = time_s[there], values[there]
     edges = np.arange(round(max(end_s, bin_s) / bin_s) + 1) * bin_s
-    # What comes at the very end belongs to the last bin.
+    # Samples at the very end belong to the last bin.
     edges[-1] = np.inf
     places = np.searchsorted(time_s, edges)
     counts = np.diff(places)
@@ -120,14 +121,14 @@ def on_grid(time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float) 
 
 
 def quantiles(rows: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
-    """The median over rows at each column, with the ranges from the 10th to the 90th percentile and from the least to
-    the greatest value. Rows that are NaN there do not count; a column of NaN alone is NaN.
+    """Returns the median over rows at each column, with the ranges from the 10th to the 90th percentile and from
+    minimum to maximum. NaN values do not count; a column of only NaN is NaN.
 
     >>> middle, (_, (least, greatest)) = quantiles(np.array([[1.0, np.nan], [2.0, np.nan], [6.0, np.nan]]))
     >>> middle.tolist(), least.tolist(), greatest.tolist()
     ([2.0, nan], [1.0, nan], [6.0, nan])
     """
-    # NaN is sorted to the end. numpy.nanquantile is many times slower, as it takes one column after the other.
+    # NaN sorts to the end. numpy.nanquantile is many times slower, as it processes one column after the other.
     ranked, columns = np.sort(rows, axis=0), np.arange(rows.shape[1])
     last = np.maximum((~np.isnan(rows)).sum(axis=0) - 1, 0)
 
@@ -141,7 +142,7 @@ def quantiles(rows: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, Floa
 
 
 def trace_of(run: Run, quantity: str) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-    """Times and values of a quantity by entity; empty where it was not recorded."""
+    """Returns times and values of a quantity by entity; empty if it was not recorded."""
     if not run.has_trace(quantity):
         return {}
     column = quantity.rpartition(".")[2]
@@ -152,10 +153,10 @@ def trace_of(run: Run, quantity: str) -> Mapping[str, tuple[FloatArray, FloatArr
 
 
 def superframes(dama: pl.DataFrame) -> dict[str, FloatArray]:
-    """The trace ``dama`` as slots per frame, summed over the terminals, one value for each superframe: arrays
-    ``time``, ``requested``, ``assigned`` (constant slots included) and ``used``.
+    """Returns the trace ``dama`` as slots per frame, summed over the terminals, one value per superframe: arrays
+    ``time``, ``requested``, ``assigned`` (including constant slots) and ``used``.
 
-    A terminal says nothing of a superframe in which nothing happened; its constant slots are assigned all the same.
+    A terminal records nothing for a superframe in which nothing happened; its constant slots are assigned all the same.
     """
     first, last = dama["superframe"].min(), dama["superframe"].max()
     if not isinstance(first, int) or not isinstance(last, int):
@@ -181,13 +182,13 @@ def superframes(dama: pl.DataFrame) -> dict[str, FloatArray]:
 
 
 def duration_s(run: Run) -> float:
-    """How much network time passed."""
+    """Returns the network time of the run."""
     simulated = run.provenance.get("simulated_seconds")
     return float(simulated if simulated is not None else run.summary.get("duration_seconds", 0.0))
 
 
 def bin_for(duration: float) -> float:
-    """A bin that shows the course and not every packet: about a two-hundredth of the run, a round number of seconds.
+    """Returns a bin that shows the course and not every packet: about a two-hundredth of the run, rounded.
 
     >>> bin_for(400.0), bin_for(60.0), bin_for(3.0)
     (2.0, 0.5, 0.02)
@@ -196,7 +197,7 @@ def bin_for(duration: float) -> float:
 
 
 def round_up(value: float) -> float:
-    """The next 1, 2 or 5 times a power of ten.
+    """Returns the next higher 1, 2 or 5 times a power of ten.
 
     >>> round_up(0.61), round_up(0.05), round_up(30.0)
     (1.0, 0.05, 50.0)

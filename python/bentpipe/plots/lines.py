@@ -1,4 +1,4 @@
-"""Lines of many flows in one panel: each by itself as long as they can be told apart, quantiles beyond that."""
+"""Lines of many flows in one panel: one each up to a number that readers can distinguish, quantiles beyond it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
 
-#: Lines that a reader can tell apart. Of more, quantiles are drawn.
+#: Maximum number of lines that readers can distinguish. For more, quantiles are drawn.
 MOST_LINES: Final = 12
 
 
 @dataclass(frozen=True)
 class Line:
-    """One entity of one run: its samples, and for a flow its start and what was predicted for it.
+    """One entity of one run: its samples, and for a flow its start and prediction.
 
-    ``bin_s`` is the least bin over which its rate makes sense: a window that does not fill the pipe comes in one
-    burst per round trip.
+    ``bin_s`` is the smallest useful bin for its rate: a window that does not fill the pipe arrives in one burst per
+    round trip.
     """
 
     label: str
@@ -51,9 +51,9 @@ def draw_lines(
     """Draw the quantities of all entities, times ``factor``; running totals of bytes as rates over bins of
     ``rate_bin_s`` seconds (0: chosen).
 
-    Up to :data:`MOST_LINES` entities have a line each. Of more, one line per run is the median over its entities, or
-    over all entities if there are that many runs; shaded are the range from the 10th to the 90th percentile and,
-    lighter, that from the least to the greatest value. Returns the colour of each line drawn and what it stands for.
+    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run shows the median over its entities,
+    or over all entities if there are that many runs; shading shows the range from the 10th to the 90th percentile and,
+    lighter, from minimum to maximum. Returns the colour and meaning of each line.
     """
     lines = list(_lines(runs, *quantities))
     if len(lines) > MOST_LINES:
@@ -71,7 +71,7 @@ def draw_lines(
 
 
 def named_runs(runs: Runs) -> Iterator[tuple[str, Run]]:
-    """The runs with their names; a single run has an empty one."""
+    """Returns the runs with their names; a single run has an empty one."""
     if isinstance(runs, Mapping):
         yield from runs.items()
     elif isinstance(runs, Sequence):
@@ -112,13 +112,13 @@ def _draw_quantiles(
             axes.fill_between(middles, low, high, color=colour, alpha=alpha, linewidth=0, label=shown)
         highest = max(highest, float(np.nanmax(greatest, initial=0.0)))
         drawn.append((colour, members))
-    # What is predicted may be many times what so many flows get; it must not press the rest to the floor.
+    # The prediction may be many times what so many flows get; it must not compress the rest of the panel.
     axes.set_ylim(0, 1.1 * highest or None)
     return drawn
 
 
 def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
-    """A line per entity; its label is what tells it from the others."""
+    """Returns a line per entity, labelled by what distinguishes it from the others."""
     for name, run in named_runs(runs):
         traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
         if traces and "delivery.delivered" in quantities:
@@ -146,7 +146,7 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
 
 
 def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, tuple[FloatArray, FloatArray]]]:
-    """Flows to which nothing was delivered: no trace has a row of theirs."""
+    """Returns flows to which nothing was delivered, so that no trace has rows for them."""
     nothing = np.zeros(0)
     for flow, delivered in run.flows.select("flow", "delivered_bytes").iter_rows():
         if not delivered and flow not in recorded:

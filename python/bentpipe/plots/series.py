@@ -1,5 +1,5 @@
-"""Quantities against time. Every function takes one run, or several to lay over each other (by name, or in a list,
-whose names are then those of their folders), and returns a matplotlib figure; predictions are dashed."""
+"""Quantities against time. Every function takes one run, or several to overlay (by name, or in a list, which is named
+by folder), and returns a matplotlib figure; predictions are dashed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from bentpipe.predict import GrowthCurve
     from bentpipe.runs import Run
 
-#: Draws one quantity of runs into axes.
+#: A function that draws one quantity of runs into axes.
 Draw: TypeAlias = Callable[[Any, Any], None]
 
-#: Running totals of what reached the application, by transport.
+#: Running totals of the bytes that reached the application, by transport.
 _VOLUMES = ("delivery.delivered", "datagram.received")
 
 
 @figure_function
 def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
-    """Round-trip time samples in ms; the predicted mean dashed, its range from least to greatest shaded."""
+    """Draws round-trip time samples in ms; the predicted mean is dashed, its range from minimum to maximum shaded."""
     figure, (axes,) = panels([2.6])
     draw_rtt(axes, runs, predictions=predictions)
     return _finish(figure, axes)
@@ -39,10 +39,11 @@ def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
 
 @figure_function
 def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = True) -> Figure:
-    """Payload delivered per time, in kbit/s or Mbit/s, over bins of ``bin_s`` seconds; the predicted growth dashed.
+    """Draws payload delivered per time, in kbit/s or Mbit/s, over bins of ``bin_s`` seconds; predicted growth is
+    dashed.
 
-    If it is not given, a bin is about a two-hundredth of the run, but no less than the mean round-trip time: a window
-    that does not fill the pipe comes in one burst per round trip.
+    By default, a bin is about a two-hundredth of the run, but no less than the mean round-trip time: a window that does
+    not fill the pipe arrives in one burst per round trip.
     """
     figure, (axes,) = panels([2.6])
     draw_throughput(axes, runs, bin_s=bin_s, predictions=predictions)
@@ -51,7 +52,7 @@ def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = Tr
 
 @figure_function
 def window(runs: Runs, *, predictions: bool = True) -> Figure:
-    """Congestion window in segments; the predicted growth dashed."""
+    """Draws the congestion window in segments; the predicted growth is dashed."""
     figure, (axes,) = panels([2.6])
     draw_window(axes, runs, predictions=predictions)
     return _finish(figure, axes)
@@ -59,7 +60,7 @@ def window(runs: Runs, *, predictions: bool = True) -> Figure:
 
 @figure_function
 def queue(runs: Runs) -> Figure:
-    """What waits: packets in the queues of links, bytes in terminals."""
+    """Draws queue lengths: packets in the queues of links, bytes in terminals."""
     drawn = _with_data(
         (draw_link_queue, "link.queue_packets"), (draw_terminal_queue, "dama.queue"), runs=runs
     )
@@ -73,8 +74,8 @@ def queue(runs: Runs) -> Figure:
 
 @figure_function
 def dama(runs: Runs) -> Figure:
-    """Slots requested, assigned and used on the return link, one panel per run: superframe by superframe, or, where
-    there are many, mean and range over a two-hundredth of the run."""
+    """Draws slots requested, assigned and used on the return link, one panel per run: per superframe, or, if there are
+    many, mean and range over a two-hundredth of the run."""
     named = dict(named_runs(runs))
     figure, axes = panels([2.4] * len(named))
     for one, (name, run) in zip(axes, named.items(), strict=True):
@@ -84,7 +85,7 @@ def dama(runs: Runs) -> Figure:
 
 @figure_function
 def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
-    """Used over assigned capacity of the return link in percent (equation 15 of the DAMA study), over bins of
+    """Draws used over assigned capacity of the return link in percent (equation 15 of the DAMA study), over bins of
     ``bin_s`` seconds and all terminals."""
     figure, (axes,) = panels([2.6])
     draw_efficiency(axes, runs, bin_s=bin_s)
@@ -93,13 +94,13 @@ def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
 
 @figure_function
 def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt", "window"]) -> Figure:
-    """One small panel per run, all to one scale, each with its prediction."""
+    """Draws one small panel per run, all on one scale, each with its prediction."""
     figure, axes = grid(len(runs))
     draw = {"throughput": draw_throughput, "rtt": draw_rtt, "window": draw_window}[quantity]
     unit = _rate_unit(runs) if quantity == "throughput" else None
     tops = []
     for index, (one, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
-        # The panels share their axis, and each fixes it at what it shows.
+        # The panels share their axis, and each sets the axis limits to its own data.
         one.autoscale(axis="y")
         if unit is None:
             draw(one, run)
@@ -121,7 +122,7 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
 
 @figure_function
 def overview(run: Run, *, predictions: bool = True) -> Figure:
-    """Everything that was recorded of one run: throughput, round-trip time, window, queues, slots."""
+    """Draws everything recorded of one run: throughput, round-trip time, window, queues, slots."""
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
         (partial(draw_rtt, predictions=predictions), "rtt"),
@@ -160,7 +161,7 @@ def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
 def draw_throughput(
     axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True, unit: str | None = None
 ) -> None:
-    """Draw throughput into axes, in ``unit`` or in the one in which it reads best."""
+    """Draw throughput into axes, in ``unit`` or in the most readable unit."""
     axes.set_title("Throughput")
     unit = unit or _rate_unit(runs)
     factor = {"kbit/s": 1e-3, "Mbit/s": 1e-6}[unit]
@@ -193,7 +194,7 @@ def draw_link_queue(axes: Axes, runs: Runs) -> None:
 
 
 def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
-    """Draw what waits in terminals into axes."""
+    """Draw the queues of terminals into axes."""
     axes.set_title("Queues of terminals")
     axes.set_ylabel("waiting (kB)")
     draw_lines(axes, runs, "dama.queue", factor=1e-3)
@@ -202,13 +203,13 @@ def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
 
 
 def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
-    """Draw slots requested, assigned and used into axes, summed over the terminals: the mean over a bin, and shaded
-    its range, where there are many superframes; every superframe where there are few."""
+    """Draw slots requested, assigned and used into axes, summed over the terminals: every superframe, or if there are
+    many, the mean over a bin, with its range shaded."""
     axes.set_title(f"Return link{': ' if name else ''}{name}")
     axes.set_ylabel("slots per frame")
     if run.has_trace("dama"):
         slots = superframes(run.trace("dama"))
-        # Requests for volume may be many times what there is; they must not press the rest to the floor.
+        # Requests for volume may be many times the capacity; they must not compress the rest of the panel.
         most = 2 * max(slots["assigned"].max(initial=1.0), 1.0)
         asked = float(slots["requested"].max(initial=0.0))
         for index, what in enumerate(("requested", "assigned", "used")):
@@ -227,7 +228,7 @@ def _steps_or_spread(
         axes.plot(time, values, label=label, drawstyle="steps-post", **line(index))
         return
     middles, mean, least, greatest = spread(time, values, bin_s)
-    # A later line may cover this one: what is assigned is often used to the last slot.
+    # A later line may cover this one: terminals often use every assigned slot.
     axes.plot(middles, mean, label=label, linewidth=2.6 if index == 1 else 1.2, **line(index))
     axes.fill_between(middles, least, greatest, color=line(index)["color"], alpha=0.15, linewidth=0)
 
@@ -258,7 +259,7 @@ def _rate_unit(runs: Runs) -> str:
 def _draw_growth(
     axes: Axes, lines: Sequence[Line], colour: str, values: Callable[[GrowthCurve], FloatArray]
 ) -> None:
-    """Draw the predicted growth of a line, or the median of those of several."""
+    """Draw the predicted growth of a line, or the median over several lines."""
     curves = [
         (known.curve.time_s + line.start_s, values(known.curve))
         for line in lines
@@ -274,8 +275,7 @@ def _draw_growth(
 
 
 def _with_data(*draws: tuple[Draw, *tuple[str, ...]], runs: Runs) -> list[Draw]:
-    """Those of the functions with anything to draw of their quantities. A queue in which nothing ever waited is left
-    out."""
+    """Returns the functions that have data to draw. A queue that was always empty is omitted."""
     return [
         draw
         for draw, *quantities in draws

@@ -1,6 +1,6 @@
-"""One look for all figures: colours that colour-blind readers and a black-and-white printer can tell apart.
+"""One style for all figures: colours that colour-blind readers and black-and-white prints distinguish.
 
-Figures are made without pyplot, so none of them has to be closed.
+Figures are made without pyplot, so they need not be closed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-#: Okabe and Ito, "Color universal design" (2008), in an order in which neighbours also differ in lightness; yellow
-#: and black are left out, which do not show on white or on a dark page.
+#: Okabe and Ito, "Color universal design" (2008), in an order in which neighbours also differ in lightness; without
+#: yellow and black, which are invisible on a white or on a dark page.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-#: For lines beyond the number of colours, and so that print without colours can be read.
+#: Dashes for lines beyond the number of colours, and for prints without colours.
 DASHES: Final = ("-", (0, (6, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 
-#: What is drawn in it follows the colour of the page's text when the figure is put into one.
+#: Elements of this colour adopt the text colour of a page that embeds the figure.
 INK: Final = "#2b2b2c"
 
 PREDICTED: Final[Any] = (0, (4, 2))
@@ -65,7 +65,7 @@ _PARAMETERS: Final[Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Within it, what matplotlib makes and writes has this look; nothing outside changes."""
+    """Context manager in which matplotlib creates and writes figures in this style."""
     import matplotlib
 
     with matplotlib.rc_context(_PARAMETERS):
@@ -73,7 +73,7 @@ def styled() -> Iterator[None]:
 
 
 def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """A function that returns a figure, in this look."""
+    """Decorates a function that returns a figure, so that the figure has this style."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -84,7 +84,7 @@ def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, list[Axes]]:
-    """A figure of ``count`` small panels in two columns, all with the same axes."""
+    """Returns a figure of ``count`` small panels in two columns, all with the same axes."""
     from matplotlib.figure import Figure
 
     rows = -(-count // 2)
@@ -96,7 +96,7 @@ def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, l
 
 
 def panels(heights: Sequence[float], width: float = 7.2) -> tuple[Figure, list[Axes]]:
-    """A figure of panels one below the other, of the given heights in inches, that share the axis of time."""
+    """Returns a figure of stacked panels of the given heights in inches that share the time axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained")
@@ -105,13 +105,13 @@ def panels(heights: Sequence[float], width: float = 7.2) -> tuple[Figure, list[A
 
 
 def line(index: int) -> dict[str, Any]:
-    """Colour and dashes of the line of this number."""
+    """Returns colour and dashes of the line with this number."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
 
 
 def legend(axes: Axes) -> None:
-    """A legend in rows above the axes, where it hides nothing: what tells the lines apart, and dashes for what is
-    predicted. None for a single line, which the title names."""
+    """Adds a legend in rows above the axes, where it hides nothing: labels of the lines, and dashes for predictions. A
+    single line, which the title names, gets no legend."""
     handles = _handles(axes)
     if len(handles) > 1:
         axes.legend(
@@ -125,7 +125,7 @@ def legend(axes: Axes) -> None:
 
 
 def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One such legend above all panels instead of one for each."""
+    """Adds one such legend above all panels instead of one per panel."""
     handles: dict[str, Any] = {}
     for one in axes:
         handles |= _handles(one)
@@ -155,8 +155,8 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def to_svg(figure: Figure, name: str) -> str:
-    """A figure as SVG for a page of HTML: text in the page's font and colour, transparent, and identifiers that begin
-    with ``name`` so that several fit into one page. The same figure gives the same text."""
+    """Returns a figure as SVG for an HTML page: text in the page's font and colour, transparent, and identifiers that
+    begin with ``name`` so that one page can hold several. The same figure gives the same text."""
     import matplotlib
 
     buffer = io.StringIO()

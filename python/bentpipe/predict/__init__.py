@@ -1,7 +1,7 @@
-"""The *predict* instrument: what the equations say, next to which simulation and measurement are drawn.
+"""The *predict* instrument: equations, beside which simulations and measurements are drawn.
 
-:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with the equation
-it is. Pure Python and numpy, independent of the scenario format and of the engine.
+:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. Pure
+Python and numpy, independent of the scenario format and of the engine.
 """
 
 from .cubic import cubic_k_s, cubic_mean_window_segments, cubic_segments_s, cubic_window_segments

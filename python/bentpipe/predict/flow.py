@@ -1,14 +1,14 @@
-"""One flow predicted as a whole: what a report draws beside the simulated and the measured one.
+"""Prediction of one flow as a whole, which a report draws beside the simulated and the measured flow.
 
 The round-trip time comes from equations 10 and 11 of the DAMA study, the growth of the window from its
 equations 1 to 9 taken round trip by round trip, and the ceiling of the goodput is the lowest of three: the
 link less its headers, window over RTT, and what the chosen response function allows at the given loss
-probability. Which one it is is named.
+probability. The prediction names which one limits.
 
 Limits: one flow alone on the link; Reno's growth whatever the response function; no queueing delay; and the
 DAMA delay is taken to be in every round trip from the first on, though data on the forward link meet it only
 when their acknowledgements no longer fit into the CRA slots. Under random loss the growth is that before the
-first loss, so the start is drawn too favourably.
+first loss, so the start is too optimistic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .window import goodput_ceiling_bit_s, window_limited_rate_bit_s
 Response = Literal["padhye", "mathis", "cubic"]
 Limit = Literal["rate", "window", "loss"]
 
-#: The response functions that can serve as the ceiling under loss; "padhye" is the full model.
+#: The response functions available as the ceiling under loss; "padhye" is the full model.
 RESPONSES: Final[tuple[Response, ...]] = ("padhye", "mathis", "cubic")
 
 
@@ -53,7 +53,7 @@ class LossBounds:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the equations say about one flow. Rates are payload in bit/s; ``low`` and ``high`` are for the RTT
+    """The prediction for one flow. Rates are payload in bit/s; ``low`` and ``high`` are for the RTT
     at its greatest and at its least, everything else is for the mean RTT.
 
     ``goodput_bit_s`` is the mean over ``active_s``: the duration, or the time to the end of the transfer if
@@ -237,7 +237,7 @@ def _loss_bounds(
     window_bytes: float | None,
     segments_per_ack: float,
 ) -> LossBounds:
-    """The response functions; T_0 is what RFC 6298 settles at over the range of the RTT."""
+    """Returns the response functions; T_0 is the value at which RFC 6298 settles over the range of the RTT."""
     timeout_s = steady_rto_s(rtt.minimum_s, rtt.mean_s, rtt.maximum_s)
     window_segments = math.inf if window_bytes is None else max(1.0, window_bytes / segment_bytes)
     padhye = {"segments_per_ack": segments_per_ack, "window_maximum_segments": window_segments}

@@ -1,4 +1,4 @@
-"""How fast TCP Reno goes at a given loss probability: the models of Padhye and of Mathis.
+"""The throughput of TCP Reno at a given loss probability: the models of Padhye and of Mathis.
 
 Written from Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical
 Validation" (SIGCOMM 1998) and from Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP

@@ -1,4 +1,4 @@
-"""The retransmission time-out: RFC 6298, and the two ways in which Linux differs.
+"""The retransmission time-out: RFC 6298, and the two differences of Linux.
 
 RFC 6298: RTO = SRTT + max(G, 4 RTTVAR), at least 1 s (equation 2.3 and rule 2.4). Linux has no floor under
 the whole but one of 0.2 s under the variation term. Over a geostationary satellite the two agree while the

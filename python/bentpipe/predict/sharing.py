@@ -1,9 +1,9 @@
-"""How well a shared link is used and how fairly it is shared.
+"""Efficiency and fairness of a shared link.
 
 Equations 15 to 18 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA" (2009):
 efficiency of the assigned capacity, the index of Jain, Chiu and Hawe (1984), the fair share and the
-utilisation. They are definitions rather than predictions; prediction, simulation and measurement are judged
-by the same ones.
+utilisation. They are definitions rather than predictions: prediction, simulation and measurement all use
+them.
 """
 
 from __future__ import annotations

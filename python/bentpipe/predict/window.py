@@ -1,7 +1,7 @@
-"""What a window, a link and the headers allow: bounds that hold for every TCP.
+"""Limits set by a window, a link and the headers, which hold for every TCP.
 
 A sender has at most one window in flight in each round-trip time, a link cannot carry more than its rate, and
-of that rate the headers take their part. Payload is ``segment_bytes``; a packet is that and ``header_bytes``
+headers take part of that rate. Payload is ``segment_bytes``; a packet is that and ``header_bytes``
 (1460 + 40 = 1500 bytes for IPv4 and TCP without options).
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.runs import Run
     from bentpipe.variation import Variation
 
-#: With more runs than this, small panels of each would be an atlas; the bars say more.
+#: With more runs than this the report omits the small panels per run; the bars show more.
 MOST_PANELS = 12
 
 
@@ -28,8 +28,8 @@ class _Picture:
 
 
 def write_report(runs: Sequence[Run], path: str | Path, variations: Sequence[Variation] = ()) -> Path:
-    """Write the page about ``runs`` and return its path. ``variations`` tell the runs apart; without them the names of
-    their folders do. Raises :class:`bentpipe.InputError` where a run cannot be read."""
+    """Write the page about ``runs`` and return its path. ``variations`` label the runs; without them, the names of
+    their folders do. Raises :class:`bentpipe.InputError` if a run cannot be read."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(runs, variations), encoding="utf-8")
@@ -37,7 +37,7 @@ def write_report(runs: Sequence[Run], path: str | Path, variations: Sequence[Var
 
 
 def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
-    """The page as HTML."""
+    """Returns the page as HTML."""
     import jinja2
 
     from bentpipe.fidelity import fidelity_text
@@ -104,7 +104,7 @@ def _figures(
             caption = "Everything that was recorded. Dashed: predicted."
             return [(caption + _about_quantiles(results), plots.overview(run))]
         except InputError:
-            # Nothing was, or nothing happened.
+            # Nothing was recorded, or nothing happened.
             return []
     about = _about_quantiles(results)
     summarised = (
@@ -169,7 +169,7 @@ def _scaled(value: float | None, factor: float) -> str:
 
 
 def _change(run: Run) -> str:
-    """An example of a change to a run: the congestion control of its first TCP flow, or the seed."""
+    """Returns an example of a change to a run: the congestion control of its first TCP flow, or the seed."""
     for flow in run.scenario.get("flow", []):
         congestion = flow["transport"].get("congestion")
         if congestion is not None:
@@ -178,7 +178,7 @@ def _change(run: Run) -> str:
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
-    """Notes on the predictions, each once, with the flows that it is about."""
+    """Returns the notes on the predictions, each once, with its flows."""
     flows: dict[str, dict[str, None]] = {}
     for run in runs.values():
         for prediction in predict_run(run).values():
@@ -194,7 +194,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _summary(flows: Sequence[FlowResult]) -> list[dict[str, Any]]:
-    """A row per quantity, each number as text."""
+    """Returns a row per quantity, with numbers as text."""
     from bentpipe.results import over_flows
 
     return [

@@ -1,4 +1,4 @@
-"""What the campaign commands share."""
+"""Shared by the campaign commands."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Of = Annotated[
 def planned(
     scenario: Path, overrides: Sequence[Override] | None, vary: list[str] | None, replications: int | None
 ) -> Plan:
-    """The plan that a command's options ask for. Raises what :func:`bentpipe.campaign.plan` raises."""
+    """Returns the plan that a command's options describe. Raises what :func:`bentpipe.campaign.plan` raises."""
     from bentpipe.campaign import plan
     from bentpipe.scenarios import toml_value
     from bentpipe.variation import given_lists, parsed_value
@@ -58,7 +58,7 @@ def planned(
 
 
 def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
-    """Labels for the values of the varied keys in each row."""
+    """Returns labels for the values of the varied keys in each row."""
     from bentpipe.variation import value_labels
 
     named = {key: value_labels(frame[key].drop_nulls()) for key in keys}
@@ -69,7 +69,7 @@ def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
 
 
 def failures(campaign: Campaign) -> list[str]:
-    """The failed runs, one sentence per kind of error."""
+    """Returns the failed runs, one sentence per kind of error."""
     import polars as pl
 
     from bentpipe.variation import short_names
