@@ -15,11 +15,12 @@
  * Constants:  as in the draft: BBRHighGain 2.89, cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
  *             BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms; a rate 1 % below the measured one
  *             (draft-ietf-ccwg-bbr, BBR.PacingMarginPercent); aggregation over 5 to 10 round trips.
- * Deviations: those of Linux. Rates are in segments, not bytes. cwnd allows for acknowledgments that come in lumps by
- *             the largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section
+ * Deviations: those of Linux. Rates are in segments, not bytes. A round-trip time that equals RTprop does not renew it
+ *             (that draft: "<="; Linux and draft-ietf-ccwg-bbr: "<"). cwnd allows for acknowledgments that come in lumps
+ *             by the largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section
  *             4.5.5). While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too
- *             (there, section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included: Linux'
- *             guess of a policer's rate (the draft does not have it).
+ *             (there, section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included:
+ *             Linux' guess of a policer's rate (the draft does not have it).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -156,7 +157,7 @@ static inline void bbr_update_rtprop(struct bp_tcp *tp, struct bbr *bbr, const s
 	struct bbr_common *common = &bbr->common;
 	bool is_old = bbr_is_rtt_old(tp, common, rtprop_length(tp));
 
-	bbr_update_min_rtt(tp, common, sample, (u64)common->min_rtt + 1, is_old);
+	bbr_update_min_rtt(tp, common, sample, is_old);
 	bbr_enter_probe_rtt(tp, common, is_old);
 	if (common->state == BBR_PROBE_RTT && bbr_handle_probe_rtt(tp, common, BBR_MIN_PIPE_CWND) &&
 	    bbr_leave_probe_rtt(tp, common)) {

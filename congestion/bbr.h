@@ -159,11 +159,13 @@ static inline bool bbr_is_rtt_old(const struct bp_tcp *tp, const struct bbr_comm
 	return (s32)(bbr_now(tp) - (common->min_rtt_stamp + length)) > 0;
 }
 
-/* UpdateMinRTT: a round-trip time below `bound` is the smallest, or any when that is old. */
+/* UpdateMinRTT: a smaller round-trip time is the smallest, or any when that is old. One that equals it does not renew
+ * it: where round-trip times repeat exactly it would never be old. */
 static inline void bbr_update_min_rtt(const struct bp_tcp *tp, struct bbr_common *common,
-				      const struct rate_sample *sample, u64 bound, bool is_old)
+				      const struct rate_sample *sample, bool is_old)
 {
-	if (sample->rtt_us >= 0 && ((u64)sample->rtt_us < bound || (is_old && !sample->is_ack_delayed))) {
+	if (sample->rtt_us >= 0 &&
+	    ((u64)sample->rtt_us < common->min_rtt || (is_old && !sample->is_ack_delayed))) {
 		common->min_rtt = (u32)sample->rtt_us;
 		common->min_rtt_stamp = bbr_now(tp);
 	}

@@ -257,7 +257,7 @@ static inline void bbr3_update_min_rtt(struct bp_tcp *tp, struct bbr3 *bbr, cons
 	/* SaveProbeRTTCwnd, before the old round-trip time is replaced. */
 	if (is_old && common->state != BBR_PROBE_RTT)
 		bbr->probe_rtt_cwnd = bp_max(bbr3_bdp(tp, bbr, BBR_ONE / 2), BBR_MIN_PIPE_CWND);
-	bbr_update_min_rtt(tp, common, sample, common->min_rtt, is_old);
+	bbr_update_min_rtt(tp, common, sample, is_old);
 	if (bbr_enter_probe_rtt(tp, common, is_old)) {
 		bbr->ack_phase = BBR3_ACKS_STOPPING;
 		common->next_round = tp->delivered;

@@ -190,6 +190,33 @@ links = ["satellite", "wired"]
 """
 
 
+#: A soft handover to a link of a quarter of the rate, on which the old one's queue follows: what is on its way there is
+#: overtaken for longer than RACK waits, and nothing is lost.
+_SLOWER: Final = """
+[[link]]
+name = "first"
+from = "user"
+to = "server"
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 100 }
+[[link]]
+name = "second"
+from = "user"
+to = "server"
+rate = "512 kbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 100 }
+[[access]]
+name = "hybrid"
+links = ["first", "second"]
+[[handover]]
+at = "10 s"
+to = "second"
+overlap = "1 s"
+"""
+
+
 def _handovers(how: str) -> str:
     return "".join(
         f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{how}\n'
@@ -213,6 +240,18 @@ CASES += (
         _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_BELOW),
         "24 s",
         quantities=("goodput",),
+    ),
+    *(
+        Case(
+            f"handover-slower-{congestion}",
+            _SLOWER
+            + pieces.flow(
+                "f", "user", "server", transport=f'{{ kind = "tcp", congestion = "{congestion}" }}'
+            ),
+            "24 s",
+            quantities=("goodput", "timeouts"),
+        )
+        for congestion in ("reno", "cubic")
     ),
     Case(
         "handover-datagrams",

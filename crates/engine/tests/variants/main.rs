@@ -1,5 +1,6 @@
 //! Congestion controls at work: measured real stacks, equations, and golden trajectories of the window.
 
+mod bbr;
 mod measured;
 #[path = "../truth/run.rs"]
 #[allow(dead_code, reason = "shared with the target `truth`")]

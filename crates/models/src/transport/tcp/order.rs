@@ -23,6 +23,13 @@ impl Transmissions {
         self.again.push_back((at, number));
     }
 
+    /// Forgets what has been skipped: the first segment that was sent once, if any, and all that were retransmitted,
+    /// in order of time.
+    pub fn restart(&mut self, first: Option<u64>, again: Vec<(Time, u64)>) {
+        self.first = first.unwrap_or(self.first);
+        self.again = again.into();
+    }
+
     /// The oldest retransmission.
     #[inline]
     pub fn oldest_again(&self) -> Option<(Time, u64)> {

@@ -98,6 +98,9 @@ pub struct Recovery {
     recover: u64,
     /// Whether one lost segment may be sent regardless of the window.
     forced: bool,
+    /// Whether lost segments wait for the next acknowledgment or time-out, since what fills holes was late and not
+    /// lost.
+    holds_lost: bool,
     /// Number of time-outs since the last acknowledgment of new data.
     timeouts: u32,
     /// Whether it is still unknown if the latest time-out was spurious.
@@ -126,6 +129,7 @@ impl Recovery {
             high: 0,
             recover: 0,
             forced: false,
+            holds_lost: false,
             timeouts: 0,
             doubtful: false,
             prr: Prr::default(),
@@ -164,6 +168,12 @@ impl Recovery {
     #[inline]
     pub fn forced(&self) -> bool {
         self.forced
+    }
+
+    /// Whether lost segments are not to be sent now.
+    #[inline]
+    pub fn holds_lost(&self) -> bool {
+        self.holds_lost
     }
 
     /// Records the first transmission of a segment.

@@ -11,6 +11,7 @@ impl Recovery {
     /// other than Open. Returns the number of segments that it reported as delivered and that were not
     /// counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        self.holds_lost = false;
         match parts.state.ca_state {
             // Retransmissions of an earlier recovery tell nothing about the next.
             CA_OPEN => self.undo.forget_retransmissions(),
@@ -65,9 +66,11 @@ impl Recovery {
             }
         } else if self.undoes && self.undo.answers_original(facts.echo) {
             // The hole was filled by what had been late: reordering. Wait until no retransmission is
-            // outstanding.
+            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so
+            // that the next acknowledgment can undo.
             self.rack.saw_reordering();
             if parts.state.retrans_out > 0 {
+                self.holds_lost = true;
                 return delivered;
             }
             self.take_back(parts, true);
@@ -146,6 +149,7 @@ impl Recovery {
 
     /// Examines segments that may have become lost by their time alone.
     pub fn look_again(&mut self, parts: &mut Parts) {
+        self.holds_lost = false;
         let resent = parts.state.retrans_out;
         self.find_losses(parts);
         let fresh = parts.state.ca_state < CA_RECOVERY && parts.state.lost_out > 0;
@@ -160,6 +164,7 @@ impl Recovery {
     /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs the timer
     /// off.
     pub fn enter_loss(&mut self, parts: &mut Parts) {
+        self.holds_lost = false;
         let fresh = parts.state.ca_state < CA_RECOVERY;
         self.doubtful = self.detects_spurious && (fresh || self.timeouts > 0);
         self.start_over(parts);

@@ -1,6 +1,6 @@
 //! Which segments are lost: by what is SACKed above them, by their time, or because of a time-out.
 
-use super::sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
+use super::sent::{Sent, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
 use crate::transport::tcp::congestion::State;
 use crate::transport::tcp::rack::Border;
@@ -55,6 +55,7 @@ impl Scoreboard {
                 return Some(at + border.patience);
             }
             mark_lost_again(segment, state);
+            segment.marks |= EXAMINED;
             self.waiting.push(number);
             if again {
                 transmissions.pass_again();
@@ -127,7 +128,7 @@ impl Scoreboard {
         transmissions.first = transmissions.first.max(*base);
         let once = loop {
             let Some(one) = sent.get((transmissions.first - *base) as usize) else { break None };
-            if one.is_in_network() && !one.is(EVER_RESENT) {
+            if one.is_in_network() && !one.is(EVER_RESENT | EXAMINED) {
                 break Some((one.at, transmissions.first));
             }
             transmissions.first += 1;
@@ -167,22 +168,37 @@ impl Scoreboard {
             if !segment.is(LOST) || segment.is(RESENT) {
                 state.lost = state.lost.wrapping_add(1);
             }
-            segment.marks = segment.marks & EVER_RESENT | LOST;
+            segment.marks = segment.marks & (EVER_RESENT | EXAMINED) | LOST;
             state.lost_out += 1;
             self.waiting.push(self.first + index as u64);
         }
         self.scanned = self.first + self.sent.len() as u64;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine these transmissions
-    /// again (seen in Linux 6.1: after an undo it only examines what had not been marked lost before), so a
-    /// genuine loss is found when a retransmission is missing, or by the time-out.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what it had found
+    /// lost itself, so that such a genuine loss is found when a retransmission is missing, or by the time-out. What
+    /// the time-out marked it does examine: most of that is on its way, and a hole is to be found by the next SACKs.
     pub fn unmark_lost(&mut self, state: &mut State) {
-        for segment in &mut self.sent {
-            segment.marks &= !LOST;
-        }
         self.waiting.clear();
         state.lost_out = 0;
+        let mut again = Vec::new();
+        let mut first = None;
+        for (index, segment) in self.sent.iter_mut().enumerate() {
+            segment.marks &= !LOST;
+            let number = self.first + index as u64;
+            if segment.is(SACKED | EXAMINED) {
+                continue;
+            }
+            if segment.is(EVER_RESENT) {
+                again.push((segment.at, number));
+            } else {
+                first = first.or(Some(number));
+            }
+        }
+        if let Some(transmissions) = &mut self.transmissions {
+            again.sort_unstable();
+            transmissions.restart(first, again);
+        }
     }
 }
 

@@ -35,7 +35,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
 use bentpipe_core::Time;
-use sent::{Sent, EVER_RESENT, LOST, RESENT, SACKED};
+use sent::{Sent, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
@@ -221,7 +221,7 @@ impl Scoreboard {
         if !segment.is(RESENT) {
             state.retrans_out += 1;
         }
-        segment.marks |= RESENT | EVER_RESENT;
+        segment.marks = segment.marks & !EXAMINED | RESENT | EVER_RESENT;
         if let Some(transmissions) = &mut self.transmissions {
             transmissions.again(now, number);
         }

@@ -10,6 +10,9 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The segment was retransmitted at any time, so that it gives no round-trip time sample (Karn).
 pub(super) const EVER_RESENT: u8 = 8;
+/// RACK has found the last transmission lost by its time, and does not examine it again (Linux takes it out of
+/// `tsorted_sent_queue`).
+pub(super) const EXAMINED: u8 = 16;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]

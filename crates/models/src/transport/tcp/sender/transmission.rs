@@ -78,7 +78,7 @@ impl Sender {
                 return Some(chunk);
             }
         }
-        if self.scoreboard.none_waits() {
+        if self.scoreboard.none_waits() || self.recovery.holds_lost() {
             return None;
         }
         if self.recovery.prefers_new() {
