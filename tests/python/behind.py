@@ -1,4 +1,4 @@
-"""Namespaces behind the hosts of an emulated network: machines whose ways out are hosts that forward for them."""
+"""Namespaces behind the hosts of an emulated network: machines for which these hosts forward packets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proxied import Place
 
 @contextmanager
 def network(text: str, hosts: Sequence[str]) -> Iterator[tuple[Any, dict[str, dict[str, str]]]]:
-    """A network that lives, with these hosts, and what is known of each."""
+    """A live network with these hosts, and the record of each."""
     live = _native.Network("test.toml", text, [], json.dumps({"hosts": list(hosts)}))
     try:
         yield live, json.loads(live.describe())["hosts"]
@@ -22,8 +22,8 @@ def network(text: str, hosts: Sequence[str]) -> Iterator[tuple[Any, dict[str, di
 
 
 def attach(machine: Place, host: dict[str, str], number: int) -> None:
-    """The machine takes over the host's address, on an interface of its own, and the host forwards; what the machine
-    sends from that address goes there."""
+    """The machine takes over the host's address on its own interface, and the host forwards; packets that the machine
+    sends from that address go through the host."""
     outside = Place.at(host["namespace"])
     address, gateway, wire, table = host["ipv4"], f"10.78.{number}.1", f"wire{number}", str(100 + number)
     [interface] = [

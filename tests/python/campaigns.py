@@ -1,4 +1,4 @@
-"""Campaigns for tests: a scenario with loss, and its runs in processes of their own."""
+"""Campaigns for tests: a scenario with loss, and its runs in separate processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write_scenario(folder: Path, text: str = SCENARIO) -> Path:
 
 
 def start(*arguments: object, folder: Path) -> subprocess.Popen[str]:
-    """A command ``bentpipe campaign`` in a process of its own, below ``folder``."""
+    """Starts ``bentpipe campaign`` in a separate process, below ``folder``."""
     words = [sys.executable, "-c", START, "campaign", *map(str, arguments)]
     return subprocess.Popen(
         words,
@@ -64,7 +64,7 @@ def start(*arguments: object, folder: Path) -> subprocess.Popen[str]:
 
 
 def call(*arguments: object, folder: Path, code: int = 0) -> str:
-    """The same, awaited: what it printed, and its messages too where it was to fail."""
+    """Runs the same to its end. Returns its output, including messages if it is expected to fail."""
     process = start(*arguments, folder=folder)
     out, err = process.communicate(timeout=120)
     assert process.returncode == code, out + err
@@ -77,12 +77,12 @@ def done(store: Path) -> int:
 
 
 def results(campaign: Campaign) -> pl.DataFrame:
-    """All that the runs came to, in an order that does not depend on who did them."""
+    """Returns the results of all runs, in an order that does not depend on the workers."""
     return campaign.flows.drop("run").sort("variant", "replication")
 
 
 def refused(*arguments: object) -> str:
-    """What a command that is to be refused says, on one line; in this process, which is quicker."""
+    """Returns the message of a refused command on one line. Runs it in this process, which is quicker."""
     answer = CliRunner().invoke(app, ["campaign", *map(str, arguments)])
     assert answer.exit_code == 2, answer.output
     return " ".join(answer.output.split())

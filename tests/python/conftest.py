@@ -1,4 +1,4 @@
-"""What all tests share: a scenario, and run folders made by hand."""
+"""Fixtures of all tests: a scenario, and handmade run folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from networks import bentpipe, machine
 
 __all__ = ["bentpipe", "machine"]
 
-# Under nohup SIGHUP is ignored, and what we start would honour that, as it should.
+# Under nohup SIGHUP is ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -29,5 +29,5 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    """A run made by hand."""
+    """A handmade run."""
     return write_run(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Run folders made by hand, as the engine writes them: what reads them is tested without simulating anything."""
+"""Handmade run folders in the engine's format, to test readers without simulating."""
 
 from __future__ import annotations
 

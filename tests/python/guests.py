@@ -1,4 +1,4 @@
-"""What tests of the clock `kernel` share."""
+"""Shared by tests of the clock `kernel`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bentpipe.guest import current
 
 
 def reason_to_skip() -> str | None:
-    """Why there is no guest here; None when there is."""
+    """Returns why guests cannot run here; None if they can."""
     try:
         current()
     except InputError as error:

@@ -1,7 +1,7 @@
 """The first process of a guest in which one TCP connection goes over the kernel's own netem instead of our link.
 
-Arguments: congestion control, round-trip delay in ms, rate in bit/s, packets that may wait, seconds. Prints the bytes
-that were acknowledged by then, and ends the guest. Nothing of bentpipe's runs in it.
+Arguments: congestion control, round-trip delay in ms, rate in bit/s, queue in packets, seconds. Prints the bytes
+acknowledged by then, and ends the guest. No code of bentpipe runs in it.
 """
 
 import ctypes
@@ -20,12 +20,12 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 #: From <linux/sched.h> and <linux/reboot.h>.
 NEW_NETWORK = 0x40000000
 POWER_OFF = 0x4321FEDC
-#: From <linux/tcp.h>: what is waiting to be sent at most, and where struct tcp_info says what is acknowledged.
+#: From <linux/tcp.h>: the limit of unsent data, and the position of the acknowledged bytes in struct tcp_info.
 NOTSENT_LOWAT = 25
 BYTES_ACKED = 120
-#: netem counts the Ethernet header, which our link has none of.
+#: netem counts the Ethernet header; our link has none.
 ETHERNET = 14
-#: What bentpipe sets at every host.
+#: Settings that bentpipe makes on every host.
 SYSCTLS = {
     "tcp_rmem": "4096 33554432 1073741824",
     "tcp_wmem": "4096 4194304 1073741824",
@@ -46,8 +46,8 @@ def enter(name: str) -> None:
 
 
 def prepare(delay_ms: float, rate: int, packets: int) -> None:
-    """Hosts a and b, whose interfaces delay what they send, and between them m, whose interfaces have rate and queue. A
-    drop in a host's own interface would be another thing: TCP is told of it at once."""
+    """Creates hosts a and b, whose interfaces delay what they send, and between them m, whose interfaces have rate and
+    queue. A drop in a host's own interface behaves differently: the kernel tells TCP immediately."""
     for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
         subprocess.run(["mount", "-t", kind, kind, place], check=False)
     for name in "abm":
@@ -71,9 +71,9 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
         )
         for name, device, last in ((host, "out", 1), ("m", f"to-{host}", 2)):
             run("ip", "-n", name, "addr", "add", f"10.0.{net}.{last}/24", "dev", device)
-            # Nobody asks for the address of the other end, which would take a round trip.
+            # Static neighbour entries: resolving the address would take a round trip.
             run("ip", "-n", name, "link", "set", device, "address", "02:00:00:00:00:01", "arp", "off")
-            # One packet at a time, as interfaces without offloading send them.
+            # One packet at a time, as interfaces without offloading do.
             run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
         run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
         delay = f"delay {delay_ms / 2}ms limit 1000000"
@@ -99,7 +99,7 @@ def receive(listening: socket.socket) -> None:
 
 
 def transfer(congestion: str, seconds: float) -> int:
-    """Send until the time is over; bytes acknowledged."""
+    """Send until the time is over. Returns the bytes acknowledged."""
     enter("b")
     listening = socket.create_server(("10.0.2.1", 5001))
     threading.Thread(target=receive, args=(listening,), daemon=True).start()
@@ -124,7 +124,7 @@ def transfer(congestion: str, seconds: float) -> int:
 if __name__ == "__main__":
     try:
         os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
-        # User-Mode Linux adds a word of its own at the end of its command line.
+        # User-Mode Linux appends a word to its command line.
         variant, delay, rate, packets, seconds = sys.argv[1:6]
         prepare(float(delay), int(rate), int(packets))
         print("acknowledged", transfer(variant, float(seconds)), flush=True)

@@ -1,4 +1,4 @@
-"""What tests of live networks share: bentpipe with state of its own, and a namespace that stands for the machine."""
+"""Shared by tests of live networks: bentpipe with separate state, and a namespace that stands for the machine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import pytest
 
 START = [sys.executable, "-c", "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"]
 
-#: Fast enough for tests, slow enough to be seen.
+#: Fast enough for tests, slow enough to be measured.
 LINK = ["--set", "link.sat.delay=20 ms", "--set", "link.sat.rate=20 Mbit/s"]
 
 
 def reason_to_skip() -> str | None:
-    """What this machine lacks for networks of root."""
+    """Returns what this machine lacks for networks of root."""
     if os.geteuid() != 0:
         return "not root"
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -39,14 +39,14 @@ networks = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Mark of tests that use programs of the machine."""
+    """Returns a mark for tests that use programs of the machine."""
     missing = [program for program in programs if shutil.which(program) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
 @dataclass
 class Bentpipe:
-    """The command, with a state folder that nobody else uses; ``before`` are words before it, ``python`` runs it."""
+    """The command with a separate state folder; ``before`` are words before it, ``python`` runs it."""
 
     state: Path
     before: Sequence[str] = ()
@@ -61,33 +61,33 @@ class Bentpipe:
         return kept | {"BENTPIPE_STATE": str(self.state), "COLUMNS": "80"} | self.environment
 
     def done(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        """What came of it."""
+        """Runs the command. Returns its result."""
         options = {"capture_output": True, "text": True, "timeout": 120, "check": False} | options
         return subprocess.run(self.words(*arguments), env=self.variables(), **options)
 
     def __call__(self, *arguments: object, code: int = 0, **options: Any) -> str:
-        """What it says; on standard error when it fails as it should."""
+        """Returns its output; standard error if it is expected to fail."""
         done = self.done(*arguments, **options)
         assert done.returncode == code, f"{arguments}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
         return done.stdout if code == 0 else done.stderr
 
     def begin(self, *arguments: object, **options: Any) -> subprocess.Popen[str]:
-        """Started, and not waited for."""
+        """Starts the command without waiting for it."""
         return subprocess.Popen(self.words(*arguments), env=self.variables(), text=True, **options)
 
     def records(self) -> list[dict[str, Any]]:
-        """What the state folder says."""
+        """Returns the records in the state folder."""
         return [json.loads(file.read_text()) for file in sorted(self.state.glob("*.json"))]
 
     def left(self) -> list[str]:
-        """State files that are there, but for the lock."""
+        """Returns the remaining state files except the lock."""
         return (
             [file.name for file in self.state.iterdir() if file.name != "lock"] if self.state.is_dir() else []
         )
 
     def processes(self) -> dict[int, str]:
-        """All processes that descend from this, by their environment."""
+        """Returns all descendant processes, found by their environment."""
         mark = f"BENTPIPE_STATE={self.state}".encode()
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
@@ -99,14 +99,14 @@ class Bentpipe:
 
 @pytest.fixture
 def bentpipe(tmp_path: Path) -> Iterator[Bentpipe]:
-    """The command; in the end nothing is left of what the test brought up."""
+    """The command; checks at the end that nothing is left of what the test brought up."""
     command = Bentpipe(tmp_path / "state")
     yield command
     clear(command)
 
 
 def clear(command: Bentpipe) -> None:
-    """Take everything down; what is still there then is a fault of the command's, and removed all the same."""
+    """Take everything down. What remains then is a fault of the command, and is removed as well."""
     done = command.done("down", "--all")
     left, processes = command.left(), command.processes()
     for pid in processes:
@@ -117,7 +117,7 @@ def clear(command: Bentpipe) -> None:
 
 
 def until(what: Callable[[], Any], limit_s: float = 30) -> Any:
-    """What is waited for, once it is there."""
+    """Waits until the function returns something, and returns it."""
     end = time.monotonic() + limit_s
     while not (found := what()):
         assert time.monotonic() < end, "it did not come"
@@ -126,15 +126,15 @@ def until(what: Callable[[], Any], limit_s: float = 30) -> Any:
 
 
 def namespace_of(process: subprocess.Popen[bytes]) -> int:
-    """Number of the network namespace of `unshare -n`, once it is there."""
+    """Returns the number of the network namespace of `unshare -n` once it exists."""
     own = Path("/proc/self/ns/net").stat().st_ino
     until(lambda: Path(f"/proc/{process.pid}/ns/net").stat().st_ino != own)
     return Path(f"/proc/{process.pid}/ns/net").stat().st_ino
 
 
 class Machine:
-    """A namespace that stands for the machine, and behind a wire another with a server at 203.0.113.2, which knows no
-    way back but to the machine itself. Both are gone when it is closed."""
+    """A namespace that stands for the machine, and behind a wire another with a server at 203.0.113.2, which has a
+    route only to the machine itself. Closing removes both."""
 
     SERVER = "203.0.113.2"
 
@@ -160,7 +160,7 @@ class Machine:
         self("sysctl", "-qw", "net.ipv4.ip_forward=0")
 
     def __call__(self, *words: str) -> str:
-        """What a command in the namespace says."""
+        """Returns the output of a command in the namespace."""
         return subprocess.run([*self.inside, *words], check=True, capture_output=True, text=True).stdout
 
     @property
@@ -168,7 +168,7 @@ class Machine:
         return self("cat", "/proc/sys/net/ipv4/ip_forward").strip() == "1"
 
     def picture(self) -> dict[str, str]:
-        """What others may see of it."""
+        """Returns its configuration as other programs see it."""
         links = json.loads(self("ip", "-json", "link"))
         return {
             "interfaces": " ".join(sorted(link["ifname"] for link in links)),

@@ -1,6 +1,7 @@
 """The same scenarios on the virtual and on the real clock: the table of cases that tests run and the docs show.
 
-A case is a scenario and what must agree. To add a variant, a workload or an access scheme: one entry in :data:`CASES`.
+A case is a scenario and the quantities that must agree. A new variant, workload or access scheme is an entry in
+:data:`CASES`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every key of a scenario that can affect a path, with a small scenario that uses it.
 
-A row is the keys that it covers, what is set over its base, and what the note has to name. Without a word to name, the
-prediction has to be within 10 % of the simulation. Keys are paths in the schema with the kinds of variants in them; a
-part that is defined in one place and used in several stands once, where the schema has it first.
+A row has the keys that it covers, the settings over its base, and the word that the note must name. Without a word, the
+prediction must be within 10 % of the simulation. Keys are paths in the schema, including the kinds of variants; a
+part that is defined in one place and used in several is listed once, where the schema has it first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FLOW: Final = {"name": "f", "from": "a", "to": "b", "app": "bulk"}
 TCP: Final = {"kind": "tcp", "congestion": "reno", "initial_ssthresh": 40}
 QUIET: Final[dict[str, Any]] = {"record": {"traces": []}}
 
-#: A link on which nothing is lost in the time of the run.
+#: A link that loses nothing during the run.
 LINK: Final[dict[str, Any]] = {
     "name": "link",
     "duration": "30 s",
@@ -22,7 +22,7 @@ LINK: Final[dict[str, Any]] = {
     "link": [{"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms"}],
     "flow": [{**FLOW, "transport": TCP}],
 }
-#: Two links after each other, for proxies and edges.
+#: Two links in series, for proxies and edges.
 LINKS: Final[dict[str, Any]] = {
     **LINK,
     "link": [
@@ -30,7 +30,7 @@ LINKS: Final[dict[str, Any]] = {
         {"name": "w", "from": "m", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms"},
     ],
 }
-#: Two links of which one carries.
+#: Two links, one of which is active.
 ACCESS: Final[dict[str, Any]] = {
     **LINK,
     "link": [
@@ -140,7 +140,7 @@ WALKER: Final = {
     "satellites": 11,
     "phasing": 0.5,
 }
-#: Satellites that move, with links between them.
+#: Moving satellites with links between them.
 LEO: Final[dict[str, Any]] = {
     **GEO,
     "duration": "400 s",
@@ -158,7 +158,7 @@ LEO: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """Keys, the scenario that uses them, and the word by which a note names them, if the numbers do not have them."""
+    """Keys, the scenario that uses them, and the word by which a note names them if the numbers omit them."""
 
     keys: str
     base: dict[str, Any]
@@ -215,7 +215,7 @@ CLASSES: Final = 'classes=[{name="x",dscp=["ef"],queue={kind="drop-tail",packets
 WEIGHED: Final = 'classes=[{name="x",dscp=["ef"],weight=3},{name="y"}]'
 
 ROWS: Final[tuple[Row, ...]] = (
-    # The examples of the issue that asked for this, where prediction and simulation were far apart.
+    # Examples of earlier faults, for which prediction and simulation were far apart.
     Row(
         "link.return.trace link.return.trace.samples link.trace",
         LINK,
@@ -549,7 +549,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ('flow.f.transport={kind="tfrc"}',),
         "this flow uses tfrc",
     ),
-    # TCP: what counts in the steady state.
+    # TCP: keys that affect the steady state.
     _tcp("congestion", "congestion=vegas", "vegas is not predicted"),
     _tcp("congestion", "congestion=cubic"),
     _tcp("parameters", "congestion=vegas;parameters={alpha=1}", "parameters"),
@@ -579,7 +579,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         "on_handover",
     ),
-    # TCP: what does not, shown by the simulation.
+    # TCP: keys that do not, as the simulation shows.
     *(
         _tcp(value.split("=")[0], value)
         for value in (
@@ -868,7 +868,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
 )
 
-#: Keys that cannot change what a path brings, or that no small scenario can have, each with the reason.
+#: Keys that cannot change a path's goodput, or that no small scenario can have, each with the reason.
 ELSEWHERE: Final[dict[str, str]] = {
     "flow.app.command": "a program of the machine's, which is not simulated",
     "flow.app.command.run": "a program of the machine's, which is not simulated",
@@ -884,5 +884,5 @@ ELSEWHERE: Final[dict[str, str]] = {
     "network.constellation.shell.elements.elements": "satellites of a file, which move as those of the other shells",
     "network.constellation.shell.elements.elements.file": "satellites of a file",
 }
-#: Parts of a scenario that are not about its network.
+#: Parts of a scenario that do not describe its network.
 NOT_NETWORK: Final = {"name", "description", "duration", "seed", "preset", "record", "fidelity", "campaign"}

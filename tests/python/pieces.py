@@ -1,10 +1,10 @@
-"""Pieces of scenarios that several tests put together."""
+"""Parts of scenarios that several tests combine."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Hosts a and b with a link between them; a queue or errors may follow.
+#: Hosts a and b and a link between them; a queue or errors may follow.
 PAIR: Final = """
 [[link]]
 name = "l"
@@ -34,7 +34,7 @@ def flow(
     transport: str = '{ kind = "tcp", congestion = "reno" }',
     *more: str,
 ) -> str:
-    """A flow, as TOML, with more lines."""
+    """Returns a flow as TOML, with additional lines."""
     lines = "".join(f"{line}\n" for line in more)
     return f"""
 [[flow]]

@@ -1,4 +1,4 @@
-"""What tests and benches of `bentpipe pep` share: a client, a proxy and a server, each in a namespace of its own."""
+"""Shared by tests and benches of `bentpipe pep`: a client, a proxy and a server, each in its own namespace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from networks import START, namespace_of, until
 
 CLIENT, SERVER = "10.77.1.2", "10.77.2.2"
 CLIENT6, SERVER6 = "fd77:1::2", "fd77:2::2"
-#: An address behind the server's wire that nobody has.
+#: An unused address behind the server's wire.
 NOBODY, NOBODY6 = "10.77.2.99", "fd77:2::99"
 
 _CLONE_NEWNET = 0x40000000
@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Place:
-    """A network namespace; it is gone when it is closed."""
+    """A network namespace; closing removes it."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(["unshare", "-n", "sleep", "3600"], env={"PATH": os.environ["PATH"]})
@@ -38,19 +38,19 @@ class Place:
         self.namespace = f"/proc/{self.pid}/ns/net"
         self.inside = ["nsenter", f"--net={self.namespace}"]
         self.sockets: list[socket.socket] = []
-        # No second is lost to the search for duplicates of addresses.
+        # Without duplicate address detection, which takes a second.
         self("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
         self("ip", "link", "set", "lo", "up")
 
     @classmethod
     def at(cls, namespace: str) -> Place:
-        """One that is somebody else's, who ends it."""
+        """A namespace that belongs to another process, which ends it."""
         place = cls.__new__(cls)
         place.namespace, place.inside, place.sockets = namespace, ["nsenter", f"--net={namespace}"], []
         return place
 
     def __call__(self, *words: str, script: str | None = None) -> str:
-        """What a command in it says."""
+        """Returns the output of a command in it."""
         done = subprocess.run(
             [*self.inside, *words], input=script, capture_output=True, text=True, check=False
         )
@@ -59,7 +59,7 @@ class Place:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """This thread in it: sockets made here stay here."""
+        """Moves this thread into it: sockets created here stay here."""
         own, other = Path("/proc/thread-self/ns/net"), Path(self.namespace)
         with own.open() as here, other.open() as there:
             assert _libc.setns(there.fileno(), _CLONE_NEWNET) == 0
@@ -71,7 +71,7 @@ class Place:
     def socket(
         self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM, protocol: int = 0
     ) -> socket.socket:
-        """A socket of this namespace."""
+        """Returns a socket of this namespace."""
         with self.entered():
             made = socket.socket(family, kind, protocol)
         self.sockets.append(made)
@@ -112,35 +112,35 @@ class Lab:
         return os.environ | {"BENTPIPE_STATE": self._state.name, "COLUMNS": "80"}
 
     def command(self, *options: object) -> subprocess.CompletedProcess[str]:
-        """`bentpipe pep` to its end."""
+        """Runs `bentpipe pep` to its end."""
         words = [*self.proxy.inside, *START, "pep", *map(str, options)]
         return subprocess.run(
             words, env=self.variables, capture_output=True, text=True, timeout=60, check=False
         )
 
     def start(self, *options: object) -> None:
-        """The proxy, ready."""
+        """Starts the proxy, and returns when it is ready."""
         words = [*self.proxy.inside, *START, "pep", *map(str, options)]
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
-            # A session of its own, so that a test's Ctrl-C is not the proxy's.
+            # A separate session, so that Ctrl-C in a test does not reach the proxy.
             self.process = subprocess.Popen(words, env=self.variables, stderr=log, start_new_session=True)
         until(lambda: self.process is None or self.process.poll() is not None or self.events("ready"))
         assert self.process.poll() is None, self._log.read_text()
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """What the log has of a kind."""
+        """Returns the log's entries of one kind."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         events = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
         return [event for event in events if event["event"] == kind]
 
     @property
     def worker_process(self) -> int:
-        """The process that serves."""
+        """Returns the worker process."""
         return int(self.events("ready")[0]["pid"])
 
     def stop(self, limit_s: float = 60) -> int:
-        """End it as a service manager would; its exit code."""
+        """End it as a service manager would. Returns its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(limit_s)
@@ -148,34 +148,34 @@ class Lab:
         return code
 
     def kill(self) -> None:
-        """End it as nobody should: the process that would have removed its rules is killed, and the other with it."""
+        """Kill the process that would have removed its rules, and with it the worker."""
         assert self.process is not None
         served = self.worker_process
         self.process.kill()
         self.process.wait()
-        # Whoever inherits it takes its time to notice its end.
+        # The process that inherits it may take time to notice its end.
         status = Path(f"/proc/{served}/stat")
         until(lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
         self.process = None
 
     def metric(self, name: str, address: str = "127.0.0.1:9377") -> float:
-        """A number of the proxy's metrics; it was started with ``--metrics`` and this address."""
+        """Returns one of the proxy's metrics; it was started with ``--metrics`` and this address."""
         text = self.proxy("curl", "-sS", "--fail", f"http://{address}/metrics")
         [line] = [line for line in text.splitlines() if line.startswith(f"bentpipe_pep_{name} ")]
         return float(line.split()[1])
 
     def descriptors(self) -> int:
-        """Descriptors that all threads of the proxy have open."""
+        """Returns the descriptors that all threads of the proxy have open."""
         threads = Path(f"/proc/{self.worker_process}/task").iterdir()
         return sum(len(list((thread / "fd").iterdir())) for thread in threads)
 
     def picture(self) -> dict[str, str]:
-        """What others may see of the proxy's machine."""
+        """Returns the configuration of the proxy's machine as other programs see it."""
         families = ("-4", "-6")
         return {
             "filter": self.proxy("nft", "list", "ruleset"),
             "rules": "".join(self.proxy("ip", family, "rule") for family in families),
-            # The kernel's own, in the table "local", come and go with neighbours.
+            # The kernel's own routes, in the table "local", come and go with neighbours.
             "routes": "".join(
                 line + "\n"
                 for family in families
@@ -204,13 +204,13 @@ class Lab:
         return made
 
     def pair(self, port: int = 8080, address: str = SERVER) -> tuple[socket.socket, socket.socket]:
-        """Client's and server's end of a connection."""
+        """Returns the client's and the server's end of a connection."""
         with self.listen(port, address) as listener:
             near = self.connect(port, address)
             return near, self.accept(listener)
 
     def accept(self, listener: socket.socket) -> socket.socket:
-        """The server's end of the next connection."""
+        """Returns the server's end of the next connection."""
         far, _ = listener.accept()
         far.settimeout(30)
         self.server.sockets.append(far)
@@ -226,7 +226,7 @@ class Lab:
 
 
 def received(end: socket.socket) -> bytes:
-    """All that comes until the other end closes its half."""
+    """Returns everything received until the other end closes its half."""
     parts = []
     while part := end.recv(1 << 16):
         parts.append(part)
@@ -234,7 +234,7 @@ def received(end: socket.socket) -> bytes:
 
 
 def sent(end: socket.socket, data: bytes) -> threading.Thread:
-    """Sends in a thread, and closes this half then."""
+    """Sends in a thread, and then closes this half."""
 
     def send() -> None:
         end.sendall(data)
@@ -246,6 +246,6 @@ def sent(end: socket.socket, data: bytes) -> threading.Thread:
 
 
 def reset(end: socket.socket) -> None:
-    """Closes an end as an error would: with RST."""
+    """Closes an end with RST, as an error would."""
     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()
