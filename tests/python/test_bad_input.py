@@ -1,4 +1,4 @@
-"""What no command may do, whatever it is given: end in a traceback, or show the numbers and texts of the libraries."""
+"""Whatever its input, no command may end in a traceback or show error numbers and texts of libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bentpipe.errors import InputError
 from folders import SCENARIO, write_run
 from networks import Bentpipe, needs, networks
 
-#: Files and folders that are not what a command wants, by what is in them; None is a folder.
+#: Files and folders that a command does not expect, with their contents; None is a folder.
 FILES: dict[str, bytes | None] = {
     "directory": None,
     "empty.toml": b"",
@@ -99,7 +99,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def called(*arguments: str) -> tuple[int | str | None, str]:
-    """Exit code and everything that a command prints, or None and what it raised."""
+    """Returns the exit code and output of a command, or None and the exception that it raised."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:

@@ -1,4 +1,4 @@
-"""Machines that lack something: each is a message with the remedy, exit code 1, and nothing is left."""
+"""Machines that lack something: the command prints a remedy, ends with exit code 1, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pieces import PAIR, flow
 
 pytestmark = [networks, needs("unshare")]
 
-#: What needs a network: one that lives, one command in one, a run.
+#: Commands that need a network: up, run, emulate.
 WAYS = ("up", "run", "emulate")
 
 SCENARIO = 'name = "s"\nduration = "1 s"\n[record]\ntraces = ["tcp"]\n' + PAIR + flow("f", "a", "b")
@@ -29,7 +29,7 @@ def words(way: str, folder: Path, congestion: str = "reno") -> list[str]:
 
 
 def refused(bentpipe: Bentpipe, way: str, folder: Path, before: list[str]) -> str:
-    """What is said on a machine that ``before`` makes; nothing is left of the attempt."""
+    """Returns the message on a machine that ``before`` prepares; checks that nothing is left of the attempt."""
     done = Bentpipe(bentpipe.state, before=before).done(*words(way, folder))
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert bentpipe.left() == [] and bentpipe.processes() == {}
@@ -49,13 +49,13 @@ def test_no_tun(bentpipe: Bentpipe, tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_more_namespaces(bentpipe: Bentpipe, tmp_path: Path, way: str) -> None:
-    # A user namespace in which there may be no network namespaces at all.
+    # A user namespace that allows no network namespaces.
     none = ["unshare", "-U", "-r", "sh", "-c", 'echo 0 >/proc/sys/user/max_net_namespaces; exec "$@"', "sh"]
     assert "user.max_net_namespaces" in refused(bentpipe, way, tmp_path, none)
 
 
 def test_no_bpf(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """The kernel's own congestion control takes the place of ours, and what it does not have is said."""
+    """The kernel's own congestion control replaces ours, and the run reports what it lacks."""
     within = Bentpipe(bentpipe.state, before=["unshare", "-U", "-r"])
     said = within(*words("emulate", tmp_path, "vegas"), code=1)
     if "bp_" not in said:
@@ -97,7 +97,7 @@ def test_addresses_that_the_machine_uses_itself(bentpipe: Bentpipe, machine: Mac
     before = machine.picture()
     said = inside("run", "geo", "--internet", "--", "true", code=1)
     assert "198.18.0.0/15" in said and "ip route" in said
-    # Without a way out there is nothing to clash with.
+    # Without a way out there are no rules to collide with.
     inside("run", "geo", "--no-internet", "--", "true")
     assert machine.picture() == before
     assert bentpipe.left() == []

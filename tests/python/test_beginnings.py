@@ -1,4 +1,4 @@
-"""Every preset is a beginning: a scenario of its own, a network for a program, a network that stays."""
+"""Every preset works as a new scenario, as a network for one program, and as a network that stays up."""
 
 from __future__ import annotations
 

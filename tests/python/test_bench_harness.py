@@ -1,4 +1,4 @@
-"""The benchmark harness: its protocol, its verdicts, and that every baseline is a row."""
+"""The benchmark harness: its protocol, its verdicts, and a row for every baseline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 HARNESS = Path(__file__).parents[2] / "benches" / "run.py"
 
-# Stands in for the programs: its use of memory and time is what it is told.
+# Replaces the programs: reports the memory and time that it is given.
 FAKE = """\
 #!{python}
 import json, sys
@@ -66,7 +66,7 @@ def test_every_scenario_is_toml_and_every_baseline_a_row(bench: ModuleType, tmp_
         networks = scenario.get("network", {}).values()
         for network in [network for network in networks if "slots_per_frame" in network.get("return", {})]:
             rate, _ = network["return"]["rate"].split(" kbit/s")
-            # A slot of the frame of 23.5 ms carries one MPEG packet whatever the number of terminals.
+            # A slot of the frame of 23.5 ms carries one MPEG packet, for any number of terminals.
             assert int(rate) * 23.5 / 8 / network["return"]["slots_per_frame"] == 188
             assert network["return"]["slots_per_frame"] >= network["terminals"][0]["count"]
 

@@ -13,7 +13,7 @@ PROBE = ROOT / "congestion" / "tests" / "probe.c"
 
 
 def build(folder: Path, *files: Path) -> dict[str, bytes]:
-    """The objects that scripts/bpf makes of the files, by name; skips where it cannot make any."""
+    """Returns the objects that scripts/bpf compiles from the files, by name; skips if it cannot."""
     command = [ROOT / "scripts" / "bpf", folder, *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "no BPF objects built" in done.stderr:
@@ -23,7 +23,7 @@ def build(folder: Path, *files: Path) -> dict[str, bytes]:
 
 
 def sections(elf: bytes) -> dict[str, bytes]:
-    """The sections of a 64-bit little-endian ELF file by name (System V ABI, chapter 4)."""
+    """Returns the sections of a 64-bit little-endian ELF file by name (System V ABI, chapter 4)."""
     assert elf[:6] == b"\x7fELF\x02\x01"
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     size, count, names_index = struct.unpack_from("<HHH", elf, 0x3A)
@@ -53,7 +53,7 @@ def test_objects_register_themselves_under_their_name(objects: dict[str, bytes])
         assert {"struct_ops/ssthresh", "struct_ops/undo_cwnd"} <= set(found), name
         assert {"struct_ops/cong_avoid", "struct_ops/cong_control"} & set(found), name
         assert found["license"] == b"Dual MIT/GPL\0", name
-        # Types, and the places where the loader fits them to the running kernel.
+        # Types, and the places at which the loader adapts them to the running kernel.
         assert {".BTF", ".BTF.ext"} <= set(found), name
         assert b"\0tcp_sock\0" in found[".BTF"], name
 

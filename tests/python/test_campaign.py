@@ -1,4 +1,4 @@
-"""Campaigns: what is run, what is kept, and what is run again."""
+"""Campaigns: which runs are done, kept and repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_campaign_killed_at_any_moment_goes_on_and_comes_out_as_if_it_had_not_
 ) -> None:
     whole = run(plan(scenario), tmp_path / "whole", workers=2)
     store = tmp_path / "killed"
-    # Before it has begun, in the middle of its first runs, of its last.
+    # Before it has begun, during its first runs, and during its last.
     for at_least in (0, 1, RUNS // 2, RUNS - 2):
         process = start("run", scenario, "--out", store, "--workers", 2, folder=tmp_path)
         while process.poll() is None and done(store) < at_least:
@@ -52,7 +52,7 @@ def test_only_what_has_changed_is_run_again(scenario: Path, tmp_path: Path) -> N
     assert new(SCENARIO, replications=2) == (12, 12)
     assert new(SCENARIO.replace('"200 ms"', '"250 ms"'), replications=2) == (12, 4)
     assert new(SCENARIO, replications=3) == (18, 6)
-    # Nothing that a run depends on.
+    # Changes on which no run depends.
     assert new("# A remark.\n" + SCENARIO, replications=3, confidence=0.9) == (18, 0)
     assert new(SCENARIO.replace("4 s", "5 s"), replications=1) == (6, 6)
 
@@ -151,7 +151,7 @@ def test_replications_go_on_until_the_mean_is_known(scenario: Path, tmp_path: Pa
     assert results(campaign).equals(results(open_campaign(tmp_path / "1"))), (
         "the same on any number of workers"
     )
-    # The least number that is enough.
+    # The least sufficient number.
     first = (
         campaign.values("goodput")
         .partition_by("variant", maintain_order=True)[0]
@@ -167,7 +167,7 @@ def test_folders_of_runs_are_kept_when_that_is_wanted(scenario: Path, tmp_path: 
     campaign = run(of, tmp_path / "store", workers=2)
     key = campaign.index["run"][0]
     assert campaign.run(key).trace("cwnd").height > 1
-    # A folder that somebody has removed is made again.
+    # A removed folder is created again.
     folder = campaign.run(key).path
     folder.rename(tmp_path / "away")
     assert run(of, tmp_path / "store").run(key).complete and folder.is_dir()

@@ -1,4 +1,4 @@
-"""Campaigns on a Dask cluster: a real scheduler and real workers, in processes of their own on this machine."""
+"""Campaigns on a Dask cluster: a real scheduler and real workers, in separate processes on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign varies: samples and products, and what is refused with its place."""
+"""The variations of a campaign: samples and products, and errors with their position."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_latin_hypercube_has_one_value_in_every_part_of_every_range(
     a, b = [one["a"] for one in points], [base_value(one["b"]) for one in points]
     parts_of_a = [math.log10(value) / 2 * count if log else (value - 1) / 99 * count for value in a]
     for parts in (parts_of_a, [(value - 2e-3) / 2e-3 * count for value in b]):
-        # Values have six digits, so one at the edge of its part may have been rounded over it.
+        # Values have six digits, so rounding may move one across the edge of its interval.
         assert all(abs(part - 0.5 - place) < 0.501 for place, part in enumerate(sorted(parts)))
 
 

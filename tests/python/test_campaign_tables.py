@@ -1,4 +1,4 @@
-"""What a campaign came to as tables, files and figures."""
+"""Results of a campaign as tables, files and figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_means_are_students_over_replications(store: Path) -> None:
     for row in means.iter_rows(named=True):
         own = values.filter(**{key: row[key] for key in campaign.varied})["value"].to_list()
         assert (row["mean"], row["half_width"]) == pytest.approx(mean_of(own))
-    # Over what is not named a replication is one value.
+    # Averaged over the other keys, a replication is one value.
     by = campaign.means("goodput", by=[campaign.key("congestion")])
     reno = values.filter(**{campaign.key("congestion"): "reno"})
     own = [part["value"].mean() for part in reno.sort("replication").partition_by("replication")]

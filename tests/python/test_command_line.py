@@ -1,4 +1,4 @@
-"""The commands as a person or a script calls them, each in a process of its own."""
+"""The commands as a person or a script calls them, each in a separate process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = (
     *("trace", "schema", "doctor", "calibrate"),
     *("pep", "campaign", "kernel"),
 )
-#: They print nothing, or what a program prints, or have commands of their own.
+#: Commands without own output, with the output of a program, or with subcommands.
 PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 

@@ -1,4 +1,4 @@
-"""The DiffServ edge and its queue do the same on both clocks."""
+"""The DiffServ edge and its queue behave the same on both clocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "diffserv-edge.toml
 
 
 def coloured(run: bp.Run) -> tuple[list[int], int]:
-    """Packets by colour at the edge, and what the queue dropped."""
+    """Returns packets by colour at the edge, and the drops of the queue."""
     summary = json.loads((run.path / "summary.json").read_text(encoding="utf-8"))
     (rule,) = summary["tables"]["edge"]
     return [rule[colour] for colour in ("green", "yellow", "red")], sum(
@@ -30,7 +30,7 @@ def test_real_packets_are_metered_and_dropped_as_simulated_ones(tmp_path: Path) 
         bp.emulate(EXAMPLE, overrides=overrides, out=tmp_path / "emulated", in_memory=True)
     )
     assert all(count > 500 for count in simulated)
-    # The flows are known by their ports; chance colours them.
+    # Ports identify the flows; chance colours them.
     for one, other in zip(simulated, emulated, strict=True):
         assert other == pytest.approx(one, rel=0.1)
     assert lost == pytest.approx(dropped, rel=0.1)

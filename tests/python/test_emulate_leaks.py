@@ -1,5 +1,5 @@
-"""Emulations that are killed at any moment leave nothing on the machine: all that they make lasts as long as a process
-of theirs, so there is nothing to take down."""
+"""Emulations that are killed at any time leave nothing on the machine: everything that they create lasts only as long
+as their processes, so nothing needs to be removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from networks import Bentpipe, Machine, needs, networks, until
 from pieces import PAIR, flow
 from test_live_leaks import in_use
 
-#: Alone: the kernel gives the numbers of namespaces again at once.
+#: Alone, because the kernel reuses the numbers of namespaces immediately.
 pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
 
 #: Numbers of bpf(2), and its commands that open an object of each kind by its number (linux/bpf.h).
@@ -27,7 +27,7 @@ SYSCALL = {"x86_64": 321, "aarch64": 280}
 BY_NUMBER = {"prog_id": 13, "map_id": 14, "btf_id": 19, "link_id": 30}
 
 PROGRAMS = '{ kind = "command", run = "sh -c \'setsid sleep 200 & exec sleep 100\'", serve = "sleep 300" }'
-#: Congestion controls of ours, the log of connections, and programs that try to outlive their run.
+#: Our congestion controls, the log of connections, and programs that try to outlive their run.
 SCENARIO = (
     'name = "killed"\nduration = "60 s"\n[record]\ntraces = ["tcp"]\ncapture = ["b"]\n'
     + PAIR
@@ -38,7 +38,7 @@ SCENARIO = (
 
 
 def bpf_objects(pid: int) -> set[tuple[str, int]]:
-    """Kind and number of the BPF objects that a process holds."""
+    """Returns kind and number of the BPF objects that a process holds."""
     found = set()
     for file in Path(f"/proc/{pid}/fdinfo").glob("*"):
         with contextlib.suppress(OSError):
@@ -61,7 +61,7 @@ def is_there(kind: str, number: int) -> bool:
 
 
 def namespaces(pid: int) -> set[int]:
-    """The network namespaces that a process holds open."""
+    """Returns the network namespaces that a process holds open."""
     found = set()
     for link in Path(f"/proc/{pid}/fd").glob("*"):
         with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, tmp_path: Pa
         started = inside.begin(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + chance.uniform(0.2, 1.5)
         if turn == 2:
-            # Once, when all of it is there.
+            # Once, when everything exists.
             until(lambda: any("sleep 200" in line for line in inside.processes().values()))
             assert namespaces(started.pid)
             names = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
@@ -105,7 +105,7 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, tmp_path: Pa
     until(lambda: in_use(inodes) == [])
     until(lambda: not any(is_there(*one) for one in objects))
     assert machine.picture() == before
-    # What the run folder says of itself is that it is not complete, and the next run takes its place.
+    # The run folder is marked incomplete, and the next run replaces it.
     words = ["emulate", file, "--out", tmp_path / "run2", "--set", "duration=1 s", "--allow-commands"]
     done = inside.done(*words, "--no-report")
     assert done.returncode == 0, done.stderr

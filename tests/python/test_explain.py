@@ -1,4 +1,4 @@
-"""Why packets waited: that the parts are the whole, and that the command says it."""
+"""Why packets waited: the parts add up, and the command reports them."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_parts_are_the_whole_wait(run: bp.Run) -> None:
         there = (frame["time"] * 1e9).round().cast(int)
         assert (frame["arrival"] + total + 250_000_000 == there).all()
         assert all((frame[part] >= 0).all() for part in PARTS)
-        # A request and its plan take 250 ms each, or none of the wait was for them.
+        # A request and its plan take 250 ms each, or the packet did not wait for them.
         assert set(frame["wait_propagation"].unique()) <= {0, 500_000_000}
-        # What left in slots that were there already waited for nothing else.
+        # Packets that left in slots assigned earlier waited for nothing else.
         without = frame.filter(frame["asked"] < 0)
         assert all((without[part] == 0).all() for part in PARTS if part not in ("wait_earlier", "wait_slot"))
         assert (frame.filter(frame["asked"] >= 0)["wait_earlier"] == 0).all()
-        # Without constant slots nothing leaves before both ways have passed: 250 ms each.
+        # Without constant slots nothing leaves before request and plan have passed: 250 ms each.
         first = frame.row(0, named=True)
         assert first["wait_propagation"] == 500_000_000
         # 11 superframes of 94 ms, of which 500 ms are propagation.
@@ -72,7 +72,7 @@ def test_a_moment_is_told_packet_by_packet(run: bp.Run) -> None:
     assert all(packet.arrival_ns <= 500_000_000 <= packet.sent_ns for packet in packets)
     times = [time for time, _ in packets[0].timeline()]
     assert times == sorted(times) and times[0] == packets[0].arrival_ns and times[-1] == packets[0].sent_ns
-    # Where nothing waits, the next packet that comes.
+    # If nothing waits, the next packet to arrive.
     assert explain(run, "st1", 2.2)[0].arrival_ns > 2_200_000_000
     with pytest.raises(bp.InputError, match="no packet waited at 31 s"):
         explain(run, "st1", 31)

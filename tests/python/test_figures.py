@@ -1,4 +1,4 @@
-"""Figures and the report: that they show what they should, and stand alone."""
+"""Figures and the report show the expected contents and are self-contained."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["one", "two", "predicted"]
     colours = [one.get_color() for one in axes.lines]
-    # Both runs, and then what is predicted for each.
+    # Both runs, and then the prediction for each.
     assert colours[:2] == colours[2:] and colours[0] != colours[1]
     assert len(plots.side_by_side(runs, "rtt").axes) == 2
     assert len(plots.comparison({name: flow_results(run) for name, run in runs.items()}).axes) == 3

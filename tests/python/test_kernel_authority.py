@@ -1,4 +1,4 @@
-"""Our link held to the kernel's own netem, in the same kernel: the table of docs/kernel.md."""
+"""Our link compared with the kernel's own netem, in the same kernel: the table of docs/kernel.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 60
 VARIANTS = ("reno", "cubic", "hybla", "bbr", "westwood", "vegas")
 ROUND_TRIPS_MS = (40, 500, 1200)
 
-#: Of the bytes acknowledged.
+#: Allowed difference of the bytes acknowledged.
 TOLERANCE = 0.03
 
 SCENARIO = """
@@ -46,12 +46,12 @@ transport = {{ kind = "tcp", congestion = "{congestion}", timestamps = false }}
 
 
 def waiting(rtt_ms: int) -> int:
-    """Packets that may wait: one bandwidth-delay product, but no fewer than 50."""
+    """Returns the queue in packets: one bandwidth-delay product, but at least 50."""
     return max(50, RATE * rtt_ms // (1000 * 8 * 1500))
 
 
 def by_netem(congestion: str, rtt_ms: int) -> int:
-    """Bytes acknowledged over the kernel's own netem."""
+    """Returns the bytes acknowledged over the kernel's own netem."""
     words = [INSIDE, congestion, rtt_ms, RATE, waiting(rtt_ms), SECONDS]
     command: list[str | os.PathLike[str]] = [
         current().binary,
@@ -67,7 +67,7 @@ def by_netem(congestion: str, rtt_ms: int) -> int:
 
 
 def by_ours(congestion: str, rtt_ms: int, out: Path) -> int:
-    """Bytes acknowledged over our link."""
+    """Returns the bytes acknowledged over our link."""
     text = SCENARIO.format(
         seconds=SECONDS, rate=RATE, delay=rtt_ms / 2, packets=waiting(rtt_ms), congestion=congestion
     )

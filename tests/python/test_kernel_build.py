@@ -1,4 +1,4 @@
-"""Building a kernel goes on where it was ended, however it was ended: shown with a source that takes seconds."""
+"""An interrupted kernel build resumes where it stopped, however it ended: shown with a source that takes seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from bentpipe.guest import build, recipe, source
 from networks import until
 
-#: What a build asks of the kernel's makefile; each object is noted when it is made.
+#: The targets of the kernel's makefile that a build uses; each object is logged when made.
 MAKEFILE = """
 objects := $(addsuffix .o,$(shell seq 60))
 defconfig:
@@ -30,7 +30,7 @@ linux: $(objects)
 \t@echo "  CC      $@"
 """
 
-#: Where the recipe changes the source.
+#: The places that the recipe changes in the source.
 KCONFIG = "config HZ\n\tint\n\tdefault 100\n\nconfig KERNEL_STACK_ORDER\n\tint\n\tdefault 1 if 64BIT\n"
 OFFSETS = "DEFINE_LONGS(HOST_FP_SIZE, 2696);\n"
 TIME = "\tdelta += 1;\n"
@@ -45,7 +45,7 @@ build.build(jobs=2)
 
 
 def distribution(folder: Path) -> Path:
-    """A folder with the archive that a distribution's package would have put there."""
+    """Creates a folder with the archive that a distribution's package would install."""
     tree = folder / "linux-source-6.1"
     for name, text in {
         "Makefile": MAKEFILE,
@@ -78,7 +78,7 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
     until(lambda: tally.is_file() and tally.read_text().count("\n") >= 8)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    # make ends with whoever reads what it says.
+    # make ends with the reader of its output.
     counts = [-1, tally.read_text().count("\n")]
 
     def still() -> bool:
@@ -97,7 +97,7 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
 
     kernel = build.build(progress, jobs=2)
     after = tally.read_text().split()[len(before) :]
-    # What was being made when it was ended is made again, nothing else.
+    # Only the object in progress at the interruption is made again.
     assert len(set(after) & set(before)) <= 2
     assert set(after) | set(before) == {f"{number}.o" for number in range(1, 61)}
     assert kernel.version == "6.1.0" and kernel.fits and kernel.binary.is_file()
@@ -106,6 +106,6 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
     # Nothing of the source is left, nor of the objects.
     left = {path.name for path in (tmp_path / "cache" / "bentpipe" / "kernels").iterdir()}
     assert left == {"lock", kernel.folder.name}
-    # What there is already is not built again.
+    # An existing kernel is not built again.
     assert build.build(jobs=2).folder == kernel.folder
     assert tally.read_text().split()[len(before) :] == after

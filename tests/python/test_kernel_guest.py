@@ -1,4 +1,4 @@
-"""What a guest may do to the machine that it runs on: nothing, but to write its run; and nothing is left of it."""
+"""Isolation of guests: a guest can change nothing on its machine except its run folder, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LINK = (
 
 
 def emulated(folder: Path, run: str, duration: str = "3 s") -> bp.Run:
-    """A run in a guest of one command."""
+    """Runs one command in a guest."""
     file = folder / "guest.toml"
     file.write_text(LINK.format(run=run, duration=duration))
     return bp.emulate(file, out=folder / "run", clock="kernel", allow_commands=True)
 
 
 def outcome(run: bp.Run) -> tuple[int, str]:
-    """A command's exit code, and what it said on both streams."""
+    """Returns a command's exit code and its output on both streams."""
     (command,) = run.provenance["notes"]["commands"]
     said = "".join(
         (run.path / command[stream]).read_text() for stream in ("stdout", "stderr") if command[stream]
@@ -64,7 +64,7 @@ def test_root_in_a_guest_cannot_write_to_the_machine_nor_reach_it(tmp_path: Path
     before = outside.stat()
     _, said = outcome(emulated(tmp_path, f"sh {script}"))
     lines = said.splitlines()
-    # Root in the guest, which may even remount there; the machine's kernel says no to the rest.
+    # Root in the guest may even remount there; the machine's kernel refuses the rest.
     assert lines[0] == "0" and "scratch" in lines and "mounted" in lines, said
     assert "wrote" not in lines and "changed" not in lines, said
     # The loopback interface, the host's own, and what IPv6 in IPv4 makes in every namespace.
@@ -75,7 +75,7 @@ def test_root_in_a_guest_cannot_write_to_the_machine_nor_reach_it(tmp_path: Path
 
 
 def kernels() -> set[int]:
-    """Processes that run a guest's kernel, or a program in it."""
+    """Returns the processes that run a guest's kernel, or a program in it."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -91,7 +91,7 @@ def kernels() -> set[int]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_guest_ends_with_whoever_started_it(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "guest.toml"
-    # A day of virtual time is some minutes, so that it is interrupted for certain.
+    # A day of virtual time takes some minutes, so the interruption certainly comes before its end.
     text = LINK.format(run="sleep 1", duration="100000 s").replace(
         '{ kind = "command", run = "sleep 1" }', '{ kind = "cbr", rate = "80 kbit/s", datagram = "500 B" }'
     )
@@ -134,7 +134,8 @@ def test_it_needs_no_root() -> None:
     nobody = 65534
     home = Path(tempfile.mkdtemp(prefix="bentpipe-nobody-"))
     python = Path(sys.base_prefix)
-    # Root's home is not for others, but a Python may be there: then nobody sees it in a home with nothing else.
+    # Other users cannot read root's home, but Python may be installed there: then nobody sees it in an otherwise empty
+    # home.
     there = (
         f"mkdir {home}/python && mount --bind {python} {home}/python && mount -t tmpfs -o mode=755 none /root && "
         f"mkdir -p {python} && mount --bind {home}/python {python} && "

@@ -1,4 +1,4 @@
-"""Live networks as a user has them: run, shell, up, ps, exec, watch, down. Each test removes what it makes."""
+"""Live networks as a user runs them: run, shell, up, ps, exec, watch, down. Each test removes what it creates."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_ping_takes_twice_the_delay_and_what_the_packet_takes_at_the_rate(bentpi
     late = json.loads(bentpipe("watch", "--once", "--json"))["late"]
     expected = 40 + 2 * 84 * 8 / 20_000
     assert len(rtts) == 20
-    # Median, as the programs at the ends are scheduled by the machine.
+    # Median, since the machine schedules the programs at the ends.
     assert 0 <= sorted(rtts)[10] - expected < max(2.0, 2000 * late["p99"])
-    # IPv6 has a name of its own.
+    # IPv6 has a separate name.
     assert rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "1", "ip6-server"))
 
 
 def test_addresses_are_settled_when_a_network_is_up(bentpipe: Bentpipe) -> None:
-    # Programs that watch them, such as browsers, would take what changes later for another network.
+    # Programs that monitor addresses, such as browsers, would take a later change for another network.
     bentpipe("up", "geo", *LINK)
     for host in ("user", "server"):
         addresses = bentpipe("exec", host, "--", "ip", "address", "show", "dev", "sat0")
@@ -68,18 +68,18 @@ def test_streams_are_the_commands_own(bentpipe: Bentpipe) -> None:
     assert bentpipe("run", "geo", "--", "cat", input="what goes in\n") == "what goes in\n"
     done = bentpipe.done("run", "geo", "--", "sh", "-c", "echo out; echo err >&2")
     assert (done.stdout, done.stderr) == ("out\n", "err\n")
-    # What stands after the first -- is not looked at.
+    # Words after the first -- are not parsed.
     assert bentpipe("run", "geo", "--", "echo", "--set", "--", "-h") == "--set -- -h\n"
 
 
-#: A shell that says when it is ready.
+#: A shell that reports when it is ready.
 TERMINAL = {"SHELL": "/bin/sh", "PS1": "prompt> "}
 
 
 def in_terminal(
     bentpipe: Bentpipe, *arguments: object, typed: Callable[[str], bytes | None]
 ) -> tuple[str, int]:
-    """What is to be read on a terminal, and how it ended; ``typed`` is told that and answers what is typed."""
+    """Returns the output on a terminal and the exit status; ``typed`` gets the output and returns what to type."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(sys.executable, bentpipe.words(*arguments), bentpipe.variables() | TERMINAL)
@@ -96,7 +96,7 @@ def in_terminal(
 
 
 def once(mark: str, words: bytes) -> Callable[[str], bytes | None]:
-    """Types something when a word has been seen."""
+    """Returns a function that types something once a word has appeared."""
     typed: list[bool] = []
 
     def answer(text: str) -> bytes | None:
@@ -149,7 +149,7 @@ def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
     process.terminate()
     assert process.wait(20) == 137
     process.stdout.close()
-    # In a network that stays, too; and what a command leaves behind ends with its network.
+    # Also in a network that stays; processes that a command leaves behind end with its network.
     bentpipe("up", "geo")
     bentpipe("exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
     (record,) = bentpipe.records()
@@ -159,7 +159,7 @@ def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
 
 
 def test_networks_nest_and_their_delays_add(bentpipe: Bentpipe) -> None:
-    # The commands of the inner one are found by the same words; the outer host's name still leads to it.
+    # The same words find commands of the inner network; the outer host's name still leads to it.
     inner = [
         *START,
         "run",
@@ -232,7 +232,7 @@ def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe
 
 
 def test_a_host_may_be_on_another_machine(bentpipe: Bentpipe) -> None:
-    # That it then works is tested in crates/emu/tests/tunnel.rs.
+    # crates/emu/tests/tunnel.rs tests that it then works.
     said = json.loads(bentpipe("up", "geo", "--host-at", "server=127.0.0.2:4797", "--json"))
     assert set(said["hosts"]) == {"user"}
     assert "remote 127.0.0.1 dstport 4797" in said["elsewhere"]["server"]["join"][0]
@@ -260,7 +260,7 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
 
 @pytest.mark.parametrize("family", ["-4", "-6"])
 def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> None:
-    """Packets of 9000 bytes in one piece, longer ones and those of a small interface in several."""
+    """Packets of 9000 bytes pass whole; longer ones, and those of a small interface, in fragments."""
     server = "server" if family == "-4" else "ip6-server"
     header = 28 if family == "-4" else 48
     bentpipe("up", "geo", *LINK, "--mtu", "9000")
@@ -273,7 +273,7 @@ def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> No
     bentpipe("up", "geo", *LINK, "--mtu", "1280")
     assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
     packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
-    # 30 000 bytes in pieces of at most 1280, there and back; pieces of IPv6 have a header more.
+    # 30 000 bytes in fragments of at most 1280, both ways; IPv6 fragments have an additional header.
     assert packets["created"] >= 2 * 24 and packets["dropped"] == 0
 
 
@@ -373,9 +373,9 @@ def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None
 
 @pytest.mark.alone
 def test_without_root_too(tmp_path: Path) -> None:
-    """As nobody: a ping, networks within networks, and a network that stays."""
+    """As the user nobody: a ping, nested networks, and a network that stays."""
     nobody = 65534
-    # On some machines only root may open the device: then it is another for this test, in a mount namespace of its own.
+    # On some machines only root may open the device: then this test replaces it in a separate mount namespace.
     device = tmp_path / "tun"
     os.mknod(device, stat.S_IFCHR | 0o666, Path("/dev/net/tun").stat().st_rdev)
     device.chmod(0o666)
@@ -406,7 +406,7 @@ def test_without_root_too(tmp_path: Path) -> None:
         assert as_nobody("exec", "user", "--", "id", "-u").strip() == str(nobody)
         assert min(rtts_ms(as_nobody("exec", "user", "--", *ping))) == pytest.approx(40, abs=3)
         assert "as root" in as_nobody("run", "geo", "--internet", "--", "true", code=1)
-        # Networks of root are others.
+        # Networks of root are separate.
         assert Bentpipe(tmp_path / "root")("ps") == "no network is up\n"
     finally:
         clear(as_nobody)
@@ -446,7 +446,7 @@ def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
         assert time.monotonic() - begin > 0.08
         assert server.stderr is not None and server.stderr.readline().startswith("203.0.113.1 ")
         assert machine.picture() == before
-        # Two at once: the first to come is the first to go, and the other goes on.
+        # Two at once: the first one ends first, and the other continues.
         inside("up", "geo", *LINK, "--internet", "--name", "one")
         inside("up", "geo", *LINK, "--internet", "--name", "two")
         assert machine.forwards
@@ -456,7 +456,7 @@ def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
         inside("exec", "two", "user", "--", *fetch)
         inside("down", "two")
         assert machine.picture() == before
-        # One that does not lead out.
+        # A network without a way out.
         assert inside.done("run", "geo", "--", *fetch[:-1], "--max-time", "2", fetch[-1]).returncode == 7
     finally:
         server.kill()
@@ -491,7 +491,7 @@ def test_a_process_that_got_the_number_of_ours_is_not_ours(bentpipe: Bentpipe) -
     try:
         os.kill(record["pid"], signal.SIGKILL)
         until(lambda: processes.started(record["pid"]) is None)
-        # As if the numbers of the process and of a namespace had been given again.
+        # As if the numbers of the process and of a namespace had been reused.
         record["pid"] = stranger.pid
         record["hosts"]["user"]["inode"] = namespace_of(stranger)
         (bentpipe.state / "geo.json").write_text(json.dumps(record))

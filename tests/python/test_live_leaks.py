@@ -1,5 +1,5 @@
-"""Networks that are killed at any moment leave nothing that `bentpipe down --all` does not remove; and it removes
-nothing of anybody else's."""
+"""`bentpipe down --all` removes everything that networks killed at any time leave, and nothing that belongs to
+others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 from bentpipe.live import processes
 from networks import Bentpipe, Machine, namespace_of, needs, networks, until
 
-#: Alone: the kernel gives the numbers of namespaces again at once.
+#: Alone, because the kernel reuses the numbers of namespaces immediately.
 pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare")]
 
 
 class Strangers:
-    """What others have on the machine: rules under a name like ours, a namespace, and a process."""
+    """Things on the machine that are not ours: rules under a similar name, a namespace, and a process."""
 
     def __init__(self, machine: Machine) -> None:
         machine("nft", "add table ip bentpipe_geo_1; add chain ip bentpipe_geo_1 mine")
@@ -49,7 +49,7 @@ def strangers(machine: Machine) -> Iterator[Strangers]:
 
 
 def in_use(inodes: set[int]) -> list[str]:
-    """Processes that are in a namespace or hold it open."""
+    """Returns the processes that are in a namespace or hold it open."""
     found = []
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
@@ -67,7 +67,7 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
     inside = Bentpipe(bentpipe.state, before=machine.inside)
     before = machine.picture()
     inodes: set[int] = set()
-    # Programs that outlive who started them, in a namespace that then has nobody else.
+    # Programs that outlive their parent, alone in a namespace.
     stays = ["sh", "-c", "sleep 200 & exec sleep 100"]
     for turn in range(4):
         words = ["up", "geo", "--internet"] if turn % 2 else ["run", "geo", "--internet", "--", *stays]
@@ -80,13 +80,13 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
             kill(record["pid"])
         kill(started.pid)
         started.wait()
-    # A keeper that was just being started is not in the state yet when it is looked for.
+    # A keeper that is just starting is not yet in the state.
     for pid in inside.processes():
         if b"bentpipe.live.keeper" in Path(f"/proc/{pid}/cmdline").read_bytes():
             kill(pid)
     inside("down", "--all")
     assert machine.picture() == before
-    # What was killed lets go of its namespaces a moment after it is no process any more.
+    # A killed process releases its namespaces shortly after it has disappeared.
     until(lambda: in_use(inodes) == [])
     assert inside.processes() == {}
     assert inside.left() == []
@@ -102,7 +102,7 @@ def kill(pid: int) -> None:
 
 
 def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, strangers: Strangers) -> None:
-    """Of two, one is killed and cleared while the other lives on, with the way out that both used."""
+    """Of two networks, one is killed and cleared while the other stays up, with the way out that both used."""
     inside = Bentpipe(bentpipe.state, before=machine.inside)
     before = machine.picture()
     inside("up", "geo", "--internet", "--name", "one")
@@ -115,7 +115,7 @@ def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, st
     rules = machine("nft", "list", "tables")
     assert first["rules"] not in rules and second["rules"] in rules
     inside("exec", "two", "user", "--", "ping", "-c", "1", machine.SERVER)
-    # The way out is another namespace's business: from here only what is here is touched.
+    # The way out belongs to another namespace: only items in this one are touched.
     kill(second["pid"])
     said = bentpipe("down", "--all", code=1)
     assert second["rules"] in said and second["rules"] in machine("nft", "list", "tables")

@@ -1,4 +1,4 @@
-"""Real programs through live networks: what users would try first. Each is skipped where it is not installed."""
+"""Real programs through live networks, as users would try first. Each is skipped if not installed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DELAY_S = 0.02
 
 @contextmanager
 def serving(bentpipe: Bentpipe, *command: str, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """A server in the host of that name, until the end."""
+    """Runs a server in the host of that name until the end."""
     words = bentpipe.words("exec", "server", "--", *command)
-    # `exec` becomes the program, so that it can be ended by its number.
+    # `exec` becomes the program, so its number ends it.
     process = subprocess.Popen(
         words, env=bentpipe.variables(), cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -36,7 +36,7 @@ def serving(bentpipe: Bentpipe, *command: str, cwd: Path | None = None) -> Itera
 
 
 def listens(bentpipe: Bentpipe, port: int) -> None:
-    """Wait until something listens at the server."""
+    """Wait until a program listens at the server."""
     # State 0A of /proc/net/tcp is LISTEN.
     probe = ["grep", "-qsE", f":{port:04X} 0+:0000 0A", "/proc/net/tcp", "/proc/net/tcp6"]
     until(lambda: bentpipe.done("exec", "server", "--", *probe).returncode == 0)

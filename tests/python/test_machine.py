@@ -14,7 +14,7 @@ NEEDED = {"TUN device", "network namespaces", "a host's interface"}
 
 
 def bentpipe(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own, since it may enter a user namespace."""
+    """Run the command in a separate process, since it may enter a user namespace."""
     return subprocess.run(
         [sys.executable, "-c", "from bentpipe.cli import main; main()", *arguments],
         capture_output=True,
@@ -25,7 +25,7 @@ def bentpipe(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def examination() -> dict[str, Any]:
-    """What the doctor finds here."""
+    """The findings of the doctor on this machine."""
     document: dict[str, Any] = json.loads(bentpipe("doctor", "--json").stdout)
     return document
 
@@ -63,7 +63,7 @@ def test_calibration_measures_the_machine(examination: dict[str, Any]) -> None:
         times = measured[name]
         assert times["count"] > 0
         assert 0 <= times["p50_s"] <= times["p99_s"] <= times["max_s"]
-    # A rate is the largest valid one only when every larger one was refused for a reason.
+    # A rate is the largest valid one only if every larger one was refused with a reason.
     refused = [refusal["rate"] for refusal in measured["refused"]]
     assert refused == sorted(refused, reverse=True)
     assert all(refusal["reasons"] for refusal in measured["refused"])

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Stands for what is slow or changes the machine.
+#: Replaces commands that are slow or change the machine.
 FAKES = {
     "scripts/packages": 'echo "packages $1" >>log; [ "$1" = test ] || [ ! -e installs ] || touch headers',
     "scripts/venv": "mkdir -p .venv/bin",
@@ -42,10 +42,10 @@ class Tree:
         (self.folder / file).touch()
 
     def make(self, *words: str) -> list[str]:
-        """What was done, but for looking for packages to compile with."""
+        """Returns the recorded calls, except the search for packages to compile with."""
         log = self.folder / "log"
         log.write_text("")
-        # As if by hand, also below a `make test`.
+        # As if called manually, even below a `make test`.
         kept = {
             name: value
             for name, value in os.environ.items()

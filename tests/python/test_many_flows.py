@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-#: A star in which every terminal has a slot of its own, so that all flows deliver something.
+#: A star in which every terminal has its own slot, so that all flows deliver something.
 STAR = {
     "kind": "dvb-rcs",
     "propagation": "20 ms",
@@ -37,7 +37,7 @@ STAR = {
 
 
 def run_with(flows: int, folder: Path) -> bp.Run:
-    """A run in which each of as many terminals uploads."""
+    """Returns a run in which each of this many terminals uploads."""
     scenario: dict[str, Any] = {
         "name": f"{flows} uploads",
         "duration": "2 s",
@@ -51,7 +51,7 @@ def run_with(flows: int, folder: Path) -> bp.Run:
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions a piece of work calls: a measure of its cost that no other load disturbs."""
+    """Returns the number of function calls: a measure of cost that other load does not disturb."""
     count = 0
 
     def one(_frame: FrameType, event: str, _argument: object) -> None:
@@ -79,7 +79,7 @@ def test_the_cost_of_a_report_is_linear_in_the_flows(tmp_path: Path, work: Calla
     runs = [run_with(flows, tmp_path) for flows in (40, 80, 160)]
     work(runs[0])  # what is imported and cached once
     few, more, most = (calls(lambda run=run: work(bp.open_run(run.path))) for run in runs)  # type: ignore[misc]
-    # 80 further flows cost twice what 40 do; where the cost is quadratic, it is four times that.
+    # 80 further flows cost twice as much as 40; with quadratic cost, four times.
     assert most - more < 2.5 * (more - few)
 
 
@@ -110,7 +110,7 @@ def test_a_report_of_many_flows_begins_with_quantiles_over_them(tmp_path: Path) 
     known = sorted(run.flows["goodput"] / 1e3)
     assert goodput.count == 40
     assert goodput.quantiles == pytest.approx((known[0], *np.quantile(known, (0.1, 0.5, 0.9)), known[-1]))
-    # Each is a row of its own in the table that is folded away.
+    # Each has its own row in the collapsed table.
     assert all(f">{name}<" in text for name in run.flows["flow"])
 
 

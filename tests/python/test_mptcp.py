@@ -26,7 +26,7 @@ pytestmark = [
     ),
 ]
 
-#: The machine is behind two modems; only together do they carry what it has in the time.
+#: The machine is behind two modems; only together can they carry its data in time.
 TEXT = """
 name = "two accesses"
 duration = "1000 s"
@@ -91,7 +91,7 @@ def test_a_transfer_takes_both_accesses_and_outlives_one_of_them(machine: Place)
             moments.append((time.monotonic() - begin, total))
             if total > len(data) * 2 // 3:
                 break
-        # One access goes away for good: what was on it is sent over the other.
+        # One access fails for good: its data is sent over the other.
         live.change("link.wifi.error", '{ kind = "packet", probability = 1.0 }')
         while part := end.recv(1 << 16):
             received.update(part)
@@ -101,5 +101,5 @@ def test_a_transfer_takes_both_accesses_and_outlives_one_of_them(machine: Place)
         listener.close()
         assert total == len(data)
         assert received.digest() == hashlib.sha256(data).digest()
-        # Two thirds of the data in less time than either access alone needs for them, with all its headers left out.
+        # Two thirds of the data in less time than either access alone needs for them, even without headers.
         assert moments[-1][0] < moments[-1][1] * 8 / 4e6

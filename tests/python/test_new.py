@@ -1,5 +1,5 @@
-"""``scripts/new`` for every kind in a copy of the tree: the lists are extended, all of it compiles in one go, and the
-tests that the skeletons bring and those that run every variant pass."""
+"""``scripts/new`` for every kind in a copy of the tree: it extends the lists, everything compiles at once, and the
+skeletons' own tests and the tests that run every variant pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def recipes() -> list[str]:
-    """The kinds that ``scripts/new`` knows."""
+    """Returns the kinds that ``scripts/new`` knows."""
     loader = SourceFileLoader("new", str(ROOT / "scripts" / "new"))
     spec = spec_from_loader("new", loader)
     assert spec is not None
@@ -40,14 +40,14 @@ def test_every_row_of_the_recipes_has_a_kind_and_every_kind_a_row() -> None:
 
 
 def new(tree: Path, kind: str, name: str) -> subprocess.CompletedProcess[str]:
-    """``scripts/new KIND NAME`` in a copy."""
+    """Runs ``scripts/new KIND NAME`` in a copy."""
     command = [sys.executable, str(tree / "scripts" / "new"), kind, name]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is compiled, with something new of every kind."""
+    """A copy of the compiled tree, with a new variant of every kind."""
     tree = tmp_path_factory.mktemp("new") / "tree"
     for folder in ("crates", "congestion", "docs", "scripts", "authorities"):
         shutil.copytree(ROOT / folder, tree / folder)
@@ -57,7 +57,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for kind in recipes():
         name = "link/toy-trace" if kind == "trace" else f"toy-{kind}"
         assert new(tree, kind, name).returncode == 0
-        # A second one of the same name is refused, and nothing is overwritten.
+        # A second variant of the same name is refused, and nothing is overwritten.
         assert "exists" in new(tree, kind, name).stderr
     return tree
 
@@ -113,6 +113,6 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
 def test_a_study_runs_as_it_is_written(tree: Path, tmp_path: Path) -> None:
     study = tree / "studies" / "toy-study"
     result = CliRunner().invoke(app, ["reproduce", str(study), "--out", str(tmp_path / "out"), "--json"])
-    # The published value is a placeholder, which need not come out.
+    # The published value is a placeholder that need not hold.
     assert result.exit_code in (0, 1), result.output
     assert [statement["id"] for statement in json.loads(result.stdout)["statements"]] == ["goodput"]

@@ -57,12 +57,12 @@ def test_look_angles_and_ranges_are_skyfields_to_a_metre(name: str, timescale: A
             assert np.abs(off).max() < 1.0
             around = (azimuth_deg - azimuth.degrees + 180) % 360 - 180
             assert np.abs(np.radians(around) * np.cos(altitude.radians) * range_m).max() < 1.0
-            # The velocities of SGP4, which Skyfield takes, are not quite the change of its positions, which ours is.
+            # Skyfield uses SGP4's velocities, which are not exactly the derivative of its positions; ours are.
             assert np.abs(range_rate - rate.m_per_s).max() < 0.05
 
 
 def crossing(difference: Any, near: float, mask: float, timescale: Any) -> float:
-    """The second at which Skyfield's altitude passes the mask: its own search for events stops at half a second."""
+    """Returns the second at which Skyfield's altitude crosses the mask: its own event search stops at half a second."""
 
     def above(seconds: float) -> bool:
         altitude = difference.at(timescale.utc(*START, seconds)).altaz()[0].degrees
@@ -92,7 +92,7 @@ def test_passes_are_skyfields_to_ten_milliseconds(name: str, timescale: Any) -> 
                 for moment, event in zip(moments, events, strict=True)
                 if event != 1
             ]
-            # What is cut by the beginning or the end of the search is no crossing.
+            # A pass cut by the beginning or end of the search has no crossing there.
             ours = [t for window in windows[site][number] for t in window if 0 < t < seconds]
             assert len(ours) == len(crossings), (site, satellite.name)
             np.testing.assert_allclose(ours, crossings, rtol=0, atol=0.01)
@@ -145,7 +145,7 @@ def scenario(preset: str) -> str:
 
 
 def positions(preset: str, seconds: float, timescale: Any) -> np.ndarray:
-    """Earth-fixed positions in metres: Walker's pattern with the secular rates of J2, turned by Skyfield."""
+    """Returns earth-fixed positions in metres: Walker's pattern with the secular rates of J2, turned by Skyfield."""
     moment = timescale.utc(*START, seconds)
     ut1 = moment.ut1
     if preset == "geo-five":
@@ -172,7 +172,8 @@ def positions(preset: str, seconds: float, timescale: Any) -> np.ndarray:
 
 
 def links(preset: str, at: np.ndarray) -> list[tuple[int, int]]:
-    """The links that are up: each satellite with the next in its plane, and with the nearest in phase beside it."""
+    """Returns the links that are up: each satellite with the next in its plane, and with the nearest in phase beside
+    it."""
     if preset == "geo-five":
         return [(index, (index + 1) % 5) for index in range(5)]
     pairs, first = [], 0
@@ -187,7 +188,7 @@ def links(preset: str, at: np.ndarray) -> list[tuple[int, int]]:
                     continue
                 beside = (plane + 1) % planes
                 phase = (index - (beside * phasing - plane * phasing) / planes) % per_plane
-                # Half a place rounds backwards.
+                # Half a position rounds down.
                 there = first + beside * per_plane + math.ceil(phase - 0.5) % per_plane
                 latitude = np.degrees(np.arcsin(at[[here, there], 2] / np.linalg.norm(at[here])))
                 if abs(latitude).max() <= most:
@@ -226,7 +227,7 @@ def test_delays_between_cities_follow_from_geometry(preset: str, timescale: Any,
     ground = {name: skyfield.wgs84.latlon(*place).itrs_xyz.m for name, place in CITIES.items()}
     for frame in view.frames:
         at = positions(preset, frame["time"], timescale)
-        # UT1 - UTC, which bentpipe leaves out, is some ten milliseconds that day: below 30 m here.
+        # UT1 - UTC, which bentpipe ignores, is some ten milliseconds on that day: below 30 m here.
         assert np.abs(at - np.array(frame["positions"])).max() < 30.0
         check_frame(view, frame, at, links(preset, at), ground, mask)
 

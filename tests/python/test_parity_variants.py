@@ -27,7 +27,7 @@ Outcome = Callable[[parity.Case], list[parity.Difference]]
 
 
 def outcomes(cases: tuple[parity.Case, ...], folder: Path, clock: Clock) -> Outcome:
-    """What came of a case; they run side by side, since each takes as long as its scenario says."""
+    """The outcome of each case. Cases run in parallel, since each takes as long as its scenario states."""
     pool = ThreadPoolExecutor(AT_A_TIME)
 
     def run(case: parity.Case) -> list[parity.Difference]:
@@ -56,7 +56,7 @@ def in_virtual_time(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def judge(case: parity.Case, outcome: Outcome, known: Mapping[str, str]) -> None:
-    """Print a case's quantities, and fail where they differ by too much and are not known to."""
+    """Print a case's quantities, and fail if they differ too much without being known to differ."""
     differences = outcome(case)
     for one in differences:
         print(f"{case.name:<26}{one.quantity:<16}{one.simulated!s:>20}{one.emulated!s:>20}{one.ratio:>8.3f}")

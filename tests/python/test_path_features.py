@@ -1,4 +1,4 @@
-"""For every key that can affect a path: the prediction is that of the simulation, or its note names the key."""
+"""For every key that can affect a path, the prediction agrees with the simulation, or its note names the key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bentpipe import scenarios
 from bentpipe.prediction import predict_scenario
 from path_features import ELSEWHERE, NOT_NETWORK, ROWS, Row
 
-#: Definitions that the schema has in two places, not by reference: the keys of the second are those of the first.
+#: Definitions that the schema contains twice instead of by reference: the keys of the second are those of the first.
 SAME = {
     "proxy.mechanism.split.sides.": "flow.transport.tcp.",
     "network.dvb-rcs.return.dama.scheme.mix.rbdc.": "network.dvb-rcs.return.dama.scheme.rbdc.",
@@ -22,7 +22,7 @@ SAME = {
 
 
 def keys_of(schema: Mapping[str, Any]) -> set[str]:
-    """The paths of all keys, variants and names that a value may have."""
+    """Returns the paths of all keys, variants and names that a value may have."""
     seen: set[str] = set()
 
     def walk(node: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

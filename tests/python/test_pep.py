@@ -1,4 +1,4 @@
-"""`bentpipe pep` as the ends of connections see it, and what it leaves on its machine."""
+"""`bentpipe pep` as the ends of connections see it, and its traces on its machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_ends_see_each_other_and_each_half_closes_alone(lab: Lab, here: str, the
     assert far.getpeername()[:2] == near.getsockname()[:2]
     assert near.getsockname()[0] == here
     up, down = random.Random(1).randbytes(3 << 20), random.Random(2).randbytes(5 << 20)
-    # The client's half is closed, and passed on, long before the server begins to send.
+    # The client closes its half, and the proxy passes this on, long before the server begins to send.
     sending = sent(near, up)
     assert received(far) == up
     sending.join()
@@ -57,7 +57,7 @@ def test_ends_see_each_other_and_each_half_closes_alone(lab: Lab, here: str, the
 
 
 def outcome(lab: Lab, address: str, port: int, timeout_s: float = 15) -> str:
-    """What the client is told."""
+    """Returns the error that the client gets."""
     try:
         lab.connect(port, address, timeout_s).close()
     except TimeoutError:
@@ -110,7 +110,7 @@ def test_a_reset_reaches_an_end_that_does_not_read(lab: Lab) -> None:
     near, far = lab.pair()
     near.settimeout(0.5)
     with contextlib.suppress(TimeoutError):
-        # Until every buffer on the way is full: the proxy has taken no more than it may hold.
+        # Until every buffer on the path is full: the proxy has accepted no more than it may hold.
         near.sendall(bytes(64 << 20))
     assert lab.metric('bytes_total{direction="up"}') < 32 << 20
     reset(near)
@@ -163,7 +163,7 @@ def test_its_rules_are_its_own_and_go_with_it_also_when_killed(lab: Lab) -> None
     lab.start()
     lab.kill()
     assert lab.picture() != before
-    # New connections pass by what is left.
+    # New connections bypass the remaining rules.
     for address in (SERVER, SERVER6):
         near, far = lab.pair(address=address)
         near.sendall(b"past")
@@ -195,7 +195,7 @@ def test_it_ends_when_its_connections_have(lab: Lab) -> None:
     assert lab.process is not None
     lab.process.send_signal(signal.SIGTERM)
     until(lambda: lab.events("draining"))
-    # A new connection passes by.
+    # A new connection bypasses the proxy.
     until(lambda: "flush" not in lab.proxy("nft", "list", "chain", "inet", "bentpipe-pep", "new") and True)
     other, end = lab.pair(8081)
     other.sendall(b"new")
@@ -264,7 +264,7 @@ UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/bentpipe-pep.ser
 
 
 def complaints(unit: Path, others: Path) -> list[str]:
-    """What systemd says of a unit, beside the machine's own units and those in a folder, of which it may say more."""
+    """Returns systemd's messages about a unit, without those about the machine's own units and those in a folder."""
     done = subprocess.run(
         ["systemd-analyze", "verify", "--recursive-errors=no", unit],
         env=os.environ | {"SYSTEMD_UNIT_PATH": f"{others}:"},
@@ -358,7 +358,7 @@ def test_fast_open_carries_data_in_the_syn(lab: Lab, accept: str) -> None:
         near.close()
         far.close()
     assert seen[0] == (False, False)
-    # Late accept promises nothing before the server has answered: only the client's half has it.
+    # Late accept promises nothing before the server has answered, so only the client's half uses it.
     assert seen[2] == (True, accept == "early")
 
 
@@ -401,7 +401,7 @@ def test_what_keeps_it_from_working_is_said(lab: Lab) -> None:
     assert all(word in said for word in ("no interface nowhere", "ip_forward is 0", "tcp_fastopen lacks"))
 
 
-#: Options, and how the message begins.
+#: Options, and the beginning of the message.
 REFUSED = (
     ("--port", "http", "--port http: is no port"),
     ("--to", "10.0.0.0/40", "--to 10.0.0.0/40: is no network"),

@@ -1,4 +1,4 @@
-"""`bentpipe pep` among ends that die, that do not read, and that do not exist: nothing is corrupted or left."""
+"""`bentpipe pep` with ends that die, do not read, or do not exist: nothing is corrupted or left behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONNECTIONS = 400
 WARM = 16
 LONGEST = 300_000
 SIDES = ("client", "server")
-#: What is sent is a piece of this, which the number of the connection chooses.
+#: The data sent is a part of this, chosen by the number of the connection.
 POOL = random.Random(8).randbytes(4 << 20)
 
 
@@ -37,19 +37,19 @@ def lab() -> Iterator[Lab]:
 
 
 def piece(number: int, side: str) -> bytes:
-    """What this side of a connection sends."""
+    """Returns the data that this side of a connection sends."""
     chance = random.Random(f"{number} {side}")
     start = chance.randrange(len(POOL) - LONGEST)
     return POOL[start : start + chance.randrange(LONGEST)]
 
 
 def dies(number: int, side: str) -> bool:
-    """Whether this side of a connection ends before its time."""
+    """Whether this side of a connection ends early."""
     return random.Random(f"{number} {side} fate").random() < 0.3
 
 
 class End:
-    """One end of a connection: it sends its piece, and may read slowly or end early, by RST or not, as chance wills."""
+    """One end of a connection: it sends its data, and at random reads slowly or ends early, with or without RST."""
 
     def __init__(self, made: socket.socket, number: int, side: str) -> None:
         self.number, self.side = number, side
@@ -64,7 +64,8 @@ class End:
         self._slow = self._chance.random() < 0.2
 
     def live(self) -> None:
-        """To its end. Nothing but an exact beginning of what the other end sent may arrive; all of it before a FIN."""
+        """Runs to its end. Only an exact prefix of the data that the other end sent may arrive, and all of it before a
+        FIN."""
         made = self._socket
         made.setblocking(False)
         if self._slow:
@@ -104,17 +105,17 @@ class End:
         assert self.expected[: len(self.got)] == self.got, "other bytes arrived than were sent"
 
 
-# With small buffers everything is copied, and mostly waits; with larger ones it goes through pipes.
+# With small buffers all data is copied and mostly waits; with larger ones it goes through pipes.
 @pytest.mark.parametrize("buffer", [16 << 10, 128 << 10])
 def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab, buffer: int) -> None:
     lab.start("--workers", 2, "--buffer", buffer, *METRICS)
-    # Both workers have begun, and closed what is the other's.
+    # Both workers have started, and closed the descriptors of the other.
     for _ in range(WARM):
         for made in lab.pair(9000):
             made.close()
     listener = lab.listen()
     until(lambda: lab.metric("connections") == 0)
-    # Where a question for metrics has just been answered, its socket may still be there.
+    # The socket of a metrics request that was just answered may still exist.
     descriptors = min(lab.descriptors() for _ in range(5))
 
     def serve() -> End | None:
@@ -162,7 +163,7 @@ def checksum(data: bytes) -> int:
 
 
 def forged(source: tuple[str, int], destination: tuple[str, int], sequence: int, flags: int) -> bytes:
-    """A TCP segment in somebody's name, with its IPv4 header."""
+    """Returns a TCP segment with a forged source, including its IPv4 header."""
     addresses = socket.inet_aton(source[0]) + socket.inet_aton(destination[0])
     ports = struct.pack("!HH", source[1], destination[1])
     body = ports + struct.pack("!IIBBHHH", sequence, 0, 5 << 4, flags, 65535, 0, 0)
@@ -176,7 +177,7 @@ def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
     chance = random.Random(3)
     near, far = lab.pair()
     here, there = near.getsockname(), near.getpeername()
-    # A server that never accepts: what spoofed clients make it keep is bounded.
+    # A server that never accepts: the state that spoofed clients create there is bounded.
     listener = lab.listen()
     raw = lab.client.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     over = threading.Event()
@@ -194,7 +195,7 @@ def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
         flooding = threads.submit(flood)
         try:
             until(lambda: lab.metric("unheld_total") > 500)
-            # Who was there goes on, and who comes new is served, by a server of its own.
+            # Existing connections continue, and new ones to another server are served.
             for number in range(20):
                 near.sendall(bytes([number]))
                 assert far.recv(1) == bytes([number])
@@ -209,7 +210,7 @@ def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
     assert flooding.result() > 1000
 
     def kept() -> int:
-        """What the server keeps for clients that are not there."""
+        """Returns the connections that the server holds for nonexistent clients."""
         return len(lab.server("ss", "-tHn", "state", "established", "( sport = :8080 )").splitlines()) - 1
 
     # 512 for each of two workers.

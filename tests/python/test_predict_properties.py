@@ -1,4 +1,4 @@
-"""Properties that predictions must have whatever the numbers, and equation 9 against an independent count."""
+"""Properties of predictions for any arguments, and equation 9 against an independent count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ unknown = cast(predict.Scheme, "fca")
 
 
 def count(transfer_segments: int, initial_window: float, ssthresh: float) -> int:
-    """Round trips of data, window after window: written from RFC 5681, not from the code under test."""
+    """Counts round trips of data, window by window: written from RFC 5681, not from the code under test."""
     window, left, rounds = float(initial_window), float(transfer_segments), 0
     while left > 0:
         left -= window
@@ -79,7 +79,7 @@ def test_transfer_time_grows_with_size_and_falls_with_windows(
 def test_edges_of_equation_9() -> None:
     one = in_segments(1, 1, 20)
     assert (one.round_trips, one.counted_s, one.printed_s) == (2.0, 1.0, 0.5)
-    # Two windows' worth from a window of ten: the formula as printed knows the handshake only.
+    # Two windows of data from a window of ten: the printed formula counts only the handshake.
     assert in_segments(20, 10, math.inf).printed_round_trips == 1.0
     assert in_segments(30, 10, math.inf).round_trips == pytest.approx(1 + 2)
     # No slow start where ssthresh is below the initial window: 10 + 11 + 12.
@@ -124,7 +124,7 @@ def test_bounded_transfer_inverts_what_is_delivered(
         assert delivered(time_s) == pytest.approx(size, rel=1e-6)
     else:
         assert delivered(time_s) >= size * (1 - 1e-9)
-    # A link rate can only slow equation 9 down, but for the fraction of a round that its logarithm allows.
+    # A link rate can only slow equation 9 down, except for the fraction of a round that its logarithm allows.
     unbounded = predict.transfer_time(
         size,
         scheme="none",

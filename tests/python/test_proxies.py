@@ -1,4 +1,4 @@
-"""Simulated proxies from outside: predictions of split flows, results per leg, and emulations that have none."""
+"""Simulated proxies from outside: predictions of split flows, results per leg, and refused emulations."""
 
 from __future__ import annotations
 

@@ -14,33 +14,33 @@ from guests import reason_to_skip
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-#: Not typed here: this test is part of it.
+#: Not run here, because this test is part of it.
 ITSELF = "make test"
 
-#: What only runs where real hosts can be had.
+#: Commands that need real hosts.
 REAL = (
     *("bentpipe doctor", "bentpipe emulate", "bentpipe compare model real"),
     *(f"bentpipe {name} " for name in ("run", "up", "exec", "set", "watch", "down")),
 )
 
-#: What only runs where the kernel of the clock `kernel` was built.
+#: Commands that need the kernel of the clock `kernel`.
 GUEST = re.compile("--clock kernel|reproduce satnex")
 
 
 def blocks(language: str) -> list[str]:
-    """The fenced blocks of a language."""
+    """Returns the fenced blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
 
 
 def commands() -> list[str]:
-    """The command lines, without their comments."""
+    """Returns the command lines, without comments."""
     lines = [line.split("  #")[0].strip() for block in blocks("sh") for line in block.splitlines()]
     return [line for line in lines if line and line != ITSELF]
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder that looks like a clone which has been built."""
+    """A folder that looks like a built clone."""
     for name in (".venv", "examples", "scripts", "studies"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
@@ -59,7 +59,7 @@ def test_the_commands_run_as_they_are_written(clone: Path) -> None:
         if doctor.returncode and any(word in command for word in REAL):
             print(f"skipped, as this machine cannot emulate: {command}\n{doctor.stdout}")
             continue
-        # `make run` is `make build`, which made what runs this test, and then this script.
+        # `make run` is `make build`, which has built what runs this test, followed by this script.
         line = "bash scripts/run" if command == "make run" else command
         folder = ROOT if command == "make run" else clone
         ended = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)

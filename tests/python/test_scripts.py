@@ -1,4 +1,4 @@
-"""The checks that `make test` is made of find what they are for."""
+"""The checks in `make test` find the faults that they are written for."""
 
 from __future__ import annotations
 

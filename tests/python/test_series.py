@@ -1,4 +1,4 @@
-"""Series of a link's rate, delay and loss: formats, and what a link does with them."""
+"""Series of a link's rate, delay and loss: formats, and their effect on a link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 )
 def test_a_mahimahi_trace_is_the_same_again_after_a_round_by_milliseconds(times: list[int]) -> None:
     frame = series.from_opportunities(times, step_ms=1)
-    # What is there at 0 ms is that of the first millisecond.
+    # An opportunity at 0 ms belongs to the first millisecond.
     assert series.to_opportunities(frame, times[-1] / 1e3) == [max(time, 1) for time in times]
 
 
@@ -78,6 +78,6 @@ transport = "udp"
     # 201 opportunities in 2 s, all used but for nine at the start, when only two datagrams of the ten had been sent.
     assert received.height == 10 * 201 - 9
     phase = (received["time"] - 0.010) % 0.1
-    # Each leaves in one of the ten milliseconds of a burst, or in the one before the first.
+    # Each packet leaves in one of the ten milliseconds of a burst, or in the one before the first.
     inside = ((phase <= 0.0101) | (phase >= 0.0985)).sum()
     assert inside == received.height

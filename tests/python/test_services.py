@@ -1,4 +1,4 @@
-"""Names in results are looked up, never taken apart: why connections failed, and services from outside."""
+"""Names in results are looked up, never parsed: reasons of failed connections, and services from outside."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ def test_a_relay_has_rows_for_both_directions_of_each_participant(tmp_path: Path
     assert set(rows) == {"anna", "ben", "anna.reverse", "ben.reverse"}
     assert (rows["anna.reverse"]["from"], rows["anna.reverse"]["to"]) == ("bridge", "anna")
     assert rows["anna.reverse"]["delivered_packets"] > 0
-    # From Ben to Anna: both delays, and sending twice.
+    # From Ben to Anna: both delays, and two transmissions.
     assert 0.03 < rows["anna.reverse"]["delay_mean"] < 0.05
     assert run.table("relay")["participants"].to_list() == [2]

@@ -22,7 +22,7 @@ SHORT: Scenario = {
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a run but the one that says when and where it was made."""
+    """Returns every file of a run except the one that records when and where it was made."""
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "provenance.json"]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 

@@ -1,4 +1,4 @@
-"""Confidence intervals hold what they promise."""
+"""Confidence intervals cover the mean as often as stated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_relative_half_width_of_nothing_that_varies_is_zero() -> None:
 
 
 def correlated(seed: int, length: int, memory: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """An autoregressive process with the mean 10."""
+    """Returns an autoregressive process with mean 10."""
     from scipy.signal import lfilter
 
     noise = np.random.default_rng(seed).normal(size=length)
@@ -34,8 +34,8 @@ def correlated(seed: int, length: int, memory: float) -> np.ndarray[tuple[int], 
 
 
 def test_batch_means_hold_the_mean_of_what_is_correlated_as_often_as_they_say() -> None:
-    """Of 200 sequences with a memory of ten observations the 95 % interval holds the mean of about 190 (binomial: 182
-    to 197 with 99.9 %), where the interval of independent values holds it of fewer than half."""
+    """Of 200 sequences with a memory of ten observations, the 95 % interval covers the mean for about 190 (binomial:
+    182 to 197 with 99.9 %); the interval for independent values covers it for fewer than half."""
     time = np.arange(20_000.0)
     held = held_naively = believed = 0
     for seed in range(200):

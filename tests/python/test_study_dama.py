@@ -1,4 +1,4 @@
-"""The DAMA study comes out as its README says: every verdict, every figure."""
+"""The DAMA study reproduces its README: every verdict, every figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("dama")
 
 
-#: What is quick; `make studies` does all.
+#: The quick tests; `make studies` runs all.
 QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_IV", "T_IV-causes")
 
 

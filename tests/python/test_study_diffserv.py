@@ -1,4 +1,4 @@
-"""The machinery of the DiffServ study with a few short runs; `make studies` does all 240 hours."""
+"""The DiffServ study's code with a few short runs; `make studies` runs all 240 hours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_few_short_runs_give_points_figures_and_table_3(tmp_path: Path) -> None:
     means = {(row[0], row[1]): float(row[3]) for row in reproduction.tables[0].rows}
     # Up and down is 250 ms over a geostationary satellite, some 30 ms over a low one; the rest is queues.
     assert 0.5 < means["GEO", "RTT s"] < 1.0 and 0.05 < means["LEO", "RTT s"] < 0.4
-    # What was done is kept: the second time reads it.
+    # Runs are kept: the second call reuses them.
     again = studies.run(FOLDER, "small", tmp_path, json=True, replications=2)
     assert again.tables == reproduction.tables
 

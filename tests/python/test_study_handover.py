@@ -1,4 +1,4 @@
-"""The handover study on the virtual clock comes out as its README says; in real time it takes minutes."""
+"""The handover study on the virtual clock reproduces its README; in real time it takes minutes."""
 
 from __future__ import annotations
 

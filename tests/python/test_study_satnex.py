@@ -1,4 +1,4 @@
-"""VOTOS of the SatNEx study comes out as its README says."""
+"""VOTOS of the SatNEx study reproduces its README."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies" / "satnex"
 
-#: What takes seconds; `make studies` does all.
+#: The tests that take seconds; `make studies` runs all.
 QUICK = (
     "votos-startup",
     "votos-startup-causes",

@@ -1,4 +1,4 @@
-"""What ``bentpipe watch`` shows, in the units of the results' tables."""
+"""The output of ``bentpipe watch``, in the units of the results' tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bentpipe.live import watching
 
 
 def status(table: str) -> tuple[dict[str, Any], dict[str, int]]:
-    """A status in which every value is another whole number; and these values."""
+    """Returns a status in which every value is a different integer, and these values."""
     columns = next(one for one in json.loads(_native.tables())["reports"] if one["name"] == table)["columns"]
     values = {column["name"]: 101 + index for index, column in enumerate(columns)}
     return {"time": 1.0, "rows": [{"table": table, "entity": "one", "values": values}]}, values
