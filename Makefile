@@ -1,4 +1,4 @@
-# What this repository can do. `make` alone says so.
+# The commands of this repository; `make` alone lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -6,16 +6,16 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 NATIVE := python/bentpipe/_native.abi3.so
-# What the engine was compiled with: arguments for maturin. It is part of what makes the engine current.
+# Maturin's arguments for compiling the engine. The engine depends on this file.
 BUILT := .venv/built
-# `dist` is what people run, optimised across crates; `release` compiles much faster, what it compiles runs about a tenth
-# slower, and tests share it. Only `make build` and `make bench` insist on `dist`: the others take what is there.
+# `dist` is for users and optimised across crates; `release` compiles much faster, runs about a tenth slower, and tests
+# share it. Only `make build` and `make bench` insist on `dist`: the others use the existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else
 PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter test,$(MAKECMDGOALS)),release,dist))
 endif
-# Everything that the compiled engine is made of.
+# The sources of the compiled engine.
 SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -23,7 +23,7 @@ export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help build run test test-kernel test-variants kernel bench studies lock generate clean venv packages
 
-help: ## This list
+help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 build: $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
@@ -34,7 +34,7 @@ venv:
 packages:
 	@scripts/packages build
 
-# Written only when it changes, and what depends on it is compiled again only then.
+# Written only when it changes, so that only a change recompiles the engine.
 $(BUILT): packages | venv
 	@scripts/built $(PROFILE)
 
@@ -46,33 +46,33 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
-test: build ## Every check and every test
+test: build ## Run every check and every test
 	@scripts/packages test
 	@scripts/test
 
 kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in virtual time
 	@$(BIN)/bentpipe kernel build
 
-test-kernel: kernel ## Tests and studies with real kernels in virtual time, also the long ones
+test-kernel: kernel ## Tests and studies with real kernels in virtual time, including the long ones
 	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py tests/python/test_parity.py -k 'kernel or guest'
 	@$(BIN)/bentpipe reproduce satnex --test eggs-tcp
 
-test-variants: build ## Every congestion control in engine and kernel, over five conditions: some minutes
+test-variants: build ## Every congestion control in engine and kernel, over five conditions: takes some minutes
 	@$(BIN)/pytest tests/python/test_parity_variants.py -m slow -s
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session
 	@scripts/bench
 
-generate: build ## Write again what is generated from the engine: types, reference pages
+generate: build ## Regenerate the files generated from the engine: types, reference pages
 	@$(BIN)/python scripts/generate
 
-studies: build ## Every published experiment again, whole (satnex needs `make kernel`): verdicts, figures below runs/
+studies: build ## Reproduce every published experiment completely (satnex needs `make kernel`): verdicts, figures below runs/
 	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study) || exit 1; done
 
-lock: venv ## Write requirements.txt again from pyproject.toml, with the newest versions
+lock: venv ## Rewrite requirements.txt from pyproject.toml, with the newest versions
 	@$(BIN)/python -m pip install --quiet uv
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra dev --python-version 3.11 --universal -o requirements.txt
 
-clean: ## Remove all that was built, and nothing else
+clean: ## Remove everything that was built, and nothing else
 	rm -rf .venv target dist build $(NATIVE) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests studies scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,4 @@
-"""What rows are judged by, computed from their runs and their baseline's."""
+"""Figures of rows, computed from their runs and their baseline's."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from measure import Summary, ratio
 
 
 def said(key: str) -> Callable[[Summary, Summary | None], float]:
-    """A number that the runs print."""
+    """Returns a number that the runs print."""
     return lambda own, _: own.median(key)
 
 
 def times_less_cpu(own: Summary, base: Summary | None) -> float:
-    """How many times the own CPU time the baseline needs."""
+    """Returns the baseline's CPU time relative to this row's."""
     return ratio(base.cpu_s, own.cpu_s) if base else math.nan
 
 
 def times_the_cpu(own: Summary, base: Summary | None) -> float:
-    """CPU time in that of the baseline."""
+    """Returns CPU time relative to the baseline."""
     return ratio(own.cpu_s, base.cpu_s) if base else math.nan
 
 
 def times_the_loop(own: Summary, base: Summary | None) -> float:
-    """CPU time of the event loop in that of the baseline."""
+    """Returns CPU time of the event loop relative to the baseline."""
     return ratio(own.loop_s, base.loop_s) if base else math.nan
 
 
 def times_per_packet(own: Summary, base: Summary | None) -> float:
-    """CPU time of the event loop per data packet in that of the baseline."""
+    """Returns CPU time of the event loop per data packet relative to the baseline."""
     return ratio(own.ns_per_packet, base.ns_per_packet) if base else math.nan
 
 
 def cpu_seconds(own: Summary, _: Summary | None) -> float:
-    """CPU time in seconds."""
+    """Returns CPU time in seconds."""
     return own.cpu_s
 
 
 def times_the_memory(own: Summary, base: Summary | None) -> float:
-    """Peak memory in that of the baseline."""
+    """Returns peak memory relative to the baseline."""
     return ratio(own.rss_bytes, base.rss_bytes) if base else math.nan
 
 
 def hops_per_second(own: Summary, _: Summary | None) -> float:
-    """Packet-hops per second of the event loop's CPU time."""
+    """Returns packet-hops per second of the event loop's CPU time."""
     return ratio(own.median("hops"), own.median("cpu_s"))
 
 
 def simulated_per_second(own: Summary, _: Summary | None) -> float:
-    """Simulated seconds per second of CPU time."""
+    """Returns simulated seconds per second of CPU time."""
     return ratio(own.row.simulated_s, own.cpu_s)

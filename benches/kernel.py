@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How fast the clock `kernel` is: virtual seconds per real second, with the guest's start and end in it.
+"""The speed of the clock `kernel`: virtual seconds per real second, including the guest's start and end.
 
     .venv/bin/python benches/kernel.py [--only PATTERN]
 
-A row is one run, or ten side by side, each for the length that it says; `cpu` is what all processes of the guest used.
+A row is one run, or ten in parallel, each of the stated length; `cpu` is the CPU time of all processes of the guest.
 """
 
 from __future__ import annotations

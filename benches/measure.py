@@ -1,6 +1,6 @@
 """Measuring one finished process, and judging it against its baseline.
 
-The protocol that the processes keep is written down in run.py.
+run.py documents the protocol of the processes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REQUIRED = ("cpu_s", "events", "packets", "peak_rss_bytes")
 
 @dataclass(frozen=True)
 class Figure:
-    """What a row is judged by, computed from its results and its baseline's."""
+    """A row's figure, computed from its results and its baseline's, and its target."""
 
     value: Callable[[Summary, Summary | None], float]
     unit: str
@@ -32,7 +32,7 @@ class Figure:
     at_most: float | None = None
 
     def verdict(self, value: float) -> str:
-        """`met` or `MISSED`; empty where there is no target."""
+        """Returns `met` or `MISSED`; empty without a target."""
         if self.at_least is None and self.at_most is None:
             return ""
         low = self.at_least is not None and value < self.at_least
@@ -40,7 +40,7 @@ class Figure:
         return "MISSED" if low or high or math.isnan(value) else "met"
 
     def target(self) -> str:
-        """The target as it is printed."""
+        """Returns the target for printing."""
         if self.at_least is not None:
             return f">={short(self.at_least)}"
         return f"<={short(self.at_most)}" if self.at_most is not None else ""
@@ -55,9 +55,9 @@ class Row:
     baseline: str | None = None
     figure: Figure | None = None
     simulated_s: float = 0.0
-    #: What was reached before, in words.
+    #: Earlier result, in words.
     floor: str = ""
-    #: Turns that its group takes at least: where a figure is a matter of percents, few say nothing.
+    #: Minimum number of turns of its group: differences of a few percent need many.
     turns: int = 1
 
 
@@ -72,7 +72,7 @@ class Run:
 
 @dataclass
 class Summary:
-    """All runs of one row, or why there are none."""
+    """All runs of one row, or the reason why there are none."""
 
     row: Row
     runs: list[Run] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Summary:
         return ratio(self.loop_s * 1e9, self.median("packets"))
 
     def median(self, key: str) -> float:
-        """Median of what the runs said; NaN when one did not say it."""
+        """Returns the median of a number that the runs reported; NaN if one did not report it."""
         return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
@@ -146,14 +146,15 @@ class Summary:
 
 
 class ProtocolError(Exception):
-    """A command did not keep the protocol."""
+    """A command did not follow the protocol."""
 
 
 def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
-    """Runs `command` and returns what it used and said; `padding` bytes more of environment move its stack by as much.
+    """Runs `command` and returns its resource use and output; `padding` extra bytes of environment move its stack by as
+    much.
 
-    Raises ProtocolError when it ends with an error, takes longer than `limit_s`, or
-    says something else than the protocol's line.
+    Raises ProtocolError if it ends with an error, takes longer than `limit_s`, or
+    does not print the protocol's line.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
@@ -212,7 +213,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def judge(found: list[Summary], to_target: bool) -> None:
-    """Fills in figures, and verdicts where the run was as long as the target says."""
+    """Fills in figures, and verdicts if the run was as long as the target requires."""
     by_name = {summary.row.name: summary for summary in found}
     for summary in found:
         judged = summary.row.figure
@@ -226,7 +227,7 @@ def judge(found: list[Summary], to_target: bool) -> None:
 
 
 def short(value: float) -> str:
-    """A number in at most six characters."""
+    """Returns a number in at most six characters."""
     if math.isnan(value):
         return "-"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -237,7 +238,7 @@ def short(value: float) -> str:
 
 
 def ratio(a: float, b: float) -> float:
-    """The quotient; NaN when `b` is 0."""
+    """Returns the quotient; NaN if `b` is 0."""
     return a / b if b else math.nan
 
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""`bentpipe pep` in numbers: client, proxy and server in namespaces of one machine, beside what the kernel alone does.
+"""Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside forwarding by the kernel alone.
 
     benches/pep.py [--only WORD] [--short]
 
 Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
-of $CARGO_TARGET_DIR), nft, ip, ss, curl and iperf3. A case that cannot be run says why. Exit status 1 when a target is
-missed that does not depend on the machine.
+of $CARGO_TARGET_DIR), nft, ip, ss, curl and iperf3. A case that cannot run prints the reason. Exit status 1 if a target
+that does not depend on the machine is missed.
 
-    throughput     one connection (iperf3), in turns without and with the proxy; target: half of the kernel's
-    short          connections of a byte there and back; target: 5000 a second
-    hold           10 000 connections at once: bytes of the proxy's process and of the kernel for each
+    throughput     one connection (iperf3), alternately without and with the proxy; target: half of the kernel's
+    short          connections with one byte each way; target: 5000 a second
+    hold           10 000 connections at once: bytes per connection in the proxy's process and in the kernel
     leak           100 000 connections; target: no descriptor is left
     satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
-    simulated      the same on the virtual clock, with the simulated proxy; the median of nine seeds, and what each leg
-                   brings alone; needs neither root nor programs
+    simulated      the same on the virtual clock, with the simulated proxy; the median of nine seeds, and the goodput
+                   of each leg alone; needs neither root nor programs
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ PORT, PORTS = 8000, 8
 
 
 class MissedError(Exception):
-    """A target that does not depend on the machine's speed."""
+    """A target that does not depend on the machine's speed was missed."""
 
 
 @contextmanager
 def laboratory(*server: str) -> Iterator[Lab]:
-    """A lab with a server that runs."""
+    """A lab with a running server."""
     lab = Lab()
     lab.client("sysctl", "-qw", "net.ipv4.ip_local_port_range=1024 65535")
     process = subprocess.Popen([*lab.server.inside, *server], stdout=subprocess.DEVNULL)
@@ -64,7 +64,7 @@ def laboratory(*server: str) -> Iterator[Lab]:
 
 
 def serving() -> tuple[str, ...]:
-    """The command of a server of many short connections."""
+    """Returns the command of a server for many short connections."""
     if not LOAD.exists():
         raise FileNotFoundError(f"no {LOAD}: cargo build --profile dist -p bentpipe-pep --example bench_load")
     return (str(LOAD), "serve", str(PORT), str(PORTS))
@@ -76,7 +76,7 @@ def show(name: str, what: str, figures: str) -> None:
 
 
 def throughput(short: bool) -> None:
-    """One connection, in turns without and with the proxy."""
+    """Measures one connection, alternately without and with the proxy."""
     if shutil.which("iperf3") is None:
         raise FileNotFoundError("no iperf3")
     kernel, proxy = [], []
@@ -97,12 +97,12 @@ def throughput(short: bool) -> None:
 
 
 def spread(numbers: list[float]) -> str:
-    """Median, and from least to most."""
+    """Returns the median, minimum and maximum."""
     return f"{statistics.median(numbers):.1f} ({min(numbers):.1f} to {max(numbers):.1f})"
 
 
 def load(lab: Lab, count: int, threads: int = 32) -> dict[str, Any]:
-    """Short connections, and how they went."""
+    """Makes short connections. Returns their statistics."""
     words = (str(LOAD), "short", SERVER, str(PORT), str(PORTS), str(count), str(threads))
     result: dict[str, Any] = json.loads(lab.client(*words))
     if result["failed"]:
@@ -111,7 +111,7 @@ def load(lab: Lab, count: int, threads: int = 32) -> dict[str, Any]:
 
 
 def short_connections(short: bool) -> None:
-    """How many a second."""
+    """Measures short connections per second."""
     count = 5_000 if short else 20_000
     with laboratory(*serving()) as lab:
         for accept in (None, "late", "early"):
@@ -131,12 +131,12 @@ def short_connections(short: bool) -> None:
             )
 
 
-#: The kernel's objects of which each connection has some.
+#: The kernel's objects that each connection uses.
 OBJECTS = re.compile(r"^(TCP|sock_inode_cache|eventpoll_\w+|ep_head|filp|tcp_bind\w*|request_sock_TCP) ")
 
 
 def kernel_bytes() -> int:
-    """What sockets and what belongs to them take in the kernel: its objects, and the pages of their data."""
+    """Returns the kernel memory of sockets: their objects, and the pages of their data."""
     total = 0
     for line in Path("/proc/slabinfo").read_text().splitlines():
         if OBJECTS.match(line):
@@ -146,7 +146,7 @@ def kernel_bytes() -> int:
 
 
 def resident(pid: int) -> int:
-    """Bytes of a process that are in memory."""
+    """Returns the resident bytes of a process."""
     [line] = [
         line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
     ]
@@ -154,7 +154,7 @@ def resident(pid: int) -> int:
 
 
 def hold(short: bool) -> None:
-    """What a connection takes."""
+    """Measures the memory of a connection."""
     count = 1_000 if short else 10_000
 
     @contextmanager
@@ -171,7 +171,7 @@ def hold(short: bool) -> None:
         before = kernel_bytes()
         with held(lab):
             end_to_end = kernel_bytes() - before
-    # A server of its own: the first one has its connections still.
+    # A separate server: the first one still has its connections.
     with laboratory(*serving()) as lab:
         lab.start(*METRICS)
         time.sleep(0.5)
@@ -192,7 +192,7 @@ def hold(short: bool) -> None:
 
 
 def leak(short: bool) -> None:
-    """Whether anything is left of connections."""
+    """Checks whether anything is left of connections."""
     count = 10_000 if short else 100_000
     with laboratory(*serving()) as lab:
         lab.start(*METRICS)
@@ -217,7 +217,7 @@ def leak(short: bool) -> None:
 def satellite(short: bool) -> None:
     """One upload over an emulated link, end to end and split by a proxy at the satellite terminal.
 
-    The client stands behind the host of the emulated network: it has that host's address, and the host only forwards.
+    The client is behind the host of the emulated network: it has that host's address, and the host only forwards.
     """
     if shutil.which("iperf3") is None:
         raise FileNotFoundError("no iperf3")
@@ -235,7 +235,7 @@ def satellite(short: bool) -> None:
 
 
 def goodput(congestion: str | None, seconds: int) -> float:
-    """Mbit/s that arrive at the server; the proxy's congestion control, or None for no proxy."""
+    """Returns the Mbit/s that arrive at the server, with the proxy's congestion control, or None for no proxy."""
     with tempfile.TemporaryDirectory() as folder:
         bentpipe = Bentpipe(Path(folder))
         error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
@@ -325,7 +325,7 @@ mechanism = {{ kind = "split", sides.sat = {{ congestion = "{congestion}" }} }}
 
 
 def simulated(short: bool) -> None:
-    """The case `satellite` on the virtual clock; and the satellite's leg alone, which a split is predicted to equal."""
+    """Simulates the case `satellite`, and the satellite's leg alone, which a split should equal."""
     import bentpipe
 
     seconds = 10 if short else 40

@@ -1,4 +1,4 @@
-"""The programs that are measured, and whether they can be run here."""
+"""The measured programs, and whether they can run here."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PLANE = ROOT / "target/dist/examples/bench_plane"
 NS3 = ROOT / "target/ns3/compare"
 EARLIER = ROOT / "target/earlier"
 
-#: Earlier commits that today's engine is measured against: the end of the first issue, the last one before TCP did what
-#: Linux does, and the last one before the access layer had all schemes.
+#: Earlier commits to compare today's engine with: the end of the first issue, the last one before TCP behaved like
+#: Linux, and the last one before the access layer had all schemes.
 FIRST = "9d8f3fc"
 BEFORE_LINUX = "f2c4c65"
 BEFORE_ACCESS = "b865601"
 
 
 def earlier(commit: str) -> Path:
-    """Where `bench_run` of a commit is."""
+    """Returns the path of a commit's `bench_run`."""
     return EARLIER / commit / "target/dist/examples/bench_run"
 
 
 def build_earlier(program: Path) -> str | None:
-    """Builds `bench_run` of an earlier commit if it is not there, some minutes; the reason when that cannot be."""
+    """Builds `bench_run` of an earlier commit if missing, which takes some minutes. Returns the reason if it cannot."""
     if os.access(program, os.X_OK):
         return None
     folder = EARLIER / program.relative_to(EARLIER).parts[0]
@@ -50,7 +50,7 @@ def build_earlier(program: Path) -> str | None:
 
 
 def build_ns3() -> str | None:
-    """Builds the ns-3 program; the reason when that cannot be."""
+    """Builds the ns-3 program. Returns the reason if it cannot."""
     try:
         made = subprocess.run(
             ["make", "-s", "-C", str(ROOT / "benches/ns3"), f"OUT={NS3.parent}"],
@@ -69,7 +69,7 @@ def build_ns3() -> str | None:
 
 
 def unavailable(row: Row, ns3: str | None) -> str | None:
-    """Why `row` cannot be run here."""
+    """Returns why `row` cannot run here, if so."""
     program = Path(row.command[0])
     if program == NS3 and ns3:
         return ns3

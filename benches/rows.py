@@ -1,4 +1,4 @@
-"""What is measured, in one table: a name, a command, the name of its baseline."""
+"""The table of measurements: a name, a command, the name of its baseline."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from scenarios import beam, bulk_tcp, chain, dvb_rcs, loaded_return_link, starli
 
 @dataclass
 class Plan:
-    """Where scenarios go and how much shorter than stated they are."""
+    """The folder of scenarios, and the factor by which they are shortened."""
 
     folder: Path
     scale: float = 1.0
 
     def seconds(self, stated: float) -> float:
-        """Simulated seconds for a row that states so many."""
+        """Returns the simulated seconds of a row, shortened by the factor."""
         return stated * self.scale
 
     def bentpipe(self, name: str, scenario: str, *options: str) -> list[str]:
-        """The command for a scenario, which is written to the folder."""
+        """Returns the command for a scenario, which it writes to the folder."""
         path = self.folder / f"{name}.toml"
         path.write_text(scenario)
         return [str(programs.BENTPIPE), str(path), *options]
 
 
 def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps: int) -> Iterator[Row]:
-    """The same in ns-3, which is given its cheapest equal (two nodes, and no timestamp option), and in bentpipe."""
+    """Returns a row in ns-3, as its cheapest equivalent (two nodes, and no timestamp option), and in bentpipe."""
     delay_ms = 250
     command = [str(programs.NS3), f"--flows={flows}", f"--rate={rate_mbps}000000", f"--delay={delay_ms}"]
     yield Row(f"ns3 {name}", [*command, f"--duration={seconds:g}"], simulated_s=seconds)
@@ -56,7 +56,7 @@ def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps:
 
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """Everything that is measured."""
+    """Returns all measurements."""
     yield from against_ns3(plan, "geo", plan.seconds(400), flows=1, rate_mbps=10)
     yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
 
@@ -126,7 +126,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         simulated_s=s,
     )
 
-    # A simulated hour; and the same with nine thousand terminals more that do nothing.
+    # A simulated hour; and the same with nine thousand idle terminals more.
     s = plan.seconds(3600)
     name = "1000 terminals, 32 carriers"
     yield Row(
@@ -148,8 +148,8 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 
 def earlier(plan: Plan) -> Iterator[Row]:
-    """Today's engine against that of earlier commits, and what congestion controls cost against each other."""
-    # A few percent more are allowed: a dozen turns show them.
+    """Returns rows of today's engine against earlier commits, and of congestion controls against each other."""
+    # A few percent more are allowed; resolving them takes a dozen turns.
     turns = 11
 
     def pair(
@@ -181,7 +181,7 @@ def earlier(plan: Plan) -> Iterator[Row]:
 
 
 def emulation() -> Iterator[Row]:
-    """The data plane of emulations, with what prototypes reached (docs/decisions/0009-ports.md)."""
+    """Returns rows of the data plane of emulations, with the results of prototypes (docs/decisions/0009-ports.md)."""
 
     def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
         return Row(f"emu-{name}", [str(programs.PLANE), *what.split()], figure=figure, floor=floor)

@@ -3,17 +3,17 @@
 
     benches/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
 
-What is run stands in one table, rows.py: a name, a command, the name of its
-baseline. A row and its baseline take turns, so that whatever else the
-machine is doing falls on both, and each turn has an environment of another
-length, which moves the stack. CPU time is user + system time of the finished
-process as the kernel counted it, start-up included.
+The table of runs is rows.py: a name, a command, the name of its baseline. A
+row and its baseline alternate, so that other load on the machine affects
+both, and each turn has an environment of another length, which moves the
+stack. CPU time is user + system time of the finished process as the kernel
+counted it, including start-up.
 
 The protocol
 ------------
 A command does one run, prints one line of JSON as the last line on standard
-output and ends with 0; anything else is a failure, whose standard error is
-shown. bentpipe's side is
+output and ends with 0; anything else is a failure, and its standard error is
+shown. bentpipe's programs are
 
     target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
     target/dist/examples/bench_plane WHAT [--KEY VALUE]...
@@ -39,8 +39,8 @@ time and losses that the engine adds to them. Its keys are in its source.
 not named here are kept in the JSON report as they are. benches/ns3/compare
 prints the same keys.
 
-A row whose program is not there is reported as skipped, with the reason, and
-is no failure. Exit status: 0; 1 when a command failed, or, under --strict, when
+A row whose program is missing is reported as skipped, with the reason, and
+is not a failure. Exit status: 0; 1 if a command failed, or, with --strict, if
 a target was missed.
 """
 
@@ -65,13 +65,13 @@ import programs
 from measure import ProtocolError, Row, Summary, judge, run_once, short
 from rows import Plan, rows
 
-#: Bytes by which the environment grows from turn to turn. Where the stack lies changes a program's speed by up to
-#: 12 %, so the rows of a turn have it in one place, and a median is over several.
+#: Bytes by which the environment grows from turn to turn. The position of the stack changes a program's speed by up to
+#: 12 %, so the rows of a turn share one position, and a median is over several.
 PADDING = 149
 
 
 def groups(table: list[Row]) -> list[list[Row]]:
-    """Rows that are compared with each other, baselines first."""
+    """Returns groups of rows that are compared with each other, baselines first."""
     found: dict[str, list[Row]] = {}
     for row in table:
         found.setdefault(row.baseline or row.name, []).append(row)
@@ -79,7 +79,7 @@ def groups(table: list[Row]) -> list[list[Row]]:
 
 
 def selected(table: list[Row], pattern: str) -> list[Row]:
-    """Rows whose names match, and the baselines that they need."""
+    """Returns the rows whose names match, and the baselines that they need."""
     chosen = [row for row in table if fnmatch.fnmatch(row.name, pattern)]
     names = {row.name for row in chosen} | {row.baseline for row in chosen}
     return [row for row in table if row.name in names]
@@ -92,7 +92,7 @@ def measure(
     ns3: str | None,
     progress: Callable[[str], None],
 ) -> list[Summary]:
-    """Runs the rows of a group in turn, `repeat` times, in alternating order."""
+    """Runs the rows of a group alternately, `repeat` times, in alternating order."""
     found = [Summary(row, skipped=programs.unavailable(row, ns3)) for row in group]
     repeat = max(repeat, *(row.turns for row in group))
     for turn in range(repeat):
@@ -116,7 +116,7 @@ HEADER = (
 
 
 def line(summary: Summary) -> str:
-    """A row as it is printed."""
+    """Returns a row for printing."""
     row = summary.row
     if not summary.done:
         why = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
@@ -136,7 +136,7 @@ def line(summary: Summary) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Returns the properties of the machine on which the figures depend."""
     model = next(
         (
             text.split(":", 1)[1].strip()
@@ -163,7 +163,7 @@ def machine() -> dict[str, Any]:
 
 
 def read(path: str) -> str:
-    """A file's text; empty when it cannot be read."""
+    """Returns a file's text; empty if it cannot be read."""
     try:
         return Path(path).read_text()
     except OSError:

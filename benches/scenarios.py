@@ -1,6 +1,6 @@
-"""The scenarios that are measured: one function each, so that a change of the format is made in one place.
+"""The measured scenarios: one function each, so that a change of the format is made in one place.
 
-Lengths come in as seconds because --scale shortens them.
+Durations are arguments in seconds because --scale shortens them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ transport = {{ kind = "tcp", congestion = "{congestion}", delayed_ack = false, t
 
 
 def chain(seconds: float, links: int, rate_mbps: int) -> str:
-    """One datagram stream at the rate of the links, through links in a row."""
+    """One datagram stream at the rate of the links, through a chain of links."""
     payload = PACKET_BYTES - 28
     rate = rate_mbps * 1_000_000 * payload // PACKET_BYTES
     return (
@@ -72,7 +72,7 @@ transport = {{ kind = "udp" }}
 def dvb_rcs(seconds: float, terminals: int) -> str:
     """Terminals that each upload without end over one RBDC return link.
 
-    The link is the default one, 32 slots in 2048 kbit/s, and as many times that as gives every terminal
+    The link is the default one, 32 slots in 2048 kbit/s, multiplied until every terminal has
     a slot: with less than a segment per round trip, TCP would measure its time-outs and nothing else.
     """
     times = -(-terminals // 32)
@@ -134,7 +134,7 @@ transport = {{ kind = "udp" }}
 
 
 def starlink(seconds: float, sites: int) -> str:
-    """Flows of 1 Mbit/s between sites all over Starlink's first shell: 1584 satellites in a grid of links."""
+    """Flows of 1 Mbit/s between sites over Starlink's first shell: 1584 satellites in a grid of links."""
     chosen = random.Random(7)
     places = [
         (math.degrees(math.asin(chosen.uniform(-0.82, 0.82))), chosen.uniform(-180, 180))

@@ -4,10 +4,10 @@
     benches/second_opinion.py [--seconds 60] [--only NAME]
 
 One endless transfer over 10 Mbit/s and 250 ms each way, a drop-tail queue of one bandwidth-delay product, an
-acknowledgment for each segment, an initial window of 10, timestamps only where a congestion control needs them. Prints
-goodput and segments sent again, as the rows of the first table of docs/second-opinion.md; then the experiments of the
-second, in which one attribute of ns-3 or one parameter of ours is another. ns-3 is Debian's (apt-get install
-libns3-dev, then make -C benches/ns3); without it nothing is run, and the reason is said.
+acknowledgment for each segment, an initial window of 10, timestamps only if a congestion control needs them. Prints
+goodput and retransmitted segments, as the rows of the first table of docs/second-opinion.md; then the experiments of
+the second, each of which changes one attribute of ns-3 or one parameter of ours. ns-3 is Debian's (apt-get install
+libns3-dev, then make -C benches/ns3); without it nothing runs, and the reason is printed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NS3 = ROOT / "target/ns3/compare"
 
 RATE, DELAY_MS, QUEUE = 10_000_000, 250, 417
 
-#: What both have, by our name.
+#: Congestion controls that both have, by our name.
 THEIRS = {
     "reno": "TcpLinuxReno",
     "cubic": "TcpCubic",
@@ -45,12 +45,12 @@ THEIRS = {
     "lp": "TcpLp",
 }
 
-#: Those that need timestamps in ns-3, where they are NewReno without.
+#: Those that need timestamps; without them they are NewReno in ns-3.
 STAMPED = ("ledbat", "lp")
 
-#: So that no time-out comes while the losses of slow start are repaired.
+#: Avoids a time-out during the recovery from slow start's losses.
 PATIENT = "TcpSocketBase::MinRto=3s"
-#: So that what ns-3 takes for a round-trip time is a sample, and not the smoothed time.
+#: Makes ns-3 use round-trip time samples instead of the smoothed time.
 SAMPLED = "RttMeanDeviation::Alpha=1"
 
 
@@ -79,7 +79,7 @@ EXPERIMENTS = (
 
 
 def ours(name: str, parameters: str, seconds: float, folder: Path) -> tuple[float, int]:
-    """Goodput in kbit/s and segments sent again, in bentpipe."""
+    """Returns goodput in kbit/s and retransmitted segments in bentpipe."""
     file = folder / f"{name}.toml"
     file.write_text(
         f"""name = "{name}"
@@ -110,7 +110,7 @@ delayed_ack = false
 
 
 def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[float, int]:
-    """The same in ns-3."""
+    """Returns the same in ns-3."""
     command = [
         str(NS3),
         f"--congestion=ns3::{THEIRS[name]}",
@@ -128,7 +128,7 @@ def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[floa
 
 
 def cells(*results: tuple[float, int]) -> str:
-    """Columns of a table."""
+    """Returns the columns of a table."""
     return " | ".join(f"{goodput:.0f} | {again}" for goodput, again in results)
 
 

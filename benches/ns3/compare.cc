@@ -2,8 +2,7 @@
 //
 // The ns-3 side of `make bench`: the same network in ns-3, run as cheaply as
 // ns-3 can (no trace source connected, no queue disc, segments that need no
-// splitting), so that the ratio printed beside it favours ns-3 where it
-// favours anyone.
+// splitting), so that the printed ratio favours ns-3 if anyone.
 //
 //   --mode=bulk    FLOWS endless TCP transfers over one bottleneck
 //   --mode=chain   one constant-rate UDP stream over LINKS links, no TCP
@@ -16,8 +15,8 @@
 //   packets          bulk: packets sent on the bottleneck towards the sinks
 //                    chain: packets sent on all links, that is packet-hops
 //   goodput_bytes    bytes that reached the sink applications
-//   resent           with --watch, which costs time: segments sent again by the
-//                    flows that start at 0; --watch=FILE writes what watch.h says
+//   resent           with --watch, which costs time: segments retransmitted by
+//                    the flows that start at 0; --watch=FILE: see watch.h
 //
 // Any attribute of ns-3 can be given as well: --ns3::TcpBbr::HighGain=2.
 //
@@ -76,7 +75,7 @@ struct Options
     std::string watch;
 };
 
-// What separates a segment from its packet.
+// Header bytes between a segment and its packet.
 uint32_t
 SegmentBytes(const Options& options)
 {
@@ -92,8 +91,8 @@ CpuSeconds()
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// VmHWM starts anew with the program; the maxrss of getrusage would count what
-// the parent held when it forked.
+// VmHWM restarts with the program; the maxrss of getrusage would include the
+// parent's memory at the fork.
 uint64_t
 PeakRssBytes()
 {
@@ -111,7 +110,7 @@ PeakRssBytes()
     return kilobytes * 1024;
 }
 
-// Both directions together: what a window must hold to fill the pipe.
+// Both directions together: the window that fills the pipe.
 double
 BandwidthDelayBytes(const Options& options)
 {
@@ -161,8 +160,8 @@ struct Network
     std::vector<Ptr<NetDevice>> counted;
 };
 
-// A row of nodes, one link between neighbours; the address of the last device
-// is the sink's.
+// A chain of nodes with a link between neighbours; the address of the last
+// device is the sink's.
 Network
 Row(const std::vector<PointToPointHelper>& links)
 {
@@ -199,7 +198,7 @@ BulkNetwork(const Options& options)
     {
         return Row({bottleneck});
     }
-    // Ten times the bottleneck's rate and no queue to speak of: hosts on their
+    // Ten times the bottleneck's rate and almost no queue: hosts on their
     // local networks, which cost ns-3 two more hops each way.
     PointToPointHelper access = Link(10 * options.rate, 0.0, 1'000'000);
     Network network = Row({access, bottleneck, access});

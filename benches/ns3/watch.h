@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// What a TCP sender of ns-3 does: segments sent again are counted, and with a
-// file there is a line of CSV for each acknowledgment, with the state that the
-// one before left, as in bentpipe's trace `tcp`:
+// Watches a TCP sender of ns-3: counts retransmitted segments, and with a file
+// writes a line of CSV for each acknowledgment, with the state that the previous
+// one left, as in bentpipe's trace `tcp`:
 //
 //   time           seconds
 //   acknowledged   bytes
 //   cwnd, ssthresh, in_flight   segments
 //   state          of TcpSocketState: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss
 //   rtt            of the last sample, seconds
-//   resent         segments sent again until now
+//   resent         segments retransmitted so far
 //
 // Source: ns-3 model library 3.37, "TCP models in ns-3", trace sources of
 // TcpSocketBase.

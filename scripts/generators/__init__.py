@@ -1,1 +1,1 @@
-"""What ``scripts/generate`` writes, from what the engine says of itself."""
+"""The generated files of ``scripts/generate``, from the engine's description of itself."""

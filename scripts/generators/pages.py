@@ -1,4 +1,4 @@
-"""``docs/reference/*.md``: what the engine and the command line say of themselves."""
+"""``docs/reference/*.md``, from the descriptions in the engine and the command line."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def results(tables: Mapping[str, Sequence[Mapping[str, Any]]], flows: Sequence[M
 
 
 def _further(reports: Sequence[Mapping[str, Any]], shown: set[str]) -> Iterator[str]:
-    """The columns of flows that only some runs have."""
+    """Returns the columns of flows that only some runs have."""
     yield "Some runs have more columns (where a flow has several rows, they are a table of the name given here):"
     for table in reports:
         if table["entity"] == "flow" and not shown.issuperset(column["name"] for column in table["columns"]):

@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios, with names that say something and in an order in which parts come before wholes."""
+"""The JSON Schema of scenarios, with meaningful names, and with definitions before those that refer to them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ROOT = "Scenario"
 
 
 def named(schema: Schema) -> dict[str, Schema]:
-    """All definitions by name, the root among them as ``Scenario``; what a definition refers to comes before it.
+    """Returns all definitions by name, including the root as ``Scenario``; a definition comes after those it refers to.
 
-    Raises :class:`ValueError` for a name that ends in a digit: the schema's generator numbers types of the same name by
-    the order in which it meets them, which changes with any key that is added before.
+    Raises :class:`ValueError` for a name that ends in a digit: the schema's generator numbers types of the same name in
+    the order in which it meets them, which changes with any key that is added earlier.
     """
     definitions = {**schema["$defs"], ROOT: {k: v for k, v in schema.items() if k != "$defs"}}
     numbered = sorted(name for name in definitions if name[-1].isdigit())
@@ -30,13 +30,13 @@ def named(schema: Schema) -> dict[str, Schema]:
 
 
 def reference(schema: Schema) -> str | None:
-    """The name of the definition that a schema refers to."""
+    """Returns the name of the definition that a schema refers to."""
     target = schema.get("$ref")
     return target.rpartition("/")[2] if target else None
 
 
 def variants(definition: Schema) -> list[tuple[str, Schema]]:
-    """Kind and table of each variant of a definition that has the key ``kind``; empty for any other."""
+    """Returns kind and table of each variant of a definition with the key ``kind``; empty for any other."""
     found = []
     for part in definition.get("oneOf", []):
         kind = part.get("properties", {}).get("kind", {}).get("const")
@@ -46,7 +46,7 @@ def variants(definition: Schema) -> list[tuple[str, Schema]]:
 
 
 def without_null(schema: Schema) -> Schema:
-    """A schema without the null that stands for "not given"."""
+    """Returns a schema without the null that means "not given"."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return schema | {"type": next(kind for kind in kinds if kind != "null")}
@@ -58,12 +58,12 @@ def without_null(schema: Schema) -> Schema:
 
 
 def references(schema: Any) -> Iterator[str]:
-    """Every definition that a schema refers to, in order."""
+    """Returns every definition that a schema refers to, in order."""
     if isinstance(schema, dict):
         if (name := reference(schema)) is not None:
             yield name
         for key, value in schema.items():
-            # A default is a value, whatever it looks like.
+            # A default is a value, even if it looks like a schema.
             if key != "default":
                 yield from references(value)
     elif isinstance(schema, list):
@@ -72,14 +72,14 @@ def references(schema: Any) -> Iterator[str]:
 
 
 def camel(words: str) -> str:
-    """A key as the name of a type."""
+    """Returns a key as the name of a type."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_ ]", words))
 
 
 def _visit(
     name: str, definitions: dict[str, Schema], ordered: dict[str, Schema], open_: frozenset[str] = frozenset()
 ) -> None:
-    """``open_``: what refers to it, directly or not. Definitions may refer to each other; one then comes later."""
+    """``open_`` are the definitions that refer to it, directly or indirectly. In a cycle, one of them comes later."""
     open_ |= {name}
     for used in references(definitions[name]):
         if used not in ordered and used not in open_:

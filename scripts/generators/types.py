@@ -21,7 +21,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 
 def module(schema: Schema) -> str:
-    """The module's text, before formatting."""
+    """Returns the module's text, before formatting."""
     definitions = named(schema)
     names = [ROOT, *sorted(name for name in definitions if name != ROOT)]
     listed = "".join(f'    "{name}",\n' for name in sorted(names))
@@ -48,12 +48,12 @@ def _define(name: str, definition: Schema) -> str:
 
 
 def _told(table: Schema, kind: str) -> Schema:
-    """A variant's table with a description that names its kind."""
+    """Returns a variant's table with a description that names its kind."""
     return table | {"description": f"{kind} {table.get('description', '')}"}
 
 
 def _plain(definition: Schema) -> list[str]:
-    """What a variant may be besides a table: its name alone."""
+    """Returns the form of a variant other than a table: its name alone."""
     return [_type(part) for part in definition["oneOf"] if "properties" not in part]
 
 
