@@ -24,7 +24,7 @@ export PIP_ROOT_USER_ACTION := ignore
 .PHONY: help build run test test-kernel test-variants kernel bench studies lock generate clean venv packages
 
 help: ## Print this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 build: $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside forwarding by the kernel alone.
+"""Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside the kernel forwarding alone.
 
     benches/pep.py [--only WORD] [--short]
 

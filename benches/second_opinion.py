@@ -149,7 +149,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         print(
-            "| | bentpipe kbit/s | sent again | ns-3 kbit/s | sent again | ns-3, patient kbit/s | sent again |"
+            "| | bentpipe kbit/s | retransmitted | ns-3 kbit/s | retransmitted | ns-3, patient kbit/s | retransmitted |"
         )
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name in names:
@@ -161,7 +161,7 @@ def main() -> int:
             print(f"| {name} | {results} |", flush=True)
         print()
         print(
-            "| | bentpipe with | kbit/s | sent again | ns-3 with | kbit/s | sent again |\n"
+            "| | bentpipe with | kbit/s | retransmitted | ns-3 with | kbit/s | retransmitted |\n"
             "| --- | --- | ---: | ---: | --- | ---: | ---: |"
         )
         for one in EXPERIMENTS:

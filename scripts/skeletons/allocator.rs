@@ -1,4 +1,4 @@
-//! {Title}: who gets which share, in a sentence.
+//! {Title}: how it divides the capacity, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!

@@ -1,4 +1,4 @@
-//! {Title}: what is said, in a sentence.
+//! {Title}: what the application sends, in a sentence.
 //!
 //! Source, deviations, limits.
 //!

@@ -1,4 +1,4 @@
-//! {Title}: which transmissions the channel spoils, in a sentence.
+//! {Title}: which transmissions the channel corrupts, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a unit is spoiled.
+    /// Probability that a unit is corrupted.
     pub probability: Fraction,
 }
 

@@ -1,4 +1,4 @@
-//! {Title}: the rate that is asked for, in a sentence.
+//! {Title}: the rate that it requests, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!

@@ -1,4 +1,4 @@
-//! {Title}: how packets are put into units, in a sentence.
+//! {Title}: how it packs packets into units, in a sentence.
 //!
 //! Bytes of header and trailer, source, deviations, limits.
 //!

@@ -1,4 +1,4 @@
-//! {Title}: which satellites are joined, in a sentence.
+//! {Title}: which satellites it links, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!

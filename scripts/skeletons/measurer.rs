@@ -1,7 +1,7 @@
-//! {Title}: what is said and what is measured of it, in a sentence.
+//! {Title}: what it sends and what it measures, in a sentence.
 //!
 //! Source, deviations, limits. As it is: datagrams at regular intervals, whose one-way delays its destination writes to a
-//! trace, and the greatest of them to a column of the flow.
+//! trace, and the maximum to a column of the flow.
 //!
 //! ```toml
 //! app = { kind = "{kebab}", interval = "20 ms" }
@@ -23,7 +23,7 @@ pub struct Config {
 /// Bytes of a datagram's payload.
 const DATAGRAM: u32 = 160;
 
-/// What arrived.
+/// A datagram that arrived.
 pub static TRACE: Table = Table {
     name: "{snake}",
     entity: "flow",
@@ -34,7 +34,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// What came of all of it.
+/// The totals.
 pub static REPORT: Table = Table {
     name: "flow_{snake}",
     entity: "flow",

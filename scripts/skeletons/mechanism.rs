@@ -1,4 +1,4 @@
-//! {Title}: what the proxy does to the connections that pass it, in a sentence.
+//! {Title}: what the proxy does to passing connections, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -28,7 +28,7 @@ impl Enhancement for Config {
     }
 }
 
-/// Passes every packet on.
+/// Forwards every packet.
 struct {Camel};
 
 impl Stage for {Camel} {

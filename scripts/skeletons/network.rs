@@ -95,7 +95,7 @@ struct Medium {
     ports: BTreeMap<NodeId, Port>,
     /// When the medium is free.
     free_at: Time,
-    /// What is sent or waits, with its arrival and port.
+    /// The packets in transmission or waiting, with arrival time and port.
     packets: VecDeque<(Time, Port, Packet)>,
 }
 

@@ -1,4 +1,4 @@
-//! {Title}: how requests get to the control centre, in a sentence.
+//! {Title}: how requests reach the control centre, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bentpipe.emulation import Clock
 
 
-#: How near the two clocks come where both have the same models; then there are no exceptions.
+#: Tolerance between the two clocks with the same models; then there are no exceptions.
 IN_MEMORY: Final = 0.05
 
 
@@ -37,7 +37,7 @@ class Exceptional:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario as TOML, without name and duration, and how near the two clocks must come (relative)."""
+    """A scenario as TOML, without name and duration, and the relative tolerance between the two clocks."""
 
     name: str
     scenario: str
@@ -45,12 +45,13 @@ class Case:
     seeds: int = 1
     tolerance: float = 0.10
     exceptions: dict[str, Exceptional] = field(default_factory=dict)
-    #: Flows are compared by their mean: which of two equal flows meets the full queue is a matter of microseconds.
+    #: Compares flows by their mean: microseconds decide which of two equal flows meets the full queue.
     together: bool = False
     quantities: tuple[str, ...] = ("goodput", "rtt_mean", "rtt_p95", "completed")
-    #: Its congestion control draws random numbers, in the kernel other ones: means may differ by two standard errors.
+    #: Its congestion control draws random numbers, different ones in the kernel: means may differ by two standard
+    #: errors.
     draws: bool = False
-    #: Whether models behind ports in memory are held to it as well, on the real clock and without privileges.
+    #: Whether it also runs with models behind ports in memory, on the real clock and without privileges.
     in_memory: bool = False
 
     @property
@@ -74,10 +75,10 @@ def _dvb(scheme: str) -> str:
     return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
 
 
-#: Slow start ends below what path and queue hold together, so that nothing is lost in it.
+#: Slow start ends below the capacity of path and queue, so that it loses nothing.
 _START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
 
-#: As the DAMA study starts its flows: no overshoot of slow start into a queue of seconds.
+#: Starts flows as the DAMA study does: slow start does not overshoot into a queue of seconds.
 _CALM: Final = (
     '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
 )
@@ -226,7 +227,7 @@ def _handovers(how: str) -> str:
 
 
 _BREAK: Final = 'interruption = "500 ms"\npackets = "lose"'
-#: Slow start ends below what the satellite and its queue hold, so that only handovers lose something.
+#: Slow start ends below the capacity of the satellite and its queue, so that only handovers lose packets.
 _BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
 
 CASES += (
@@ -305,7 +306,7 @@ CASES += (
 )
 
 
-#: Conditions under which every congestion control is held to itself in its other home, the kernel.
+#: Conditions under which every congestion control is compared with itself in the kernel, its other home.
 _CONDITIONS: Final = {
     "geo": (pieces.GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
     "geo-loss-0.1": (
@@ -335,7 +336,7 @@ _CONDITIONS: Final = {
 }
 
 
-#: What Linux' own modules have in the place of the papers' constants, by the name of the congestion control.
+#: Constants of Linux' own modules that differ from the papers', by the name of the congestion control.
 OF_LINUX: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
@@ -356,7 +357,8 @@ _LEAP: Final = (
 )
 _EARLY: Final = "Linux' module judges the queue in slow start, too, of which the paper says nothing"
 
-#: Cases in which ours and the kernel's own of the name are known to differ by more than is allowed, with the reason.
+#: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
+#: reason.
 KNOWN_TO_DIFFER: Final = {
     "geo-hybla": _LEAP,
     "geo-loss-0.1-hybla": _LEAP,
@@ -366,13 +368,13 @@ KNOWN_TO_DIFFER: Final = {
     "leo-yeah": _EARLY,
 }
 
-#: Cases in which our C file is known to do otherwise in the kernel than in the engine.
+#: Cases in which our C file is known to behave differently in the kernel and in the engine.
 KNOWN_TO_DIFFER_AT_HOME: Final = {"dvb-vbdc-hybla": _LEAP}
 
-#: Congestion controls that draw random numbers: over LEO some runs send 30 to 50 segments again, and others none.
+#: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
 _DRAW: Final = ("bbr", "bbr3")
 
-#: Hybla whose window does not leap: rho = 2, from which its window begins.
+#: Hybla with a window that does not jump: rho = 2, at which its window begins.
 _RHO_2: Final = "rtt0 = 250"
 
 
@@ -398,7 +400,7 @@ def variant_cases(
                 *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
                 '"bulk"',
                 f'{{ kind = "tcp", congestion = "{name}", {more}parameters = {{ {parameters.get(name, "")} }} }}',
-                # At 0 a superframe begins: whether the SYN is before it or microseconds after it decides.
+                # A superframe begins at 0: it matters whether the SYN is before that or microseconds after.
                 *(['start = "50 ms"'] if condition.startswith("dvb") else []),
             ),
             "30 s",
@@ -424,7 +426,7 @@ class Difference:
     emulated: float | None
     tolerance: float
     reason: str
-    #: By how much the two may differ by chance, in the unit of the quantity.
+    #: The difference that chance may cause, in the unit of the quantity.
     chance: float = 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""{Title}: what was published, and what is done again here."""
+"""{Title}: what was published, and what this study reproduces."""
 
 from __future__ import annotations
 
