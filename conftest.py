@@ -1,4 +1,4 @@
-"""Where the examples in docstrings run: an empty folder that has the repository's examples in it."""
+"""Docstring examples run in an empty folder that contains the repository's examples."""
 
 from __future__ import annotations
 

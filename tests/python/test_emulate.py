@@ -1,4 +1,4 @@
-"""``bentpipe emulate`` beside the models: programs of the machine's, captures, simulated crowds."""
+"""``bentpipe emulate`` beyond the models: programs of the machine, captures, simulated crowds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _bentpipe(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def _processes(word: str) -> list[str]:
-    """Numbers of the processes that have this word in their command line."""
+    """Returns the numbers of processes that have this word in their command line."""
 
     def command_lines() -> Iterator[tuple[str, list[bytes]]]:
         for entry in Path("/proc").iterdir():
@@ -228,7 +228,7 @@ def test_nothing_is_sent_before_time_zero(tmp_path: Path) -> None:
     rows = bp.emulate(file, out=tmp_path / "run").trace("tcp")
     handshakes: dict[str, float] = {}
     for row in rows.to_dicts():
-        # The smoothed time was the handshake's before the first sample came in, if one did (RFC 6298, 2.2 and 2.3).
+        # Before the first sample, if any, the smoothed time is the handshake's (RFC 6298, 2.2 and 2.3).
         before = row["srtt"] if row["rtt"] is None else (8 * row["srtt"] - row["rtt"]) / 7
         handshakes.setdefault(row["flow"], before)
     assert len(handshakes) == 4

@@ -23,7 +23,7 @@ def test_a_real_kernel_runs_a_scenario_in_virtual_time(tmp_path: Path) -> None:
     model = bp.simulate(file, out=tmp_path / "model")
     assert run.complete and run.fidelity["verdict"] == "valid", run.fidelity["reasons"]
     assert run.fidelity["lost"] == 0
-    # Whatever the machine does besides, nothing in the guest is late by more than the kernel's looks at its clock take.
+    # Whatever the machine's load, nothing in the guest is later than the kernel's own reads of its clock take.
     assert run.fidelity["lateness"]["max_s"] < 200e-6
     goodput, expected = (one.flows["goodput"][0] for one in (run, model))
     assert goodput == pytest.approx(expected, rel=0.05)
@@ -127,7 +127,7 @@ def test_a_delay_of_200_s_needs_other_limits_and_nothing_else(tmp_path: Path) ->
     assert "upload: Connection timed out (os error 110)" in given_up.provenance["notes"]["emulation"]
     run = bp.emulate(file, overrides=[*FAR, *PATIENT], out=tmp_path / "patient", clock="kernel")
     row = run.flows.row(0, named=True)
-    # Nothing can come before the third way: the call, its answer, the first data.
+    # No data can arrive before the third crossing: SYN, SYN-ACK, first data.
     delivered = run.trace("delivered")
     assert delivered["time"][0] == pytest.approx(600, abs=1)
     assert row["delivered_bytes"] > 100_000 and row["rtt_min"] == pytest.approx(400, abs=0.1)
@@ -137,7 +137,7 @@ def test_a_delay_of_200_s_needs_other_limits_and_nothing_else(tmp_path: Path) ->
 def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
     file = tmp_path / "geo.toml"
     file.write_text(GEO)
-    # Ours cannot be loaded there, so the kernel's own of that name stands for it, and the run says so.
+    # Ours cannot be loaded there, so the kernel's own of that name replaces it, and the run reports this.
     names = ["bic", "highspeed", "htcp", "illinois", "lp", "scalable", "veno", "vegas", "westwood", "yeah"]
     names += ["linux-cdg", "linux-dctcp", "linux-nv"]
 

@@ -1,4 +1,4 @@
-"""One scenario, two clocks: what is simulated and what real kernels do agree, case by case."""
+"""One scenario, two clocks: simulation and real kernels agree, case by case."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pytest
 from bentpipe import _native
 from guests import guests
 
-#: They run side by side themselves, and what they measure is compared to 5 %.
+#: Alone: the cases already run in parallel, and their results must agree to 5 %.
 pytestmark = pytest.mark.alone
 
-#: Emulations at a time: few enough that they do not disturb each other on two processors.
+#: Number of emulations at a time: few enough not to disturb each other on two processors.
 AT_A_TIME = 6
 
 
 def without_hosts() -> str | None:
-    """Why this machine cannot emulate; None when it can."""
+    """Returns why this machine cannot emulate; None if it can."""
     link = '[[link]]\nname = "l"\nfrom = "a"\nto = "b"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n'
     flow = '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\napp = "bulk"\ntransport = "tcp"\n'
     try:
@@ -37,8 +37,8 @@ MODELLED = [case for case in parity.CASES if case.in_memory]
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """What came of a case, with the kernel's sockets or in memory; all of them run side by side, since each takes as
-    long as its scenario says."""
+    """The outcome of each case, with the kernel's sockets or in memory. Cases run in parallel, since each takes as long as
+    its scenario states."""
     folder: Path = tmp_path_factory.mktemp("parity")
     pool = ThreadPoolExecutor(AT_A_TIME)
     why = without_hosts()

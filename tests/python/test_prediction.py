@@ -35,7 +35,7 @@ def test_an_upload_meets_the_return_links_rate_delay_and_category() -> None:
 
 def test_a_download_meets_the_forward_rate_and_the_category_of_its_acknowledgements() -> None:
     found = arguments("flow.up.from=gw", "flow.up.to=st1")
-    # Burst time plans take a little of it.
+    # Burst time plans use a little of the capacity.
     assert found["rate_bit_s"] == pytest.approx(10_000_000, rel=1e-3) and found["scheme"] == "rbdc"
 
 
