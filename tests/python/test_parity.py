@@ -37,8 +37,8 @@ MODELLED = [case for case in parity.CASES if case.in_memory]
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """The outcome of each case, with the kernel's sockets or in memory. Cases run in parallel, since each takes as long as
-    its scenario states."""
+    """The outcome of each case, with the kernel's sockets or in memory. Cases run in parallel, since each takes as long
+    as its scenario states."""
     folder: Path = tmp_path_factory.mktemp("parity")
     pool = ThreadPoolExecutor(AT_A_TIME)
     why = without_hosts()
