@@ -17,7 +17,7 @@ COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
     "explain",
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
-    *("trace", "schema", "doctor", "calibrate"),
+    *("emodel", "trace", "schema", "doctor", "calibrate"),
     *("pep", "campaign", "kernel"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
@@ -207,3 +207,44 @@ def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
     assert "1 of 2 statements hold" in text and "our clock differs" in text
     assert json.loads(call("reproduce", "small", "--json"))["successful"] is True
     assert "T_9" in call("reproduce", "small", "--test", "T_9", code=2)
+
+
+def test_a_call_is_rated_as_json_and_in_a_table_that_fits(place: Path) -> None:
+    options = (
+        "emodel",
+        "--codec",
+        "g.729a",
+        "--set",
+        "T=150",
+        "--set",
+        "Ta=150",
+        "--set",
+        "Tr=300",
+        "--set",
+        "Ppl=2",
+    )
+    said = json.loads(call(*options, "--json"))
+    assert said["R"] == pytest.approx(70.54, abs=0.005)
+    assert said["MOS"] == pytest.approx(3.62, abs=0.005)
+    assert {"Ro", "Is", "Idte", "Idle", "Idd", "Id", "Ieeff"} <= said.keys()
+    table = call(*options, "--set", "A=20")
+    assert "90.54" in table and "R without A" in table and "70.54" in table
+    assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--codec", "G.729B"), 'unknown codec "G.729B", did you mean "G.729A"?'),
+        (("--set", "Tx=3"), 'unknown symbol "Tx"'),
+        (("--set", "Ppl=120"), "Ppl = 120 is not allowed; allowed: 0 to 100"),
+        (("--set", "Bpl=0"), "Bpl = 0 is not allowed"),
+        (("--set", "Ta=nan"), "Ta = NaN is not allowed; allowed: 0 and above"),
+        (("--set", "Ta"), '--set "Ta": expected SYMBOL=VALUE'),
+        (("--set", "Ta=long"), "a number after the equals sign"),
+    ],
+)
+def test_a_call_that_cannot_be_rated_is_refused_with_the_reason(
+    place: Path, options: tuple[str, ...], message: str
+) -> None:
+    assert message in " ".join(call("emodel", *options, code=2).split())

@@ -18,6 +18,7 @@ pub mod service;
 mod stage;
 mod supply;
 pub mod transport;
+pub mod voice;
 
 pub use packet::{
     Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, LARGEST_DATAGRAM, TCP, UDP, UDP_HEADER,

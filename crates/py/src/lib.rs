@@ -8,6 +8,7 @@ mod live;
 mod machine;
 mod orbits;
 mod pep;
+mod voice;
 
 use bentpipe_core::{Problem, Problems};
 use bentpipe_emu::EmulateError;
@@ -261,5 +262,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
     module.add_function(wrap_pyfunction!(lists::variants, module)?)?;
+    module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
+    module.add_function(wrap_pyfunction!(voice::voice, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

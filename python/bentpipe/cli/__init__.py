@@ -17,6 +17,7 @@ from .common import guarded
 from .compare import compare
 from .doctor import doctor
 from .down import down
+from .emodel import emodel
 from .emulate import emulate
 from .execute import execute
 from .explain import explain
@@ -53,7 +54,7 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain),
-    *(run, shell, up, ps, execute, set_, watch, down, new, variants, trace, schema, doctor, calibrate, pep),
+    *(run, shell, up, ps, execute, set_, watch, down, new, variants, emodel, trace, schema, doctor, calibrate, pep),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

@@ -1,0 +1,4 @@
+//! Voice: what a call sounds like.
+
+pub mod codec;
+pub mod emodel;

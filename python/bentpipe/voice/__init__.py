@@ -1,0 +1,1 @@
+"""Calls: how they sound."""
