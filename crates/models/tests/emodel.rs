@@ -1,5 +1,6 @@
 //! The E-model against computed rows of G.107, published ratings and tables of G.113.
 
+use bentpipe_models::voice::codec::find;
 use bentpipe_models::voice::emodel::{
     burst_ratio, category, effective, mos, Parameters, Refused, CATEGORIES, SYMBOLS,
 };
@@ -96,4 +97,27 @@ fn values_for_which_the_equations_are_not_defined_are_refused() {
             assert!(rating.r.is_finite() && (1.0..=4.5).contains(&rating.mos), "{} {value}", symbol.name);
         }
     }
+}
+
+#[test]
+fn packets_of_the_codecs_have_the_sizes_of_the_reference() {
+    // codec, rate_kbps, packet_ms, payload_bytes, ...
+    let mut compared = 0;
+    for row in include_str!("../../../authorities/voip/codec_bandwidth.csv").lines().skip(1) {
+        let row = row.replace("\"AMR 12.2 (octet-aligned, one frame)\"", "AMR-12.2");
+        let cells: Vec<&str> = row.split(',').collect();
+        let name = match cells[0] {
+            "G.711" => "G.711u",
+            "iLBC 20 ms" => "iLBC-20",
+            "iLBC 30 ms" => "iLBC-30",
+            "G.729" => "G.729A",
+            "G.723.1 6.3" => "G.723.1",
+            other => other,
+        };
+        let Some(codec) = find(name) else { continue };
+        let frames = cells[2].parse::<f64>().unwrap() / codec.frame_ms;
+        assert_eq!(frames * f64::from(codec.frame_bytes), cells[3].parse::<f64>().unwrap(), "{row}");
+        compared += 1;
+    }
+    assert_eq!(compared, 9);
 }

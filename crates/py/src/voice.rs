@@ -34,12 +34,12 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     for (symbol, value) in values {
         call.set(&symbol, value).map_err(|refused| match refused {
             Refused::Unknown => PyKeyError::new_err(symbol),
-            Refused::Undefined(least, most) if most.is_finite() => {
-                PyValueError::new_err(format!("{symbol} = {value} is not allowed; allowed: {least} to {most}"))
-            }
-            Refused::Undefined(least, _) if least.is_finite() => {
-                PyValueError::new_err(format!("{symbol} = {value} is not allowed; allowed: {least} and above"))
-            }
+            Refused::Undefined(least, most) if most.is_finite() => PyValueError::new_err(format!(
+                "{symbol} = {value} is not allowed; allowed: {least} to {most}"
+            )),
+            Refused::Undefined(least, _) if least.is_finite() => PyValueError::new_err(format!(
+                "{symbol} = {value} is not allowed; allowed: {least} and above"
+            )),
             Refused::Undefined(..) => {
                 PyValueError::new_err(format!("{symbol} = {value} is not allowed; allowed: a finite number"))
             }
@@ -55,7 +55,8 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     let beyond = call.beyond().into_iter().map(|(symbol, value)| {
         let (least, most) = symbol.permitted;
         let (name, unit) = (symbol.name, if symbol.unit == "1" { "" } else { symbol.unit });
-        let text = format!("{name} = {value} {unit} lies outside the range of G.107, {least} to {most} {unit}");
+        let text =
+            format!("{name} = {value} {unit} lies outside the range of G.107, {least} to {most} {unit}");
         text.replace("  ", " ").trim_end().to_owned()
     });
     said.insert("beyond".to_owned(), json!(beyond.collect::<Vec<_>>()));

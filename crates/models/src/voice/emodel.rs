@@ -182,7 +182,8 @@ impl Parameters {
     /// Ist, by an unfit sidetone (equation 7-11).
     fn sidetone_impairment(&self) -> f64 {
         let stmro = self.sidetone();
-        12.0 * root((stmro - 13.0) / 6.0, 8) - 28.0 * root((stmro + 1.0) / 19.4, 35)
+        12.0 * root((stmro - 13.0) / 6.0, 8)
+            - 28.0 * root((stmro + 1.0) / 19.4, 35)
             - 13.0 * root((stmro - 3.0) / 33.0, 13)
             + 29.0
     }
