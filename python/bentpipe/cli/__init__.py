@@ -54,7 +54,24 @@ app = typer.Typer(
 #: In the order of --help.
 _COMMANDS = (
     *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain),
-    *(run, shell, up, ps, execute, set_, watch, down, new, variants, emodel, trace, schema, doctor, calibrate, pep),
+    *(
+        run,
+        shell,
+        up,
+        ps,
+        execute,
+        set_,
+        watch,
+        down,
+        new,
+        variants,
+        emodel,
+        trace,
+        schema,
+        doctor,
+        calibrate,
+        pep,
+    ),
 )
 for command in _COMMANDS:
     given_a_command = command in (run, execute)

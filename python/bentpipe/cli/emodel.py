@@ -53,8 +53,12 @@ def emodel(
         return
     rows = [(name, about, f"{getattr(rating, name):.2f}") for name, about in _PARTS]
     if rating.A:
-        rows += [(f"{name} without A", "", f"{value:.2f}") for name, value in rating.without_advantage.items()]
-    print_table(("", "", ""), rows, text_columns=2, title=f"{codec or 'Call'}: {rating.category}")
+        rows += [
+            (name, "without the advantage factor", f"{rating.without_advantage[name]:.2f}")
+            for name in ("R", "MOS")
+        ]
+    title = f"{codec or 'Call'}: {rating.category}"
+    print_table(("symbol", "meaning", "value"), rows, text_columns=2, title=title)
     for note in rating.notes:
         print_note(f"* {note}")
 

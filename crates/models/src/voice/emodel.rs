@@ -213,8 +213,9 @@ impl Parameters {
         let half = (roe - re) / 2.0;
         let idte = (half + (half * half + 100.0).sqrt() - 1.0) * (1.0 - (-self.t).exp());
         match self.stmr > 20.0 {
-            true => (idte * idte + sidetone * sidetone).sqrt(),
-            false => idte,
+            true => idte.hypot(sidetone),
+            // Without delay it is 0, not -0.
+            false => idte + 0.0,
         }
     }
 
