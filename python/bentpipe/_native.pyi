@@ -265,8 +265,8 @@ def emodel(values: Sequence[tuple[str, float]]) -> str:
 
     ``values`` are symbols of the recommendation with their values. Returns JSON: the parts of the rating by their
     symbols, ``without_advantage``, ``category``, and ``beyond``, a text for each value outside the range of the
-    recommendation. Raises :class:`KeyError` for a symbol that does not exist and :class:`ValueError` for a value for which the
-    equations are not defined.
+    recommendation. Raises :class:`KeyError` for a symbol that does not exist and :class:`ValueError` for a value for
+    which the equations are not defined.
     """
 
 def version() -> str:
