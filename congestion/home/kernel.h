@@ -21,7 +21,8 @@ typedef s64 __s64;
 typedef u16 __be16;
 typedef u32 __be32;
 typedef u32 __wsum;
-enum bpf_map_type { BPF_MAP_TYPE_UNSPEC };
+enum bpf_map_type { BPF_MAP_TYPE_SK_STORAGE = 24 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -88,6 +89,11 @@ struct tcp_sock {
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;
 	u8 is_cwnd_limited : 1;
+};
+
+/* What only some kernels have: see guard.h. */
+struct bpf_prog_aux {
+	bool init_owned;
 };
 
 struct ack_sample {
@@ -237,24 +243,37 @@ static inline void bp_start(struct bp_tcp *tp)
 		tp->snd_ssthresh = bp_settings.initial_ssthresh;
 }
 
-#define BP_OP(type, operation, ...) BP_OP_##operation(type, operation, __VA_ARGS__)
-#define BP_OP_PLAIN(type, operation, ...) SEC("struct_ops/" #operation) type BPF_PROG(op_##operation, __VA_ARGS__)
-#define BP_OP_ssthresh BP_OP_PLAIN
-#define BP_OP_cong_avoid BP_OP_PLAIN
-#define BP_OP_set_state BP_OP_PLAIN
-#define BP_OP_cwnd_event BP_OP_PLAIN
-#define BP_OP_pkts_acked BP_OP_PLAIN
-#define BP_OP_undo_cwnd BP_OP_PLAIN
+#include "guard.h"
+
+/*
+ * An operation of the kernel's, op_NAME, is the variant's, own_NAME, and around it what guard.h keeps and compares.
+ */
+#define BP_OP(type, operation, ...)                                                                            \
+	static __always_inline type own_##operation(__VA_ARGS__);                                              \
+	BP_OP_##operation                                                                                      \
+	static __always_inline type own_##operation(__VA_ARGS__)
+#define BP_PROGRAM(type, operation, ...)                                                                       \
+	SEC("struct_ops/" #operation) type op_##operation(u64 *ctx)                                            \
+	{                                                                                                      \
+		struct bp_tcp *tp = (struct bp_tcp *)ctx[0];                                                   \
+                                                                                                               \
+		__VA_ARGS__                                                                                    \
+	}
+#define BP_OP_ssthresh                                                                                         \
+	BP_PROGRAM(u32, ssthresh, BP_SKIPPED(tp, 667073216) u32 threshold = own_ssthresh(tp);                  \
+		bp_keep_threshold(tp, threshold); return threshold;)
+#define BP_OP_undo_cwnd                                                                                        \
+	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_keep_undone(tp, cwnd); return cwnd;)
+#define BP_OP_cong_avoid BP_PROGRAM(void, cong_avoid, own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_keep(tp);)
+#define BP_OP_set_state BP_PROGRAM(void, set_state, own_set_state(tp, (u8)ctx[1]); bp_keep(tp);)
+#define BP_OP_cwnd_event BP_PROGRAM(void, cwnd_event, own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_keep(tp);)
+#define BP_OP_pkts_acked                                                                                       \
+	BP_PROGRAM(void, pkts_acked, bp_check(tp);                                                             \
+		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_keep(tp);)
 
 /* A variant's init comes after bp_start; one without init has only that. */
-#define BP_OP_init(type, operation, tp_declaration)                                                            \
-	static __always_inline type bp_init(tp_declaration);                                                   \
-	SEC("struct_ops/init") type op_init(u64 *ctx)                                                          \
-	{                                                                                                      \
-		bp_start((struct bp_tcp *)ctx[0]);                                                             \
-		bp_init((struct bp_tcp *)ctx[0]);                                                              \
-	}                                                                                                      \
-	static __always_inline type bp_init(tp_declaration)
+#define BP_OP_init                                                                                             \
+	BP_PROGRAM(void, init, bp_start(tp); own_init(tp); bp_keep_first(tp);)
 
 /*
  * Linux 6.10 gave cong_control two more arguments before the sample. The version is a constant to the verifier, so
@@ -262,24 +281,21 @@ static inline void bp_start(struct bp_tcp *tp)
  * otherwise merge the two into one load at a variable offset, which the verifier refuses.
  */
 extern int LINUX_KERNEL_VERSION __kconfig;
-#define BP_OP_cong_control(type, operation, tp_declaration, sample_declaration)                                \
-	static __always_inline type bp_cong_control(tp_declaration, sample_declaration);                       \
-	SEC("struct_ops/cong_control") type op_cong_control(u64 *ctx)                                          \
-	{                                                                                                      \
+#define BP_OP_cong_control                                                                                     \
+	BP_PROGRAM(void, cong_control,                                                                         \
 		const struct rate_sample *sample;                                                              \
                                                                                                                \
 		if (LINUX_KERNEL_VERSION >= KERNEL_VERSION(6, 10, 0))                                          \
 			asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(sample) : "r"(ctx));                      \
 		else                                                                                           \
 			asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(sample) : "r"(ctx));                       \
-		bp_cong_control((struct bp_tcp *)ctx[0], sample);                                              \
-	}                                                                                                      \
-	static __always_inline type bp_cong_control(tp_declaration, sample_declaration)
+		own_cong_control(tp, sample);                                                                  \
+		bp_keep(tp);)
 
 /*
  * Section .struct_ops.link ties the registration to the loader, so a variant is gone when its loader ends, however
- * it ends. The loader may change the name, which is the last member. Of two values for `init` the last counts; "?"
- * keeps the program of the other from being loaded.
+ * it ends. The loader may change the name, which is the last member. Of two values for `init`, and for `pkts_acked`, the
+ * last counts; "?" keeps the program of the other from being loaded.
  */
 #pragma clang diagnostic ignored "-Winitializer-overrides"
 #define BP_OPERATION(operation) .operation = (void *)op_##operation,
@@ -288,7 +304,13 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 	SEC("?struct_ops/init") void op_start(u64 *ctx)                                                        \
 	{                                                                                                      \
 		bp_start((struct bp_tcp *)ctx[0]);                                                             \
+		bp_keep_first((struct bp_tcp *)ctx[0]);                                                        \
+	}                                                                                                      \
+	SEC("?struct_ops/pkts_acked") void op_acked(u64 *ctx)                                                  \
+	{                                                                                                      \
+		bp_check((struct bp_tcp *)ctx[0]);                                                             \
+		bp_keep((struct bp_tcp *)ctx[0]);                                                              \
 	}                                                                                                      \
 	SEC(".struct_ops.link")                                                                                \
-	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start,                                       \
+	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start, .pkts_acked = (void *)op_acked,        \
 		BP_EACH(BP_OPERATION, __VA_ARGS__).flags = BP_NON_RESTRICTED, .name = "bp_" #NAME};

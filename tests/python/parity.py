@@ -55,11 +55,6 @@ class Case:
     in_memory: bool = False
 
     @property
-    def told(self) -> bool:
-        """Whether the kernel is to be told where slow start ends, which it can be by BPF only: a guest cannot."""
-        return "initial_ssthresh" in self.scenario
-
-    @property
     def text(self) -> str:
         """The whole scenario."""
         return f'name = "{self.name}"\nduration = "{self.duration}"\n{self.scenario}'

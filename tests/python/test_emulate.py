@@ -72,6 +72,21 @@ def test_commands_and_the_kernels_congestion_controls_are_not_simulated(tmp_path
 
 
 @networks
+def test_a_key_that_the_kernel_cannot_apply_degrades_the_verdict_and_is_printed(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, '{ kind = "bulk" }', "3 s", "linux-reno")
+    ways = ["--set", "flow.up.transport.initial_ssthresh=30", "--set", "flow.up.transport.undo=false"]
+    done = _bentpipe("emulate", file, *ways, "--out", tmp_path / "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    run = bp.Run(tmp_path / "run")
+    unapplied = "flow up: undo is not applied: the kernel's is on"
+    assert run.fidelity["verdict"] != "valid" and run.fidelity["unapplied"] == [unapplied]
+    assert unapplied in done.stdout
+    # The threshold is applied, without a program of ours in the kernel.
+    thresholds = run.trace("tcp")["ssthresh"]
+    assert thresholds[0] == 30, thresholds
+
+
+@networks
 @needs("iperf3")
 @pytest.mark.parametrize("congestion", ["linux-cubic", "reno"])
 def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:

@@ -30,7 +30,16 @@ pub struct Start {
 #[derive(Debug)]
 pub struct Registered {
     name: String,
-    _control: CongestionControl,
+    control: CongestionControl,
+}
+
+/// What the kernel did not run of a congestion control's programs, as far as that was noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Operations whose value was computed at the next acknowledgment instead.
+    pub repaired: u64,
+    /// Connections that began without parameters and start, for which nothing could be done.
+    pub begun: u64,
 }
 
 /// Why a congestion control cannot be registered.
@@ -92,7 +101,7 @@ pub fn register(
     let taken = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     for name in names(variant.name).filter(|name| taken.split_whitespace().all(|other| other != name)) {
         match CongestionControl::register(object, &name, &settings) {
-            Ok(control) => return Ok(Registered { name, _control: control }),
+            Ok(control) => return Ok(Registered { name, control }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => {
                 available()?;
@@ -108,6 +117,14 @@ impl Registered {
     /// characters.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the kernel has skipped so far. Only kernels do so for which [`skips_programs`](crate::skips_programs) is true.
+    ///
+    /// # Errors
+    /// The kernel does not let its count be read.
+    pub fn skipped(&self) -> io::Result<Skipped> {
+        self.control.skipped().map(|[repaired, begun]| Skipped { repaired, begun })
     }
 }
 

@@ -22,7 +22,13 @@ mod objects;
 mod rows;
 
 pub use available::{available, Unavailable};
-pub use congestion::{list, register, Error, Registered, Start};
+pub use congestion::{list, register, Error, Registered, Skipped, Start};
 pub use event::{Event, Kind};
 pub use log::{Log, LogError, Namespace};
 pub use rows::{Row, Rows};
+
+/// Whether this kernel is one of those that skip BPF programs, uncounted, while its process 1 is the current one (they have a
+/// member `init_owned` in their type `bpf_prog_aux`).
+pub fn skips_programs() -> bool {
+    bpf::skips_programs()
+}

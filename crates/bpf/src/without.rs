@@ -22,9 +22,17 @@ pub fn try_tracer(_object: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub fn skips_programs() -> bool {
+    false
+}
+
 impl CongestionControl {
     pub fn register(_object: &[u8], _name: &str, _settings: &[u32]) -> io::Result<CongestionControl> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn skipped(&self) -> io::Result<[u64; 2]> {
+        match *self {}
     }
 }
 

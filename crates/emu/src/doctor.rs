@@ -87,6 +87,7 @@ pub fn examine() -> Examination {
         clock(),
         processors(),
         bpf(),
+        programs(),
         nft(),
         ipv6(),
         limit(
@@ -215,6 +216,17 @@ fn bpf() -> Finding {
             "without it flows use the kernel's congestion controls, and connections are polled",
         ),
     }
+}
+
+fn programs() -> Finding {
+    let skips = bentpipe_bpf::skips_programs();
+    Finding::new(
+        "BPF programs",
+        !skips,
+        if skips { "skipped while process 1 runs (bpf_prog_aux.init_owned)" } else { "always run" },
+        "our congestion controls on the real clock then get late results, which runs count and repair; linux-NAME and \
+         --clock kernel are not concerned (docs/measured-linux.md)",
+    )
 }
 
 fn nft() -> Finding {

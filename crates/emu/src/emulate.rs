@@ -3,12 +3,13 @@
 use crate::clock::{Clock, Timing};
 use crate::commands::{self, Commands, Done, Planned};
 use crate::error::{Doing, Error as Trouble};
-use crate::fidelity::{Datagrams, Fidelity};
+use crate::fidelity::{Datagrams, Fidelity, Flows, Programs};
 use crate::live::{Live, LiveHost, Prepared, Setup};
 use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
+use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::Wanted;
@@ -151,7 +152,9 @@ pub(crate) fn emulate_on(
         names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
     run.folder().provenance().notes.insert("hosts".to_owned(), json!(applied));
     let (reached, commands) = (clock.now().min(end), commands.finish(clock));
-    conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory })
+    let Skipped { repaired, begun } = variants.skipped();
+    let skipped = Programs { repaired, begun, absurd: ran.absurd() };
+    conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped })
 }
 
 /// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction done, wants them to stop.
@@ -195,17 +198,18 @@ struct Ended {
     ran: Ran,
     commands: Done,
     memory: tcp_memory::Watch,
+    skipped: Programs,
 }
 
 /// Ends the network, reports, and closes the folder.
 fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Result<Emulated, Error> {
-    let Ended { reached, end, cpu, mut ran, commands, memory } = ended;
+    let Ended { reached, end, cpu, mut ran, commands, memory, skipped } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
     let mut bridge = live.finish()?;
     let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
-    let fidelity =
-        Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_datagrams(datagrams);
+    let flows = Flows { datagrams, unapplied: ran.unapplied().to_vec(), skipped };
+    let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_flows(flows);
     let network = bridge.network();
     network.out().set_capture(None);
     network.finish(reached);
@@ -249,7 +253,12 @@ fn settings(
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     for (_, flow) in traffic::flows(scenario) {
         for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-            settings[node(own)].add(flow, own, hosts[node(peer)].ipv4)?;
+            let (settings, peer) = (&mut settings[node(own)], hosts[node(peer)].ipv4);
+            settings.add(flow, own, peer)?;
+            if let Some(config) = flow.transport.tcp().filter(|config| !variants.sets_threshold(config)) {
+                let segments = config.initial_ssthresh.map(|segments| segments.value());
+                settings.add_threshold(flow, own, peer, segments)?;
+            }
         }
     }
     for (_, flow) in traffic::flows(scenario).filter(|(_, flow)| flow.is_command()) {

@@ -99,6 +99,29 @@ pub struct Datagrams {
     pub lost: u64,
 }
 
+/// What is known of the flows over the kernel's sockets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flows {
+    /// Their datagrams.
+    pub datagrams: Datagrams,
+    /// Keys of the scenario that the kernel did not apply, a sentence each.
+    pub unapplied: Vec<String>,
+    /// What the kernel did not run of our congestion controls.
+    pub skipped: Programs,
+}
+
+/// Programs of ours in the kernel that it did not run: some kernels skip them while process 1 is the current one, and take
+/// what lies on the stack for their result (docs/measured-linux.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs {
+    /// Operations whose value was computed at the next acknowledgment instead.
+    pub repaired: u64,
+    /// Connections that began without their parameters and their start.
+    pub begun: u64,
+    /// Rows of the trace `tcp` with a threshold that no connection reaches, which an acknowledgment had not changed.
+    pub absurd: u64,
+}
+
 /// What was measured in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -126,6 +149,12 @@ pub struct Measured {
     /// The datagrams of the flows at their sockets, where there were flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// Keys of the flows that the kernel did not apply, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unapplied: Vec<String>,
+    /// What the kernel did not run of our congestion controls, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Programs>,
     /// The memory of the kernel's TCP, where it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_memory: Option<TcpMemory>,
@@ -165,6 +194,8 @@ impl Fidelity {
             tunnels: tunnels(bridge),
             engine: bridge.attendance(),
             datagrams: None,
+            unapplied: Vec::new(),
+            skipped: None,
             tcp_memory: None,
         };
         Fidelity::judge(measured, scenario.fidelity.clone())
@@ -176,9 +207,11 @@ impl Fidelity {
         Fidelity::judge(self.measured, self.tolerances)
     }
 
-    /// Judges anew, with what became of the flows' datagrams at their sockets.
-    pub fn with_datagrams(mut self, datagrams: Datagrams) -> Fidelity {
-        self.measured.datagrams = Some(datagrams);
+    /// Judges anew, with what is known of the flows.
+    pub fn with_flows(mut self, flows: Flows) -> Fidelity {
+        self.measured.datagrams = Some(flows.datagrams);
+        self.measured.unapplied = flows.unapplied;
+        self.measured.skipped = Some(flows.skipped).filter(|skipped| *skipped != Programs::default());
         Fidelity::judge(self.measured, self.tolerances)
     }
 
@@ -189,6 +222,8 @@ impl Fidelity {
         judgment.shares(&measured, &tolerances);
         judgment.losses(&measured, tolerances.lost.value());
         judgment.probes(&measured, tolerances.lost.value());
+        judgment.degrade(measured.unapplied.iter().cloned());
+        judgment.programs(&measured);
         let Judgment { verdict, reasons } = judgment;
         Fidelity { verdict, reasons, measured, tolerances }
     }
@@ -213,6 +248,13 @@ impl Judgment {
     fn void(&mut self, reason: String) {
         self.verdict = Verdict::Void;
         self.reasons.push(reason);
+    }
+
+    fn degrade(&mut self, reasons: impl IntoIterator<Item = String>) {
+        for reason in reasons {
+            self.verdict = self.verdict.max(Verdict::Degraded);
+            self.reasons.push(reason);
+        }
     }
 
     fn limit(&mut self, value: f64, tolerance: f64, reason: impl FnOnce() -> String) {
@@ -284,10 +326,25 @@ impl Judgment {
                 "{lost} datagrams were lost between the kernel and the applications, tolerated: {tolerance}"
             ));
         }
-        if let Some(reason) = measured.tcp_memory.as_ref().and_then(TcpMemory::reason) {
-            self.verdict = self.verdict.max(Verdict::Degraded);
-            self.reasons.push(reason);
+        self.degrade(measured.tcp_memory.as_ref().and_then(TcpMemory::reason));
+    }
+
+    /// Results of congestion controls that the kernel did not run.
+    fn programs(&mut self, measured: &Measured) {
+        let Some(Programs { repaired, begun, absurd }) = measured.skipped else { return };
+        const KERNEL: &str =
+            "this kernel skips BPF programs while process 1 runs (linux-NAME is not concerned)";
+        if begun > 0 {
+            self.void(format!(
+                "{begun} connections began without their congestion control's start: {KERNEL}"
+            ));
         }
+        if absurd > 0 {
+            self.void(format!("{absurd} rows of the trace tcp have a threshold that is none: {KERNEL}"));
+        }
+        self.degrade((repaired > 0).then(|| {
+            format!("{repaired} results of congestion controls came one acknowledgment late: {KERNEL}")
+        }));
     }
 
     /// Probes to other machines that were not answered.
@@ -418,7 +475,7 @@ mod tests {
         let judged = |late, lost| {
             let late = Percentiles { p99_s: late, ..Percentiles::default() };
             let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
-            fidelity.with_datagrams(Datagrams { late, lost })
+            fidelity.with_flows(Flows { datagrams: Datagrams { late, lost }, ..Flows::default() })
         };
         assert_eq!(judged(0.019, 0).verdict, Verdict::Valid);
         let slow = judged(0.03, 0);
@@ -426,6 +483,28 @@ mod tests {
         assert!(slow.reasons[0].contains("sent later than their application wanted by more than 30.000 ms"));
         let lossy = judged(0.0, 3);
         assert_eq!((lossy.verdict, lossy.reasons.len()), (Verdict::Void, 1));
+    }
+
+    #[test]
+    fn a_key_that_is_not_applied_degrades_and_is_a_reason() {
+        let unapplied = vec!["flow f: undo is not applied: the kernel's is on".to_owned()];
+        let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
+        let fidelity = fidelity.with_flows(Flows { unapplied: unapplied.clone(), ..Flows::default() });
+        assert_eq!((fidelity.verdict, fidelity.reasons), (Verdict::Degraded, unapplied));
+    }
+
+    #[test]
+    fn a_result_that_came_late_degrades_and_a_threshold_that_is_none_voids() {
+        let judged = |skipped| {
+            let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
+            fidelity.with_flows(Flows { skipped, ..Flows::default() })
+        };
+        assert_eq!(judged(Programs::default()).verdict, Verdict::Valid);
+        let late = judged(Programs { repaired: 2, ..Programs::default() });
+        assert_eq!((late.verdict, late.reasons.len()), (Verdict::Degraded, 1));
+        let void = judged(Programs { repaired: 2, absurd: 1, begun: 0 });
+        assert_eq!((void.verdict, void.reasons.len()), (Verdict::Void, 2));
+        assert!(void.reasons[0].contains("1 rows of the trace tcp"), "{:?}", void.reasons);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 pub mod parameters;
 
 use crate::clock::Timing;
-use bentpipe_bpf::{available, list, register, Registered, Start};
+use bentpipe_bpf::{available, list, register, Registered, Skipped, Start};
 use bentpipe_congestion::of_linux;
 use bentpipe_models::transport::tcp;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use std::fs;
 type Key = (String, BTreeMap<String, i64>, u64, Option<u64>);
 
 /// The congestion controls of a run; those that were loaded for it go when this is dropped.
-#[derive(Default)]
 pub struct Variants {
     loaded: Vec<(Key, Registered)>,
     notes: Vec<String>,
+    timing: Timing,
 }
 
 /// A flow's congestion control cannot be had.
@@ -70,7 +70,7 @@ impl Variants {
         flows: impl Iterator<Item = &'a tcp::Config>,
         timing: Timing,
     ) -> Result<Variants, Unknown> {
-        let mut variants = Variants::default();
+        let mut variants = Variants { loaded: Vec::new(), notes: Vec::new(), timing };
         let refusal = match timing {
             Timing::Real => available().err().map(|why| why.to_string()),
             Timing::Virtual => Some("User-Mode Linux has no BPF to load it with".to_owned()),
@@ -90,21 +90,9 @@ impl Variants {
             }
             variants.note(format!("congestion control {name} is the kernel's own {own}"));
             if timing == Timing::Virtual {
-                let (words, impossible) = parameters::of_flow(config);
+                let words = parameters::of_flow(config).0;
                 let set = words.iter().map(|word| format!("the guest's kernel was started with {word}"));
-                set.chain(impossible).for_each(|note| variants.note(note));
-                continue;
-            }
-            for (what, given) in [
-                ("parameters", !config.parameters.is_empty()),
-                ("initial_ssthresh", config.initial_ssthresh.is_some()),
-            ] {
-                if given {
-                    variants.note(format!(
-                        "{what} of {name} could not be set: {}",
-                        refusal.as_deref().unwrap_or("not ours")
-                    ));
-                }
+                set.for_each(|note| variants.note(note));
             }
         }
         Ok(variants)
@@ -138,13 +126,47 @@ impl Variants {
         }
     }
 
+    /// The flow's congestion control, if it was loaded for this run.
+    fn loaded(&self, config: &tcp::Config) -> Option<&Registered> {
+        let key = key(config);
+        self.loaded.iter().find(|(other, _)| *other == key).map(|(_, registered)| registered)
+    }
+
+    /// Whether the flow's congestion control begins connections with the flow's slow-start threshold.
+    pub fn sets_threshold(&self, config: &tcp::Config) -> bool {
+        config.initial_ssthresh.is_some() && self.loaded(config).is_some()
+    }
+
     /// The kernel's name for a flow's congestion control.
     pub fn name<'a>(&'a self, config: &'a tcp::Config) -> &'a str {
-        let key = key(config);
-        self.loaded.iter().find(|(other, _)| *other == key).map_or_else(
-            || of_linux(&config.congestion).unwrap_or(&config.congestion),
-            |(_, registered)| registered.name(),
-        )
+        let own = || of_linux(&config.congestion).unwrap_or(&config.congestion);
+        self.loaded(config).map_or_else(own, Registered::name)
+    }
+
+    /// What of the flow's parameters the kernel's own congestion control does not take, a sentence each.
+    pub fn unapplied(&self, config: &tcp::Config) -> Vec<String> {
+        if self.loaded(config).is_some() {
+            return Vec::new();
+        }
+        match self.timing {
+            Timing::Virtual => parameters::of_flow(config).1,
+            Timing::Real => {
+                let name = &config.congestion;
+                let sentence = |key| {
+                    format!("parameters.{key} is not applied: {name} is the kernel's own, as BPF is not available")
+                };
+                config.parameters.keys().map(sentence).collect()
+            }
+        }
+    }
+
+    /// What the kernel did not run of the programs that were loaded.
+    pub fn skipped(&self) -> Skipped {
+        let all = self.loaded.iter().filter_map(|(_, registered)| registered.skipped().ok());
+        all.fold(Skipped::default(), |sum, one| Skipped {
+            repaired: sum.repaired + one.repaired,
+            begun: sum.begun + one.begun,
+        })
     }
 
     /// What is worth knowing about them, for the provenance.

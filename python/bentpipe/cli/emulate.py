@@ -82,8 +82,8 @@ def emulate(
     tell([run], variations, folder, page, json)
     for sentence in command_texts(run):
         typer.echo(f"command  {sentence}", err=json)
-    if not json and (text := fidelity_text(run)):
-        typer.echo(f"fidelity {text}")
+    if text := fidelity_text(run):
+        typer.echo(f"fidelity {text}", err=json)
     if stop.wanted:
         typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
         raise typer.Exit(stop.exit_code)

@@ -1,6 +1,7 @@
 //! Options and states of sockets that `nix` does not know.
 
 use super::check;
+use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -21,6 +22,18 @@ pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) 
     // SAFETY: the call reads `size` bytes of `value`, which lives until it returns.
     check(unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, (&raw const value).cast(), size)
+    })
+}
+
+/// Whether this kernel knows an option of TCP.
+pub fn takes(option: libc::c_int) -> bool {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
+    let (mut value, mut size): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
+    socket.is_ok_and(|socket| {
+        let to = (&raw mut value).cast();
+        // SAFETY: the call writes at most `size` bytes to `value`; both live until it returns.
+        check(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, to, &mut size) })
+            .is_ok()
     })
 }
 

@@ -120,6 +120,11 @@ impl Info {
         self.word(80)
     }
 
+    /// Slow-start threshold in segments; `None` while it is infinite.
+    pub fn ssthresh(&self) -> Option<u32> {
+        Some(self.word(76)).filter(|threshold| *threshold < INFINITE_SSTHRESH)
+    }
+
     /// Retransmission time-out in microseconds, back-off included.
     pub fn rto(&self) -> u32 {
         self.word(8)
@@ -133,11 +138,10 @@ impl Info {
     /// The values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only what became of the samples.
     pub fn row(&self, opened: bool) -> [f64; 12] {
         let seconds = |offset| f64::from(self.word(offset)) / 1e6;
-        let threshold = self.word(76);
         let in_flight = (self.word(24) + self.word(36)).saturating_sub(self.word(28) + self.word(32));
         [
             self.cwnd().into(),
-            if threshold < INFINITE_SSTHRESH { threshold.into() } else { f64::NAN },
+            self.ssthresh().map_or(f64::NAN, f64::from),
             f64::NAN,
             seconds(68),
             seconds(72),

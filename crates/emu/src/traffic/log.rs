@@ -3,7 +3,7 @@
 
 use super::rows::Rows;
 use crate::clock::Clock;
-use bentpipe_bpf::{Event, Log, Namespace, Rows as Connections};
+use bentpipe_bpf::{Event, Log, Namespace, Row, Rows as Connections};
 use bentpipe_core::{Probe, Span, Time};
 use bentpipe_models::transport::flow::SourceCounters;
 use std::collections::BTreeMap;
@@ -38,12 +38,28 @@ pub struct Statistics {
     senders: BTreeMap<(usize, u16), SourceCounters>,
     /// Events that found no room in the ring.
     pub lost: u64,
+    /// Rows with a threshold that no connection reaches, which an acknowledgment had not changed.
+    pub absurd: u64,
+    /// Connections whose last row had such a one, with what was acknowledged at the first.
+    suspects: BTreeMap<u64, u64>,
 }
+
+/// Segments from which on a threshold is none: a scenario's may be as large, and then it is from the start.
+const ABSURD: u32 = 1 << 24;
 
 impl Statistics {
     /// Those of a connection of an end.
     pub fn sender(&mut self, end: (usize, u16)) -> &mut SourceCounters {
         self.senders.entry(end).or_default()
+    }
+
+    /// Takes note of a row's threshold. A skipped operation is repaired at the next acknowledgment: until then it may be there.
+    fn look(&mut self, socket: u64, row: &Row) {
+        if row.ssthresh.is_none_or(|threshold| threshold < ABSURD) {
+            self.suspects.remove(&socket);
+        } else if *self.suspects.entry(socket).or_insert(row.acknowledged) < row.acknowledged {
+            self.absurd += 1;
+        }
     }
 
     /// Those of all connections of an end.
@@ -125,6 +141,7 @@ impl Reader {
                     return;
                 }
                 rows.add(seen.probe, time, &row.values());
+                statistics.look(event.socket, &row);
                 let sender = statistics.sender(seen.end);
                 if let Some(rtt) = row.rtt {
                     sender.rtt.add(Span::from_micros(rtt.into()));

@@ -9,7 +9,9 @@ mod log;
 mod rows;
 pub mod settings;
 mod tcp;
+mod threshold;
 mod udp;
+mod unapplied;
 
 use crate::bridge::{Handle, Observer};
 use crate::clock::{Clock, Scheduling, Timing};
@@ -125,6 +127,8 @@ pub struct Traffic {
     /// Where time stands still the engine's thread asks instead.
     exact: Option<Exact>,
     notes: Vec<String>,
+    /// Keys that the kernel cannot apply.
+    unapplied: Vec<String>,
 }
 
 /// The flows of `scenario` that are the kernel's, with their numbers.
@@ -167,16 +171,9 @@ impl Traffic {
             log: None,
             exact: (timing == Timing::Virtual).then(Exact::default),
             notes: variants.notes().to_vec(),
+            unapplied: unapplied::of(scenario, variants),
         };
         let made = planned(scenario, hosts);
-        for flow in
-            made.iter().filter(|(_, planned)| planned.end == End::Source).map(|(_, planned)| planned.flow)
-        {
-            if let Some(config) = flow.transport.tcp() {
-                let notes = settings::impossible(config).into_iter();
-                traffic.notes.extend(notes.map(|note| format!("{}: {note}", flow.name)));
-            }
-        }
         limits::make_room(made.len() as u64)?;
         let probes: Vec<_> = made.iter().map(|(_, planned)| planned.probes(probe)).collect();
         let traces: Vec<_> = made.iter().map(|(_, planned)| planned.traces(probe)).collect();
@@ -277,7 +274,7 @@ impl Traffic {
         if let Some(lost) = statistics.as_ref().map(|statistics| statistics.lost).filter(|lost| *lost > 0) {
             self.notes.push(format!("{lost} events of the kernel's TCP were lost on the way to the trace"));
         }
-        Ok(Ran { ends: self.ends, statistics, lateness, notes: self.notes })
+        Ok(Ran { ends: self.ends, statistics, lateness, notes: self.notes, unapplied: self.unapplied })
     }
 }
 
@@ -288,6 +285,7 @@ pub struct Ran {
     statistics: Option<Statistics>,
     lateness: Lateness,
     notes: Vec<String>,
+    unapplied: Vec<String>,
 }
 
 impl Ran {
@@ -334,6 +332,16 @@ impl Ran {
     /// How late datagrams were handed to the kernel, after the moment at which the application wanted to send them.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
+    }
+
+    /// Keys of the scenario that the kernel did not apply, a sentence each.
+    pub fn unapplied(&self) -> &[String] {
+        &self.unapplied
+    }
+
+    /// Rows of the trace `tcp` with a threshold that no connection reaches, which an acknowledgment had not changed.
+    pub fn absurd(&self) -> u64 {
+        self.statistics.as_ref().map_or(0, |statistics| statistics.absurd)
     }
 
     /// What is worth knowing about how they ran.
@@ -427,7 +435,8 @@ impl Planned<'_> {
             capture: None,
         };
         let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
-        // A kernel draws for itself.
+        // Only the application's draws matter here, which are those of a simulation: what TCP draws is the number of its first
+        // byte, which the kernel chooses itself, and datagrams draw nothing.
         let _ = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);

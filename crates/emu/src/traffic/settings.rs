@@ -1,13 +1,12 @@
 //! What of a scenario's transport is a matter of the host and not of the socket: sysctls of its namespace, and metrics of
 //! its routes.
 
+use super::threshold::set_threshold;
 use crate::error::{Doing, Error};
 use crate::live::{LiveHost, INTERFACE};
 use crate::process;
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
-use bentpipe_models::transport::tcp;
-use bentpipe_models::transport::tcp::config::Recovery;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -18,6 +17,8 @@ use std::process::Command;
 pub struct Settings {
     sysctls: BTreeMap<&'static str, String>,
     routes: BTreeMap<Ipv4Addr, BTreeMap<&'static str, String>>,
+    /// Slow-start thresholds in segments with which connections begin, by the host at the other end.
+    thresholds: BTreeMap<Ipv4Addr, u64>,
     /// For whom each was set, to name both where two flows disagree.
     owners: BTreeMap<String, String>,
 }
@@ -35,8 +36,22 @@ pub struct Disagreement {
     host: String,
 }
 
+/// A sysctl.
+pub struct Sysctl(&'static str);
+
 /// What kernels before 6.5 do not have.
-const NEWEST: &str = "net.ipv4.tcp_syn_linear_timeouts";
+pub const NEWEST: Sysctl = Sysctl("net.ipv4.tcp_syn_linear_timeouts");
+
+impl Sysctl {
+    fn path(&self) -> String {
+        format!("/proc/sys/{}", self.0.replace('.', "/"))
+    }
+
+    /// Whether this kernel has it.
+    pub fn is_there(&self) -> bool {
+        std::path::Path::new(&self.path()).exists()
+    }
+}
 
 /// Linux' own values, for which no route is needed.
 const KERNEL_RTO_MIN: Span = Span::from_millis(200);
@@ -78,7 +93,7 @@ impl Settings {
             ("net.ipv4.tcp_comp_sack_delay_ns", config.ack_compression.as_nanos().to_string()),
             ("net.ipv4.tcp_window_scaling", on(config.window_scaling)),
             ("net.ipv4.tcp_synack_retries", config.syn_retries.value().to_string()),
-            (NEWEST, config.syn_linear_timeouts.value().to_string()),
+            (NEWEST.0, config.syn_linear_timeouts.value().to_string()),
             ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
             ("net.ipv4.tcp_pacing_ss_ratio", config.pacing_ss_ratio.value().to_string()),
             ("net.ipv4.tcp_pacing_ca_ratio", config.pacing_ca_ratio.value().to_string()),
@@ -99,6 +114,26 @@ impl Settings {
         self.own(flow, host, &format!("routes to {peer}"), &format!("{metrics:?}"))?;
         if !metrics.is_empty() {
             self.routes.insert(peer, metrics);
+        }
+        Ok(())
+    }
+
+    /// Makes connections of `host` to `peer` begin with the flow's slow-start threshold, as the flow's congestion control does
+    /// not.
+    ///
+    /// # Errors
+    /// A flow that was added before wants another one, or none.
+    pub fn add_threshold(
+        &mut self,
+        flow: &Flow,
+        host: &str,
+        peer: Ipv4Addr,
+        segments: Option<u64>,
+    ) -> Result<(), Disagreement> {
+        let value = segments.map_or("none".to_owned(), |segments| segments.to_string());
+        self.own(flow, host, &format!("initial_ssthresh towards {peer}"), &value)?;
+        if let Some(segments) = segments {
+            self.thresholds.insert(peer, segments);
         }
         Ok(())
     }
@@ -153,11 +188,10 @@ impl Settings {
         let doing = format!("setting up host {}", host.name);
         let sysctls = || -> io::Result<()> {
             for (name, value) in &self.sysctls {
-                let path = format!("/proc/sys/{}", name.replace('.', "/"));
-                if *name == NEWEST && !std::path::Path::new(&path).exists() {
+                if *name == NEWEST.0 && !NEWEST.is_there() {
                     continue;
                 }
-                std::fs::write(path, value)
+                std::fs::write(Sysctl(name).path(), value)
                     .map_err(|error| io::Error::new(error.kind(), format!("{name} = {value}: {error}")))?;
             }
             Ok(())
@@ -171,7 +205,11 @@ impl Settings {
             }
             Ok(())
         };
-        let both = host.namespace.within(|| sysctls().and_then(|()| routes()));
+        let thresholds = || {
+            let mut all = self.thresholds.iter();
+            all.try_for_each(|(peer, segments)| set_threshold(host.ipv4, *peer, *segments))
+        };
+        let both = host.namespace.within(|| thresholds().and_then(|()| sysctls()).and_then(|()| routes()));
         both.and_then(|done| done).doing(doing)
     }
 
@@ -179,51 +217,10 @@ impl Settings {
     pub fn describe(&self) -> serde_json::Value {
         let routes: BTreeMap<String, _> =
             self.routes.iter().map(|(peer, metrics)| (peer.to_string(), metrics)).collect();
-        serde_json::json!({ "sysctls": self.sysctls, "routes": routes })
+        let thresholds: BTreeMap<String, _> =
+            self.thresholds.iter().map(|(peer, segments)| (peer.to_string(), segments)).collect();
+        serde_json::json!({ "sysctls": self.sysctls, "routes": routes, "initial_ssthresh": thresholds })
     }
-}
-
-/// What of a transport a real kernel cannot be told, in words.
-pub fn impossible(config: &tcp::Config) -> Vec<String> {
-    let model = tcp::Config::default();
-    let mut notes = Vec::new();
-    let mut differs = |name: &str, is: bool, kernel: &str| {
-        if is {
-            notes.push(format!("{name} is the kernel's: {kernel}"));
-        }
-    };
-    differs(
-        "rto_min",
-        config.rto_min > config.rto_variance_min,
-        "the time-out is at least the smoothed round-trip time plus rto_variance_min",
-    );
-    let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
-    differs("recovery", config.recovery != kernels, "rack, newreno without sack");
-    differs("proportional_reduction", !config.proportional_reduction, "on");
-    differs("undo", !config.undo, "on");
-    differs(
-        "window_validation",
-        config.window_validation != config.restart_after_idle,
-        "as restart_after_idle",
-    );
-    differs("send_buffer", config.send_buffer.is_some(), "never limiting");
-    differs("receive_window_start", config.receive_window_start.is_some(), "64 KiB and a window that grows");
-    differs("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "16");
-    let model_acks = config.delayed_ack && config.quick_acks.value() > 0;
-    differs("quick_window", model_acks && config.quick_window != model.quick_window, "16 MiB");
-    differs("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "2");
-    differs("quick_start", config.quick_start.is_some(), "not asked for");
-    differs("freeze", !config.freeze.is_empty(), "never");
-    differs("adapt", !config.adapt.is_empty(), "never");
-    differs("on_handover", !config.on_handover.is_empty(), "nothing");
-    let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
-    differs("delayed_ack_min", config.delayed_ack && least, "40 ms");
-    differs("rto_estimator", config.rto_estimator != model.rto_estimator, "linux");
-    differs("retries_as_time", !config.retries_as_time, "on");
-    differs("timer_tick", config.timer_tick != model.timer_tick, "its own, 1 to 10 ms");
-    differs("rto_initial", config.rto_initial != model.rto_initial, "1 s");
-    differs("initial_sequence", config.initial_sequence.is_some(), "random");
-    notes
 }
 
 #[cfg(test)]
@@ -261,5 +258,9 @@ mod tests {
         let other = flow("four", r#"{"timestamps": true, "delayed_ack": false}"#);
         assert!(settings.add(&other, "a", peer).is_err());
         settings.add(&other, "a", Ipv4Addr::new(198, 18, 0, 9)).unwrap();
+        // What the kernel remembers of a host holds for all connections to it.
+        settings.add_threshold(&other, "a", peer, Some(20)).unwrap();
+        let refused = settings.add_threshold(&flow("five", "{}"), "a", peer, None).unwrap_err().to_string();
+        assert!(refused.contains("initial_ssthresh towards 127.0.0.1"), "{refused}");
     }
 }

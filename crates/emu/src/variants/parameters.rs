@@ -41,23 +41,13 @@ pub fn of_flow(config: &Config) -> (Vec<String>, Vec<String>) {
         match known {
             // HyStart++ is not the kernel's.
             Some((_, _, "hystart", _)) if *value > 1 => {
-                impossible
-                    .push(format!("{ours} = {value} of {name} could not be set: the kernel's is 0 or 1"));
+                impossible.push(format!(
+                    "parameters.{ours} = {value} is not applied: that of the kernel's {name} is 0 or 1"
+                ));
             }
             Some((_, _, theirs, convert)) => words.push(format!("tcp_{name}.{theirs}={}", convert(*value))),
             None => impossible
-                .push(format!("{ours} of {name} could not be set: the kernel's own has no such parameter")),
-        }
-    }
-    if let Some(segments) = config.initial_ssthresh {
-        // The kernel's CUBIC looks at it only without HyStart.
-        let takes = name == "bic" || name == "cubic" && config.parameters.get("hystart") == Some(&0);
-        if takes {
-            words.push(format!("tcp_{name}.initial_ssthresh={}", segments.value()));
-        } else {
-            impossible.push(format!(
-                "initial_ssthresh of {name} could not be set: the kernel's own does not take one"
-            ));
+                .push(format!("parameters.{ours} is not applied: the kernel's {name} has no such parameter")),
         }
     }
     (words, impossible)
@@ -72,23 +62,12 @@ mod tests {
         let of = |text: &str| of_flow(&serde_json::from_str(text).unwrap());
         // The kernel's own values of CUBIC: beta 717/1024, bic_scale 41.
         let (words, impossible) =
-            of(r#"{"congestion": "cubic", "parameters": {"beta": 700, "c": 400, "hystart": 0},
-            "initial_ssthresh": 20}"#);
-        assert_eq!(
-            words,
-            [
-                "tcp_cubic.beta=717",
-                "tcp_cubic.bic_scale=41",
-                "tcp_cubic.hystart=0",
-                "tcp_cubic.initial_ssthresh=20"
-            ]
-        );
+            of(r#"{"congestion": "cubic", "parameters": {"beta": 700, "c": 400, "hystart": 0}}"#);
+        assert_eq!(words, ["tcp_cubic.beta=717", "tcp_cubic.bic_scale=41", "tcp_cubic.hystart=0"]);
         assert!(impossible.is_empty(), "{impossible:?}");
         // Of BIC, 819/1024 are left after a loss.
         let (words, _) = of(r#"{"congestion": "bic", "parameters": {"beta": 200}}"#);
         assert_eq!(words, ["tcp_bic.beta=819"]);
-        let (words, impossible) = of(r#"{"congestion": "reno", "initial_ssthresh": 20}"#);
-        assert!(words.is_empty() && impossible[0].contains("initial_ssthresh of reno"), "{impossible:?}");
         let (_, impossible) = of(r#"{"congestion": "cubic", "parameters": {"fast_reno": 1, "hystart": 2}}"#);
         assert_eq!(impossible.len(), 2);
     }

@@ -1,0 +1,130 @@
+/*
+ * Repairs what a kernel leaves behind that does not run a variant's program.
+ *
+ * Some kernels skip BPF programs of trampolines, uncounted, while process 1 is the current one; their type bpf_prog_aux
+ * has a member init_owned. An operation that returns a value then returns what lies on the stack: a slow-start
+ * threshold of 667073216 segments, say. So what the operations last computed is kept beside the connection and
+ * compared at the next acknowledgment. On other kernels all of this is dead code to the verifier.
+ *
+ * Between two operations the kernel itself sets snd_ssthresh only to prior_ssthresh (a reduction is undone) and, after
+ * a time in which the window was not used, to 3/4 of cwnd if that is more (tcp_current_ssthresh). Anything else means that
+ * ssthresh was skipped, and it is called now, with the window as it was. The kernel restores prior_ssthresh together
+ * with the window from undo_cwnd, so if that was not called, it was skipped.
+ *
+ * Limits: a leftover between ssthresh and cwnd passes for a threshold. What skipped operations would have noted
+ * (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not come.
+ */
+#pragma once
+
+/* A window or threshold that no connection reaches, in segments. */
+#define BP_ABSURD (1u << 24)
+
+struct bp_kept {
+	u32 ssthresh;
+	u32 cwnd;
+	u32 is_undone; /* undo_cwnd was called since the last acknowledgment */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bp_kept);
+} bp_kept SEC(".maps");
+
+/* What was found to have been skipped. The loader reads it. */
+struct {
+	u64 repaired; /* operations whose value was computed later */
+	u64 begun;    /* connections that have begun without init, for which nothing can be done */
+} bp_skipped SEC(".bss.skipped");
+
+/* A test skips operations itself (crates/bpf/programs/skipping.c). */
+#ifdef BP_SKIPPED
+#define BP_IS_GUARDED true
+#else
+#define BP_SKIPPED(tp, value)
+#define BP_IS_GUARDED bpf_core_field_exists(((struct bpf_prog_aux *)0)->init_owned)
+#endif
+
+static __always_inline u32 own_ssthresh(struct bp_tcp *tp);
+static __always_inline u32 own_undo_cwnd(struct bp_tcp *tp);
+
+static __always_inline struct bp_kept *bp_kept_of(struct bp_tcp *tp)
+{
+	return BP_IS_GUARDED ? bpf_sk_storage_get(&bp_kept, tp, 0, 0) : 0;
+}
+
+/* Keeps what the next acknowledgment is to find. */
+static __always_inline void bp_keep(struct bp_tcp *tp)
+{
+	struct bp_kept *kept = bp_kept_of(tp);
+
+	if (kept) {
+		kept->ssthresh = tp->snd_ssthresh;
+		kept->cwnd = tp->snd_cwnd;
+	}
+}
+
+/* The same when the variant begins. */
+static __always_inline void bp_keep_first(struct bp_tcp *tp)
+{
+	if (BP_IS_GUARDED)
+		bpf_sk_storage_get(&bp_kept, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	bp_keep(tp);
+}
+
+static __noinline void bp_repair(struct bp_tcp *tp, struct bp_kept *kept)
+{
+	u32 threshold = tp->snd_ssthresh, cwnd = tp->snd_cwnd;
+	bool is_restored = threshold == tp->prior_ssthresh;
+	bool is_decayed = threshold > kept->ssthresh && threshold <= kept->cwnd;
+
+	if (threshold != kept->ssthresh && !is_restored && !is_decayed) {
+		tp->snd_cwnd = kept->cwnd;
+		tp->snd_ssthresh = own_ssthresh(tp);
+		/* At the end of a reduction the window becomes the threshold. */
+		tp->snd_cwnd = cwnd == threshold || cwnd >= BP_ABSURD ? tp->snd_ssthresh : cwnd;
+	} else if (is_restored && threshold > kept->ssthresh && !kept->is_undone) {
+		tp->snd_cwnd = kept->cwnd;
+		tp->snd_cwnd = own_undo_cwnd(tp);
+	} else if (cwnd >= BP_ABSURD && kept->cwnd < BP_ABSURD) {
+		tp->snd_cwnd = kept->cwnd;
+	} else {
+		return;
+	}
+	__sync_fetch_and_add(&bp_skipped.repaired, 1);
+}
+
+/* At an acknowledgment, before the variant looks at it. */
+static __always_inline void bp_check(struct bp_tcp *tp)
+{
+	struct bp_kept *kept = bp_kept_of(tp);
+
+	if (kept) {
+		bp_repair(tp, kept);
+		kept->is_undone = 0;
+	} else if (BP_IS_GUARDED && tp->data_segs_out) {
+		bp_keep_first(tp);
+		__sync_fetch_and_add(&bp_skipped.begun, 1);
+	}
+}
+
+static __always_inline void bp_keep_threshold(struct bp_tcp *tp, u32 threshold)
+{
+	struct bp_kept *kept = bp_kept_of(tp);
+
+	if (kept) {
+		kept->ssthresh = threshold;
+		kept->cwnd = tp->snd_cwnd;
+	}
+}
+
+static __always_inline void bp_keep_undone(struct bp_tcp *tp, u32 cwnd)
+{
+	struct bp_kept *kept = bp_kept_of(tp);
+
+	if (kept) {
+		kept->cwnd = cwnd;
+		kept->is_undone = 1;
+	}
+}

@@ -1,0 +1,159 @@
+//! Keys of a scenario's transports that the kernel of this machine cannot apply: it does something else there.
+
+use super::flows;
+use super::settings::NEWEST;
+use crate::sys::socket;
+use crate::variants::Variants;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::transport::tcp::config::Recovery;
+use bentpipe_models::transport::tcp::Config;
+
+/// A sentence for each such key of a flow of `scenario` that is the kernel's.
+pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
+    let mut all = Vec::new();
+    for (_, flow) in flows(scenario) {
+        let Some(config) = flow.transport.tcp() else { continue };
+        let mut sentences = by_any_kernel(config);
+        if flow.is_command() {
+            sentences.extend(by_programs(config));
+        } else {
+            sentences.extend(by_old_kernels(config, socket::takes));
+        }
+        sentences.extend(variants.unapplied(config));
+        if config.syn_linear_timeouts != Config::default().syn_linear_timeouts && !NEWEST.is_there() {
+            sentences.push(sentence("syn_linear_timeouts", "this kernel is older than 6.5 and has none"));
+        }
+        all.extend(sentences.into_iter().map(|sentence| format!("flow {}: {sentence}", flow.name)));
+    }
+    all
+}
+
+fn sentence(key: &str, kernel: &str) -> String {
+    format!("{key} is not applied: {kernel}")
+}
+
+/// Names the keys of which the condition is true.
+fn named<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<String> {
+    let differing = keys.into_iter().filter(|(_, differs, _)| *differs);
+    differing.map(|(key, _, kernel)| sentence(key, kernel)).collect()
+}
+
+/// What no kernel can be told.
+fn by_any_kernel(config: &Config) -> Vec<String> {
+    let model = Config::default();
+    let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
+    let counts = config.delayed_ack && config.quick_acks.value() > 0;
+    let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
+    named([
+        (
+            "rto_min",
+            config.rto_min > config.rto_variance_min,
+            "the kernel's time-out is at least the smoothed round-trip time plus rto_variance_min",
+        ),
+        ("recovery", config.recovery != kernels, "the kernel's is rack, without sack newreno"),
+        ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
+        ("undo", !config.undo, "the kernel's is on"),
+        (
+            "window_validation",
+            config.window_validation != config.restart_after_idle,
+            "the kernel's is as restart_after_idle",
+        ),
+        ("send_buffer", config.send_buffer != model.send_buffer, "the host's never limits"),
+        (
+            "receive_window_start",
+            config.receive_window_start != model.receive_window_start,
+            "the kernel's window starts at 64 KiB and grows",
+        ),
+        ("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "the kernel's is 16"),
+        ("quick_window", counts && config.quick_window != model.quick_window, "the host's is 16 MiB"),
+        ("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "the kernel's is 2"),
+        ("quick_start", config.quick_start.is_some(), "the kernel does not ask for a rate"),
+        ("freeze", !config.freeze.is_empty(), "the kernel hears of no handovers"),
+        ("adapt", !config.adapt.is_empty(), "the kernel hears of no handovers"),
+        ("on_handover", !config.on_handover.is_empty(), "the kernel hears of no handovers"),
+        ("delayed_ack_min", config.delayed_ack && least, "the kernel's is 40 ms"),
+        ("rto_estimator", config.rto_estimator != model.rto_estimator, "the kernel's is linux"),
+        ("retries_as_time", !config.retries_as_time, "the kernel's is on"),
+        ("timer_tick", config.timer_tick != model.timer_tick, "the kernel has its own, of 1 to 10 ms"),
+        ("rto_initial", config.rto_initial != model.rto_initial, "the kernel's is 1 s"),
+        ("initial_sequence", config.initial_sequence.is_some(), "the kernel chooses at random"),
+    ])
+}
+
+/// What kernels before 6.15 have built in, by the options which this kernel takes.
+fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<String> {
+    let model = Config::default();
+    named([
+        (
+            "rto_max",
+            config.rto_max != model.rto_max && !takes(socket::TCP_RTO_MAX_MS),
+            "this kernel is older than 6.15, whose largest time-out is 120 s",
+        ),
+        (
+            "delayed_ack_timeout",
+            config.delayed_ack
+                && config.delayed_ack_timeout != model.delayed_ack_timeout
+                && !takes(socket::TCP_DELACK_MAX_US),
+            "this kernel is older than 6.15, which delays acknowledgments by at most 200 ms",
+        ),
+    ])
+}
+
+/// What is a matter of a program's own sockets.
+fn by_programs(config: &Config) -> Vec<String> {
+    let model = Config::default();
+    const OWN: &str = "the program's sockets have the kernel's, or what the program sets";
+    named([
+        (
+            "segment_size",
+            config.segment_size != model.segment_size,
+            "the program's segments fill the packets",
+        ),
+        ("receive_window", config.receive_window != model.receive_window, OWN),
+        ("nagle", config.nagle != model.nagle, OWN),
+        ("pacing", config.pacing != model.pacing, OWN),
+        ("rto_max", config.rto_max != model.rto_max, OWN),
+        ("delayed_ack_timeout", config.delayed_ack_timeout != model.delayed_ack_timeout, OWN),
+        ("syn_retries", config.syn_retries != model.syn_retries, OWN),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_linux_transport_is_applied_whole() {
+        let all = [by_any_kernel(&Config::default()), by_programs(&Config::default())];
+        assert_eq!(all.concat(), Vec::<String>::new());
+        assert_eq!(by_old_kernels(&Config::default(), |_| false), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_key_that_is_not_applied_is_named() {
+        let says = |found: Vec<String>, key: &str| {
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].starts_with(&format!("{key} is not applied: ")), "{found:?}");
+        };
+        for (key, value) in [
+            ("undo", "false"),
+            ("recovery", "\"sack\", \"tail_loss_probe\": false"),
+            ("send_buffer", "\"64 KiB\""),
+            ("receive_window_start", "\"32 KiB\", \"quick_window\": \"16 MiB\""),
+            ("rto_min", "\"1 s\""),
+            ("rto_estimator", "\"rfc6298\""),
+            ("retries_as_time", "false"),
+            ("ack_every", "4"),
+        ] {
+            says(by_any_kernel(&config(&format!("{{\"{key}\": {value}}}"))), key);
+        }
+        let old = config(r#"{"rto_max": "60 s"}"#);
+        says(by_old_kernels(&old, |_| false), "rto_max");
+        assert_eq!(by_old_kernels(&old, |_| true), Vec::<String>::new());
+        says(by_programs(&config(r#"{"receive_window": "64 KiB"}"#)), "receive_window");
+    }
+}
