@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside the kernel forwarding alone.
 
-    benches/pep.py [--only WORD] [--short]
+    benches/pep.py [--only WORD] [--short] [--against PYTHON]
 
 Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
 of $CARGO_TARGET_DIR), nft, ip, ss, curl and iperf3. A case that cannot run prints the reason. Exit status 1 if a target
@@ -9,6 +9,8 @@ that does not depend on the machine is missed.
 
     throughput     one connection (iperf3), alternately without and with the proxy; target: half of the kernel's
     short          connections with one byte each way; target: 5000 a second
+    against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of another
+                   checkout), alternately: medians of each round's ratios, as machines are noisy
     hold           10 000 connections at once: bytes per connection in the proxy's process and in the kernel
     leak           100 000 connections; target: no descriptor is left
     satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
@@ -81,19 +83,52 @@ def throughput(short: bool) -> None:
         raise FileNotFoundError("no iperf3")
     kernel, proxy = [], []
 
-    def gbps(lab: Lab) -> float:
-        text = lab.client("iperf3", "-c", SERVER, "-t", "1" if short else "3", "-O", "0.5", "-J")
-        return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
-
     with laboratory("iperf3", "-s") as lab:
         for _ in range(3 if short else 5):
-            kernel.append(gbps(lab))
+            kernel.append(gbps(lab, 1 if short else 3))
             lab.start()
-            proxy.append(gbps(lab))
+            proxy.append(gbps(lab, 1 if short else 3))
             lab.stop()
     ratio = statistics.median(proxy) / statistics.median(kernel)
     show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s")
     show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio:.2f} of it (target: 0.5)")
+
+
+def against(short: bool, other: str) -> None:
+    """Compares this build with another, in turns, beside the kernel."""
+    builds = {"kernel": None, "this": sys.executable, "other": other}
+    rounds = 5 if short else 15
+    count = 3_000 if short else 8_000
+
+    def turns(what: str, lab: Lab, measure: Callable[[], float]) -> None:
+        figures: dict[str, list[float]] = {name: [] for name in builds}
+        for turn in range(rounds):
+            # Each build is first, second and third in turn.
+            names = list(builds)
+            for name in names[turn % 3 :] + names[: turn % 3]:
+                if build := builds[name]:
+                    lab.start(python=build)
+                figures[name].append(measure())
+                if build:
+                    lab.stop()
+
+        def ratio(one: str, two: str) -> float:
+            return statistics.median(a / b for a, b in zip(figures[one], figures[two], strict=True))
+
+        shown = ", ".join(f"{name} {statistics.median(figures[name]):.3g}" for name in builds)
+        text = f"this to other {ratio('this', 'other'):.3f}, to the kernel {ratio('this', 'kernel'):.3f}"
+        show("against", what, f"{text} ({shown})")
+
+    with laboratory(*serving()) as lab:
+        turns("connections a second", lab, lambda: float(load(lab, count)["per_second"]))
+    with laboratory("iperf3", "-s") as lab:
+        turns("one connection, Gbit/s", lab, lambda: gbps(lab, 1))
+
+
+def gbps(lab: Lab, seconds: int) -> float:
+    """What one connection carries."""
+    text = lab.client("iperf3", "-c", SERVER, "-t", str(seconds), "-O", "0.5", "-J")
+    return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
 
 
 def spread(numbers: list[float]) -> str:
@@ -369,11 +404,15 @@ def main() -> int:
     )
     parser.add_argument("--only", choices=CASES, action="append", help="this case; repeatable")
     parser.add_argument("--short", action="store_true", help="smaller counts and times, to see that it works")
+    parser.add_argument("--against", metavar="PYTHON", help="only compare with the build of this Python")
     arguments = parser.parse_args()
+    cases = CASES
+    if arguments.against:
+        cases = {"against": lambda short: against(short, arguments.against)}
     missed = 0
-    for name in arguments.only or CASES:
+    for name in arguments.only or cases:
         try:
-            CASES[name](arguments.short)
+            cases[name](arguments.short)
         except FileNotFoundError as error:
             show(name, "skipped", str(error))
         except MissedError as error:

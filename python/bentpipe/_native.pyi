@@ -30,7 +30,8 @@ def load(source: str | None, text: str | None, overrides: Sequence[str | tuple[s
 
     ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
     ``key.path=value``, where a table is laid over the one that is there. Returns JSON with every default explicit:
-    ``{"scenario": {...}, "toml": "...", "campaign": "..." or null, "nodes": [...], "stages": N, "warnings": [...]}``;
+    ``{"scenario": {...}, "toml": "...", "campaign": "..." or null, "nodes": [...], "stages": N, "warnings": [...],
+    "memory": {"bytes": N, "largest": "..." or null}}``. The last is what an emulation holds while all links are full;
     what it says of a campaign is TOML of its own and no part of the resolved scenario. Raises :class:`ScenarioError`.
     """
 

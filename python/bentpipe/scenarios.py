@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -23,7 +23,8 @@ class Scenario:
     ``data`` is the TOML text ``toml`` as dictionaries and lists; quantities are texts with units. ``nodes`` are the
     names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about what is
     allowed but probably unintended. ``source`` is the file it came from. ``campaign`` is its table of that name, also
-    complete; it belongs to none of the runs and so is not in ``data``.
+    complete; it belongs to none of the runs and so is not in ``data``. ``memory`` is the number of ``bytes`` that an
+    emulation holds while all links are full, and the ``largest`` of them.
     """
 
     data: dict[str, Any]
@@ -33,6 +34,7 @@ class Scenario:
     warnings: list[str]
     source: str | None = None
     campaign: dict[str, Any] | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -77,6 +79,7 @@ def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario
         warnings=list(answer["warnings"]),
         source=source,
         campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
+        memory=answer["memory"],
     )
 
 

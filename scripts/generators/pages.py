@@ -247,7 +247,6 @@ def parity(cases: Sequence[Any], in_memory: float) -> str:
             str(case.seeds),
             f"{case.tolerance:.0%}",
             "yes" if case.in_memory else "",
-            "" if case.told else "yes",
             ", ".join(case.quantities),
         ]
         for case in cases
@@ -264,10 +263,9 @@ def parity(cases: Sequence[Any], in_memory: float) -> str:
         "Linux kernel's own sockets. The quantities of each flow agree within the tolerance; where one may differ by "
         "more, its physical reason is given. Several seeds are compared by their mean. Cases in memory run once more "
         "in real time, without privileges, with the model endpoints behind ports in memory: then all agree within "
-        f"{in_memory:.0%}. Cases with a guest run in virtual time too, with the sockets of a kernel of their own "
-        "(`make test-kernel`); the others tell their congestion control where slow start ends, which a guest's cannot "
-        "be told ([real kernels in virtual time](../kernel.md)).",
-        _table(["case", "length", "seeds", "tolerance", "in memory", "guest", "quantities"], rows),
+        f"{in_memory:.0%}. All cases run in virtual time too, with the sockets of a kernel of their own "
+        "(`make test-kernel`, [real kernels in virtual time](../kernel.md)).",
+        _table(["case", "length", "seeds", "tolerance", "in memory", "quantities"], rows),
         "`make test-variants` compares every congestion control in the engine with the same C file in the kernel, over "
         "a GEO link without loss, with 0.1 % and with 1 %, over DVB-RCS with VBDC and over a link whose delay follows "
         "satellites.",

@@ -118,9 +118,9 @@ class Lab:
             words, env=self.variables, capture_output=True, text=True, timeout=60, check=False
         )
 
-    def start(self, *options: object) -> None:
-        """Starts the proxy, and returns when it is ready."""
-        words = [*self.proxy.inside, *START, "pep", *map(str, options)]
+    def start(self, *options: object, python: str = START[0]) -> None:
+        """Starts the proxy of this Python's build, and returns when it is ready."""
+        words = [*self.proxy.inside, python, *START[1:], "pep", *map(str, options)]
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
             # A separate session, so that Ctrl-C in a test does not reach the proxy.

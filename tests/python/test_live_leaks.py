@@ -101,6 +101,23 @@ def kill(pid: int) -> None:
     until(lambda: processes.started(pid) is None)
 
 
+@pytest.mark.parametrize("turn", range(5))
+def test_programs_of_exec_end_with_a_killed_keeper(bentpipe: Bentpipe, turn: int) -> None:
+    bentpipe("up", "geo", "--name", "one")
+    (record,) = bentpipe.records()
+    inodes = {host["inode"] for host in record["hosts"].values()}
+    # One at a terminal's end, one that has left it, and one that does not listen.
+    script = "sleep 300 & setsid sleep 300 & trap '' TERM; while true; do sleep 1; done"
+    program = bentpipe.begin("exec", "one", "user", "--", "sh", "-c", script)
+    until(lambda: len(processes.inside(inodes)) >= 3)
+    kill(record["pid"])
+    until(lambda: processes.inside(inodes) == {})
+    program.wait()
+    bentpipe("down", "--all")
+    until(lambda: bentpipe.processes() == {})
+    assert bentpipe.left() == []
+
+
 def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, strangers: Strangers) -> None:
     """Of two networks, one is killed and cleared while the other stays up, with the way out that both used."""
     inside = Bentpipe(bentpipe.state, before=machine.inside)

@@ -1,5 +1,5 @@
 """``scripts/new`` for every kind in a copy of the tree: it extends the lists, everything compiles at once, and the
-skeletons' own tests and the tests that run every variant pass."""
+skeletons' own tests and the tests that run every variant pass, on the real clock too."""
 
 from __future__ import annotations
 
@@ -79,6 +79,9 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
             "bentpipe-scenario",
             "bentpipe-congestion",
             "bentpipe-engine",
+            "bentpipe-results",
+            "bentpipe-runs",
+            "bentpipe-emu",
         )
     ]
     command = ["cargo", "test", "--offline", "--quiet", "--release"]
@@ -88,12 +91,17 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
         "bentpipe-models",
         "-p",
         "bentpipe-engine",
+        "-p",
+        "bentpipe-emu",
         "--lib",
         "--test",
         "truth",
+        "--test",
+        "kinds",
         "--",
         "toy",
         "kinds::",
+        "every_application_and_transport",
     ]
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     done = subprocess.run(

@@ -9,6 +9,9 @@
 //! Needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the machine's own user namespace, and
 //! Linux 6.4 with its type information (BTF), which distributions have.
 
+#[cfg(test)]
+extern crate self as bentpipe_bpf;
+
 mod available;
 #[cfg(feature = "bpf")]
 mod bpf;

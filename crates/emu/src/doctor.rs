@@ -3,7 +3,7 @@
 
 use crate::attendance::clock_source;
 use crate::port::tun::{self, Tun};
-use crate::{sys, tcp_memory, user, Namespace};
+use crate::{memory, sys, tcp_memory, user, Namespace};
 use bentpipe_core::address::Plan;
 use bentpipe_core::NodeId;
 use nix::sys::resource::{getrlimit, Resource};
@@ -112,7 +112,8 @@ pub fn examine() -> Examination {
             "/proc/sys/net/core/wmem_max",
             "sysctl -w net.core.wmem_max=4194304; only programs that set their buffers themselves notice",
         ),
-        memory(),
+        memory_of_tcp(),
+        room(),
     ];
     let possible = !findings.iter().any(|finding| finding.needed && finding.status == Status::Missing);
     Examination { possible, findings }
@@ -272,7 +273,7 @@ fn buffers(what: &'static str, path: &str, remedy: &'static str) -> Finding {
 /// order at the receiver, and each twice for what the kernel counts besides the data.
 const ENOUGH: u64 = 250_000_000;
 
-fn memory() -> Finding {
+fn memory_of_tcp() -> Finding {
     let what = "memory of TCP";
     // Where a namespace hides the limits, the machine's own hold and cannot be seen.
     let Some([_, pressure, _]) = tcp_memory::limits() else {
@@ -286,6 +287,21 @@ fn memory() -> Finding {
         format!("{} MB in use, under pressure from {} MB on", million(used), million(pressure)),
         "sysctl -w net.ipv4.tcp_mem=\"65536 131072 262144\" or more (pages of 4 KB: minimum, pressure, maximum); all \
          connections of a machine share it, and under pressure windows are cut silently",
+    )
+}
+
+fn room() -> Finding {
+    let what = "memory";
+    let Some(bytes) = memory::available() else {
+        return Finding::ok(what, "what is available cannot be read here");
+    };
+    let gigabytes = bytes as f64 / 1e9;
+    let seconds = memory::held(bytes) / 1.25e8;
+    Finding::new(
+        what,
+        memory::held(bytes) >= ENOUGH as f64,
+        format!("{gigabytes:.1} GB available: links hold 1 Gbit/s for {seconds:.0} s"),
+        "end other programs: every packet in flight is held in memory, and `bentpipe check` says what a scenario needs",
     )
 }
 

@@ -118,7 +118,7 @@ pub struct Programs {
     pub repaired: u64,
     /// Connections that began without their parameters and their start.
     pub begun: u64,
-    /// Rows of the trace `tcp` with a threshold that no connection reaches, which an acknowledgment had not changed.
+    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
     pub absurd: u64,
 }
 
@@ -340,7 +340,9 @@ impl Judgment {
             ));
         }
         if absurd > 0 {
-            self.void(format!("{absurd} rows of the trace tcp have a threshold that is none: {KERNEL}"));
+            self.void(format!(
+                "{absurd} rows of the trace tcp have a threshold or window that is none: {KERNEL}"
+            ));
         }
         self.degrade((repaired > 0).then(|| {
             format!("{repaired} results of congestion controls came one acknowledgment late: {KERNEL}")

@@ -16,6 +16,7 @@ mod in_memory;
 pub mod internet;
 mod lateness;
 mod live;
+pub mod memory;
 mod namespace;
 mod netlink;
 mod path;

@@ -5,6 +5,7 @@ use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling};
 use crate::error::{Doing, Error};
 use crate::internet::Internet;
+use crate::memory::Need;
 use crate::namespace::Namespace;
 use crate::port::tun::{self, Tun};
 use crate::port::tunnel::{self, Tunnel};
@@ -120,6 +121,7 @@ impl Prepared {
     /// # Panics
     /// When `hosts` or `internet` name no node of the scenario.
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
+        Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
         let (mut network, nodes) =
             instantiate_emulated(setup.scenario, seed, run, setup.recorder, setup.hosts);

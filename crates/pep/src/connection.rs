@@ -34,6 +34,8 @@ pub struct Connection {
     pub active: u32,
     /// The worker's second in which it began.
     pub since: u32,
+    /// Whether its server is asked whether it is there (keepalive).
+    pub kept_alive: bool,
     /// Whether it waits for its turn.
     pub queued: bool,
 }

@@ -28,10 +28,13 @@ enum Carried {
     Copied(Box<[u8]>, usize),
 }
 
-/// The state of one direction of a connection.
+/// The state of one direction of a connection. Before the kernel says so, nothing can be read or written.
+#[derive(Default)]
 pub struct Direction {
     /// Whether the source may have something, a FIN included.
     pub readable: bool,
+    /// Whether the source has sent its FIN, or is broken: it is read to the end.
+    pub ending: bool,
     /// Whether the sink may have room.
     pub writable: bool,
     carried: Carried,
@@ -49,20 +52,6 @@ pub enum Visit {
     Waits,
     /// There is more, but others have their turn first.
     More,
-}
-
-impl Default for Direction {
-    fn default() -> Direction {
-        Direction {
-            readable: true,
-            writable: true,
-            carried: Carried::Nothing,
-            bulk: false,
-            ended: false,
-            shut: false,
-            bytes: 0,
-        }
-    }
 }
 
 /// None for "not now"; interrupted calls are made again.
@@ -92,7 +81,8 @@ impl Direction {
         self.shut
     }
 
-    /// Carries what can be carried.
+    /// Carries what can be carried. If this is the `last` direction that is open, both sockets are closed when it ends, by which
+    /// the sink gets its FIN.
     ///
     /// # Errors
     /// One of the sockets is broken, and so is the connection.
@@ -102,6 +92,7 @@ impl Direction {
         sink: &Socket,
         pipes: &mut Pipes,
         buffer: &mut [u8],
+        last: bool,
     ) -> io::Result<Visit> {
         let mut left = VISIT;
         loop {
@@ -109,8 +100,7 @@ impl Direction {
                 return Ok(Visit::Waits);
             }
             if self.ended {
-                if !self.shut {
-                    self.shut = true;
+                if !std::mem::replace(&mut self.shut, true) && !last {
                     match sink.shutdown(Shutdown::Write) {
                         // The sink is gone, which it tells itself.
                         Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
@@ -181,6 +171,8 @@ impl Direction {
         };
         self.ended = taken == 0;
         self.bulk = taken == BUFFER;
+        // A source that gave less than there was room for has no more: for what comes, the kernel tells anew (epoll(7)).
+        self.readable = self.bulk || self.ending;
         let mut rest: Range<usize> = 0..taken;
         while !rest.is_empty() {
             let Some(given) = now(|| write(sink, &buffer[rest.clone()]))? else {

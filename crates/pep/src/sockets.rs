@@ -53,13 +53,9 @@ impl Settings {
     }
 
     fn common(&self, socket: &Socket, congestion: Option<&str>) -> io::Result<()> {
-        socket.set_nonblocking(true)?;
         // Data is passed on as it came; who wants Nagle's algorithm has used it already.
         socket.set_tcp_nodelay(true)?;
         socket.set_reuse_address(true)?;
-        if let Some(keepalive) = &self.keepalive {
-            socket.set_tcp_keepalive(keepalive)?;
-        }
         if let Some(bytes) = self.buffer {
             // The kernel doubles what it is told, for its own use.
             socket.set_send_buffer_size(bytes as usize / 2)?;
@@ -76,8 +72,10 @@ impl Settings {
     pub fn listener(&self, ipv6: bool) -> io::Result<Socket> {
         let address: IpAddr = if ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let address = SocketAddr::new(address, 0);
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
         self.common(&socket, self.client_congestion.as_deref())?;
+        self.keep_alive(&socket)?;
         transparent(&socket, ipv6)?;
         socket.bind(&SockAddr::from(address))?;
         if self.fast_open {
@@ -88,9 +86,16 @@ impl Settings {
         Ok(socket)
     }
 
+    /// Has the kernel ask an end that is silent whether it is there. Accepted sockets inherit this; one that connects gets it when
+    /// it has lived for a while, as most do not.
+    pub fn keep_alive(&self, socket: &Socket) -> io::Result<()> {
+        self.keepalive.as_ref().map_or(Ok(()), |keepalive| socket.set_tcp_keepalive(keepalive))
+    }
+
     /// A socket that connects to the flow's server in its client's name. Whether it is connected is seen later.
     pub fn connect(&self, flow: &Flow, tos: u8) -> io::Result<Socket> {
-        let socket = Socket::new(Domain::for_address(flow.server), Type::STREAM, Some(Protocol::TCP))?;
+        let socket =
+            Socket::new(Domain::for_address(flow.server), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
         self.common(&socket, self.server_congestion.as_deref())?;
         transparent(&socket, flow.client.is_ipv6())?;
         set_tos(&socket, flow.server.is_ipv6(), tos)?;

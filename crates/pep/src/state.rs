@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A folder of one's own instead of the usual one; that of `bentpipe up` as well.
 const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
@@ -54,15 +54,14 @@ impl State {
     /// Of the namespace of this thread.
     ///
     /// # Errors
-    /// There is no folder to be made.
+    /// /proc is missing.
     pub fn here() -> Result<State, Error> {
-        let folder =
-            std::env::var_os(FOLDER_VARIABLE).map_or(PathBuf::from(FOLDER), PathBuf::from).join("pep");
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .doing(format!("making the folder {}", folder.display()))?;
+        let folder = std::env::var_os(FOLDER_VARIABLE).map_or(PathBuf::from(FOLDER), PathBuf::from);
+        State::below(&folder)
+    }
+
+    fn below(folder: &Path) -> Result<State, Error> {
+        let folder = folder.join("pep");
         let namespace = fs::metadata("/proc/thread-self/ns/net").doing("looking at the network namespace")?;
         Ok(State { file: folder.join(format!("{}.json", namespace.ino())) })
     }
@@ -86,7 +85,7 @@ impl State {
     /// Records that this process is about to make rules.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// There is no folder to be made, or the file cannot be written.
     pub fn write(&self, rules: &Rules) -> Result<(), Error> {
         let pid = std::process::id();
         let record = Record { pid, started: started(pid).unwrap_or(0), boot: boot(), rules: rules.clone() };
@@ -94,19 +93,60 @@ impl State {
         // Whole or not at all.
         let beside = self.file.with_extension("new");
         let write = || {
+            DirBuilder::new().recursive(true).mode(0o700).create(self.folder())?;
             let mut file =
                 OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
             file.write_all(text.as_bytes())?;
             fs::rename(&beside, &self.file)
         };
-        write().doing(format!("writing {}", self.file.display()))
+        // The proxy of another namespace may have removed the folder in between, as it was the last.
+        let written = match write() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => write(),
+            other => other,
+        };
+        written.doing(format!("writing {}", self.file.display()))
     }
 
-    /// Nothing is left to be removed.
+    fn folder(&self) -> &Path {
+        self.file.parent().expect("it was made in one")
+    }
+
+    /// Nothing is left to be removed, also not the folder of the records if this was the last.
     ///
     /// # Errors
     /// The file cannot be removed.
     pub fn clear(&self) -> Result<(), Error> {
-        fs::remove_file(&self.file).doing(format!("removing {}", self.file.display()))
+        match fs::remove_file(&self.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).doing(format!("removing {}", self.file.display()));
+            }
+            _ => {}
+        }
+        // It may be that of other proxies still, or nobody's.
+        let _ = fs::remove_dir(self.folder());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_the_last_record() {
+        let folder = std::env::temp_dir().join(format!("bentpipe-pep-state-{}", std::process::id()));
+        let state = State::below(&folder).unwrap();
+        assert!(state.find().unwrap().is_none() && !folder.exists(), "looking makes nothing");
+        let rules = serde_json::json!({"mark": 1, "table": 1, "ipv6": false});
+        state.write(&serde_json::from_value(rules).unwrap()).unwrap();
+        assert!(state.find().unwrap().is_some_and(|found| found.alive));
+        let other = folder.join("pep/other.json");
+        fs::write(&other, "").unwrap();
+        state.clear().unwrap();
+        assert!(other.exists(), "another proxy's record stays");
+        fs::remove_file(other).unwrap();
+        state.clear().unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        fs::remove_dir(folder).unwrap();
     }
 }

@@ -91,7 +91,8 @@ pub fn remove() -> Result<bool, Error> {
             state.clear()?;
             Ok(true)
         }
-        None => Ok(false),
+        // The folder of the records may be there.
+        None => state.clear().map(|()| false),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{error, from_json, read_to_run, with_progress, Given, RunOptions};
 use bentpipe_emu::guest::machine::{self, Error, Start};
 use bentpipe_emu::guest::{inside, parameters, protocol::Job};
+use bentpipe_emu::memory::Need;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_results::Provenance;
@@ -44,10 +45,13 @@ pub fn emulate_in_guest(
     loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
     let options = from_json::<RunOptions>("options", options_json)?.of(None, run);
     let guest: Guest = from_json("guest", guest_json)?;
+    let need = Need::of(&loaded.value);
+    need.check().map_err(|lacking| PyOSError::new_err(lacking.to_string()))?;
     let start = Start {
         kernel: guest.kernel,
         init: guest.init,
-        memory_mb: guest.memory_mb,
+        // What is in flight, and as much again for the kernel's TCP.
+        memory_mb: guest.memory_mb + need.bytes / 500_000,
         epoch: guest.epoch,
         parameters: parameters::of(&loaded.value).map_err(|failed| error::input(py, &failed.to_string()))?,
     };

@@ -89,6 +89,7 @@ fn load(py: Python<'_>, source: Option<&str>, text: Option<&str>, overrides: Vec
         "nodes": scenario.nodes(),
         "stages": network.names().len(),
         "warnings": warnings,
+        "memory": bentpipe_emu::memory::Need::of(scenario),
     })
     .to_string())
 }

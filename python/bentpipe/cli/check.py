@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -27,7 +27,7 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
         if not problems:
             loaded = scenarios.load(scenario, overrides or [])
             document |= {"nodes": loaded.nodes, "stages": loaded.stages, "warnings": loaded.warnings}
-            document |= {"facts": facts(loaded)}
+            document |= {"memory": loaded.memory, "facts": facts(loaded)}
         print_json(document)
         if problems:
             raise typer.Exit(BAD_INPUT)
@@ -51,6 +51,7 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         "networks": _listed(
             [f"{name} ({network['kind']})" for name, network in data.get("network", {}).items()]
         ),
+        "memory": _memory(scenario.memory),
     }
     lines += [f"  {name:<10}{text}" for name, text in properties.items()]
     for flow, paths in zip(data.get("flow", []), known["flows"], strict=True):
@@ -62,6 +63,18 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         lines += [f"  {'':<10}{line}" for line in _paths(paths)]
     lines += [f"  {'queue':<10}{line}" for line in _queues(known)]
     return lines
+
+
+def _memory(need: dict[str, Any]) -> str:
+    """What an emulation holds in memory while all links are full.
+
+    >>> _memory({"bytes": 17_750_000_000, "largest": "sat: 10 Gbit/s for 10 s"})
+    'an emulation holds up to 17.75 GB (sat: 10 Gbit/s for 10 s)'
+    """
+    from bentpipe.quantities import size_text
+
+    most = f" ({need['largest']})" if need["largest"] else ""
+    return f"an emulation holds up to {size_text(need['bytes'])}{most}"
 
 
 def _paths(flow: Flow) -> Iterator[str]:

@@ -14,6 +14,7 @@ from bentpipe import _native
 
 from . import forwarding, processes, state, surroundings
 from .control import Server
+from .watcher import Watcher
 
 if TYPE_CHECKING:
     from .target import Target
@@ -61,9 +62,11 @@ class Living:
         self.record.near = target.near
 
     def __enter__(self) -> Self:
+        self._watcher = Watcher()
         try:
             self._make()
         except BaseException:
+            self._watcher.close()
             self._forget()
             raise
         return self
@@ -81,6 +84,7 @@ class Living:
         self.network = _native.Network(scenario.source, scenario.toml, [], json.dumps(options))
         about = json.loads(self.network.describe())
         self.record.hosts, self.record.elsewhere = about["hosts"], about["elsewhere"]
+        self._watcher.tell(self.record)
         state.write(self.record)
         surroundings.write_hosts(self.record)
         self._server = Server(self.record, self.network)
@@ -90,6 +94,7 @@ class Living:
     ) -> None:
         self._server.close()
         left = processes.end(self.record.inodes)
+        self._watcher.close()
         if left:
             print(
                 f"bentpipe: {self.record.id}: these processes did not end even when killed: {left}",

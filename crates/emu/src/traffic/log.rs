@@ -38,13 +38,13 @@ pub struct Statistics {
     senders: BTreeMap<(usize, u16), SourceCounters>,
     /// Events that found no room in the ring.
     pub lost: u64,
-    /// Rows with a threshold that no connection reaches, which an acknowledgment had not changed.
+    /// Rows with a threshold or window that no connection reaches, which an acknowledgment had not changed.
     pub absurd: u64,
     /// Connections whose last row had such a one, with what was acknowledged at the first.
     suspects: BTreeMap<u64, u64>,
 }
 
-/// Segments from which on a threshold is none: a scenario's may be as large, and then it is from the start.
+/// Segments from which on a threshold or a window is none that a connection reaches.
 const ABSURD: u32 = 1 << 24;
 
 impl Statistics {
@@ -53,9 +53,10 @@ impl Statistics {
         self.senders.entry(end).or_default()
     }
 
-    /// Takes note of a row's threshold. A skipped operation is repaired at the next acknowledgment: until then it may be there.
+    /// Takes note of a row's threshold and window. A skipped operation is repaired at the next acknowledgment: until then what it
+    /// has left may be there. A threshold with the highest bit set passes for an infinite one, but then the window shows it.
     fn look(&mut self, socket: u64, row: &Row) {
-        if row.ssthresh.is_none_or(|threshold| threshold < ABSURD) {
+        if row.cwnd.max(row.ssthresh.unwrap_or(0)) < ABSURD {
             self.suspects.remove(&socket);
         } else if *self.suspects.entry(socket).or_insert(row.acknowledged) < row.acknowledged {
             self.absurd += 1;

@@ -339,7 +339,7 @@ impl Ran {
         &self.unapplied
     }
 
-    /// Rows of the trace `tcp` with a threshold that no connection reaches, which an acknowledgment had not changed.
+    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
     pub fn absurd(&self) -> u64 {
         self.statistics.as_ref().map_or(0, |statistics| statistics.absurd)
     }

@@ -14,7 +14,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
-use std::thread::sleep;
+use std::thread::park_timeout;
 use std::time::Duration;
 
 /// Longest time for a step of a connection that does not leave the host.
@@ -84,7 +84,7 @@ pub fn set_threshold(own: Ipv4Addr, peer: Ipv4Addr, segments: u64) -> io::Result
         if begun == segments {
             break;
         }
-        sleep(Duration::from_millis(attempt));
+        park_timeout(Duration::from_millis(attempt));
     }
     drop(route);
     set(REMEMBERING[0], "1")?;

@@ -201,6 +201,7 @@ impl Worker {
             server_tos: 0,
             active,
             since,
+            kept_alive: false,
             queued: false,
         });
         self.flows.insert(flow, slot);
@@ -264,6 +265,7 @@ impl Worker {
         self.tools.counts.handshakes.down();
         self.tools.counts.connections.up();
         self.tools.counts.accepted.up();
+        // What is there to be carried is known where it was seen before; else the kernel says so next.
         self.visit(slot);
     }
 }

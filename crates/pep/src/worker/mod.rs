@@ -175,10 +175,24 @@ impl Worker {
         let socket = if side == CLIENT { &connection.client } else { &connection.server };
         let Some(socket) = socket else { return };
         let broken = flags.contains(EpollFlags::EPOLLERR);
+        let end = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        let (from, to) = match side {
+            CLIENT => (&mut connection.up, &mut connection.down),
+            _ => (&mut connection.down, &mut connection.up),
+        };
+        from.readable |= flags.intersects(end | EpollFlags::EPOLLIN);
+        from.ending |= flags.intersects(end);
+        to.writable |= flags.intersects(end | EpollFlags::EPOLLOUT);
         match &connection.phase {
             Phase::Connecting(_) if side == CLIENT => {
                 if broken {
                     self.reset(slot, "reset");
+                }
+            }
+            // No more is asked than what the kernel has said.
+            Phase::Connecting(_) if !flags.intersects(end) => {
+                if flags.contains(EpollFlags::EPOLLOUT) {
+                    self.connected(slot);
                 }
             }
             Phase::Connecting(_) => match socket.take_error() {
@@ -192,13 +206,6 @@ impl Worker {
                 }
             }
             Phase::Open => {
-                let end = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
-                let (from, to) = match side {
-                    CLIENT => (&mut connection.up, &mut connection.down),
-                    _ => (&mut connection.down, &mut connection.up),
-                };
-                from.readable |= flags.intersects(end | EpollFlags::EPOLLIN);
-                to.writable |= flags.intersects(end | EpollFlags::EPOLLOUT);
                 self.visit(slot);
                 if broken {
                     // Its error may wait behind data that the other end does not take.
@@ -218,15 +225,17 @@ impl Worker {
         let (Some(client), Some(server)) = (&connection.client, &connection.server) else { return };
         let before = (connection.up.bytes, connection.down.bytes);
         let (pipes, buffer) = (&mut self.tools.pipes, &mut self.buffer);
-        let up = connection.up.visit(client, server, pipes, buffer);
-        let down = up.and_then(|up| Ok((up, connection.down.visit(server, client, pipes, buffer)?)));
+        let (up, down) = (&mut connection.up, &mut connection.down);
+        let both = up.visit(client, server, pipes, buffer, down.is_shut());
+        let both =
+            both.and_then(|there| Ok((there, down.visit(server, client, pipes, buffer, up.is_shut())?)));
         let carried = (connection.up.bytes - before.0, connection.down.bytes - before.1);
         self.tools.counts.bytes_up.add(carried.0);
         self.tools.counts.bytes_down.add(carried.1);
         if carried != (0, 0) {
             connection.active = self.second;
         }
-        match down {
+        match both {
             Err(_) => self.reset(slot, "reset"),
             Ok(_) if connection.up.is_shut() && connection.down.is_shut() => {
                 self.tools.counts.closed.up();
@@ -283,8 +292,17 @@ impl Worker {
         self.ended.push(slot);
     }
 
-    /// Once a second: whose time is over.
+    /// Once a second: whose time is over, and who has lived long enough to be asked whether it still does.
     fn look_at_all(&mut self) {
+        let (now, settings) = (self.second, &self.tools.settings);
+        for (_, connection) in &mut self.connections {
+            let young = connection.kept_alive || now == connection.since;
+            if let (Phase::Open, Some(server), false) = (&connection.phase, &connection.server, young) {
+                // It can fail only on what is no socket.
+                let _ = settings.keep_alive(server);
+                connection.kept_alive = true;
+            }
+        }
         let (second, connect, idle) = (self.second, self.tools.connect_timeout, self.tools.idle_timeout);
         let over: Vec<_> = self
             .connections
