@@ -9,8 +9,8 @@ that does not depend on the machine is missed.
 
     throughput     one connection (iperf3), alternately without and with the proxy; target: half of the kernel's
     short          connections with one byte each way; target: 5000 a second
-    against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of another
-                   checkout), alternately: medians of each round's ratios, as machines are noisy
+    against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of
+                   another checkout), alternately: medians of each round's ratios, as machines are noisy
     hold           10 000 connections at once: bytes per connection in the proxy's process and in the kernel
     leak           100 000 connections; target: no descriptor is left
     satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link

@@ -69,7 +69,7 @@ def _memory(need: dict[str, Any]) -> str:
     """What an emulation holds in memory while all links are full.
 
     >>> _memory({"bytes": 17_750_000_000, "largest": "sat: 10 Gbit/s for 10 s"})
-    'an emulation holds up to 17.75 GB (sat: 10 Gbit/s for 10 s)'
+    'an emulation holds up to 17.8 GB (sat: 10 Gbit/s for 10 s)'
     """
     from bentpipe.quantities import size_text
 
