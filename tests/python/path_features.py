@@ -114,6 +114,18 @@ SKYPLEX: Final[dict[str, Any]] = {
         "sat": {"kind": "skyplex", "forward": {"rate": "10 Mbit/s"}, "terminals": ["st"], "gateway": "gw"}
     },
 }
+#: Three legs of an ATM connection.
+ATM: Final[dict[str, Any]] = {
+    **LINK,
+    "link": [],
+    "network": {
+        "wan": {
+            "kind": "atm",
+            "ends": ["a", "b"],
+            "legs": [{"rate": "25600 kbit/s"}, {"rate": "4 Mbit/s", "delay": "50 ms"}, {"rate": "25600 kbit/s"}],
+        }
+    },
+}
 #: A geostationary satellite as a constellation.
 GEO: Final[dict[str, Any]] = {
     **LINK,
@@ -208,6 +220,11 @@ def _sky(keys: str, values: str, word: str | None = None, base: dict[str, Any] =
 def _skyplex(keys: str, values: str, word: str | None = None) -> Row:
     own = " ".join(f"network.skyplex.{key}" for key in keys.split())
     return Row(own, SKYPLEX, tuple(f"network.sat.{value}" for value in values.split(";") if value), word)
+
+
+def _atm(keys: str, values: str, word: str | None = None) -> Row:
+    own = " ".join(f"network.atm.{key}" for key in keys.split())
+    return Row(own, ATM, tuple(f"network.wan.{value}" for value in values.split(";")), word)
 
 
 POLICER: Final = 'meter={kind="token-bucket",rate="1 Mbit/s",burst="15 kB"},red="drop"'
@@ -341,6 +358,9 @@ ROWS: Final[tuple[Row, ...]] = (
         ("link.w.framing=atm",),
     ),
     Row("link.framing.atm.encapsulation.vc", LINK, ('link.w.framing={kind="atm",encapsulation="vc"}',)),
+    Row("link.framing.atm.encapsulation.bridged", LINK, ('link.w.framing={kind="atm",encapsulation="bridged"}',)),
+    Row("link.framing.atm.encapsulation.lane", LINK, ('link.w.framing={kind="atm",encapsulation="lane"}',)),
+    Row("link.framing.atm.encapsulation.ppp", LINK, ('link.w.framing={kind="atm",encapsulation="ppp"}',)),
     Row("link.framing.mpe link.framing.mpe.llc_snap", LINK, ('link.w.framing={kind="mpe",llc_snap=true}',)),
     Row("link.framing.mpe.packing", LINK, ('link.w.framing={kind="mpe",packing=false}',)),
     Row("link.framing.ule link.framing.ule.address", LINK, ('link.w.framing={kind="ule",address=false}',)),
@@ -535,6 +555,14 @@ ROWS: Final[tuple[Row, ...]] = (
         "this flow is ftp",
     ),
     Row(
+        "flow.app.netpipe flow.app.netpipe.mode flow.app.netpipe.mode.ping-pong flow.app.netpipe.mode.one-way "
+        "flow.app.netpipe.mode.stream flow.app.netpipe.first flow.app.netpipe.last flow.app.netpipe.perturbation "
+        "flow.app.netpipe.repeats flow.app.netpipe.stop",
+        LINK,
+        ('flow.f.app={kind="netpipe",last="4 kB"}',),
+        "this flow is netpipe",
+    ),
+    Row(
         "flow.app.http flow.app.http.object flow.app.http.object_max flow.app.http.object_min flow.app.http.objects "
         "flow.app.http.objects_max flow.app.http.objects_min flow.app.http.pages flow.app.http.request "
         "flow.app.http.think",
@@ -615,6 +643,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _tcp("ack_every", "ack_every=4"),
     _tcp("pacing_ca_ratio pacing_ss_ratio", "pacing=true;pacing_ca_ratio=150;pacing_ss_ratio=250"),
     _tcp("profile profile.linux", "profile=linux"),
+    _tcp("profile.nineties", "profile=nineties"),
     _tcp("profile.classic recovery recovery.sack", "profile=classic;recovery=sack"),
     _tcp("profile.freebsd", "profile=freebsd"),
     _tcp("profile.scps recovery.snack", "profile=scps"),
@@ -799,6 +828,44 @@ ROWS: Final[tuple[Row, ...]] = (
         "shell shell.geo shell.geo.longitudes sites sites.latitude sites.longitude gsl gsl.up",
         "gsl.up=2 Mbit/s",
     ),
+    Row(
+        "network.atm network.atm.ends network.atm.legs network.atm.legs.rate network.atm.legs.delay "
+        "network.atm.encapsulation network.atm.encapsulation.llc-snap",
+        ATM,
+    ),
+    _atm("encapsulation.vc", "encapsulation=vc"),
+    _atm("encapsulation.bridged", "encapsulation=bridged"),
+    _atm("encapsulation.lane", "encapsulation=lane"),
+    _atm("encapsulation.ppp", "encapsulation=ppp"),
+    _atm("lan", "lan=10 Mbit/s"),
+    _atm("legs.error", 'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]', "loss"),
+    _atm("legs.buffer", 'legs=[{rate="4 Mbit/s",delay="50 ms",buffer=5000}]'),
+    _atm(
+        "legs.early legs.low_priority legs.partial",
+        'legs=[{rate="4 Mbit/s",delay="50 ms",early=900,partial=true,low_priority=800}]',
+        "before a buffer is full",
+    ),
+    _atm(
+        "legs.tdma legs.tdma.frame legs.tdma.carrier",
+        'legs=[{rate="4 Mbit/s",delay="50 ms",tdma={frame="20 ms",carrier="16 Mbit/s"}}]',
+        "time-division",
+    ),
+    _atm(
+        "contract contract.category contract.category.cbr contract.peak contract.shaping",
+        'contract={category="cbr",peak="2 Mbit/s",shaping=true}',
+        "policer",
+    ),
+    _atm(
+        "contract.category.vbr contract.sustainable contract.burst contract.tolerance",
+        'contract={category="vbr",peak="4 Mbit/s",sustainable="2 Mbit/s",burst=50,tolerance="1 ms",shaping=true}',
+        "policer",
+    ),
+    _atm(
+        "contract.category.ubr contract.excess contract.excess.discard",
+        'contract={category="ubr",peak="2 Mbit/s",excess="discard"}',
+        "policer",
+    ),
+    _atm("contract.excess.tag", 'contract={category="cbr",peak="2 Mbit/s",excess="tag"}', "policer"),
     Row("network.constellation", GEO),
     _sky("gsl.down", "gsl.down=2 Mbit/s"),
     _sky("sites.altitude sites.mask gsl.mask", "sites.a.altitude=3 km;sites.a.mask=5 deg;gsl.mask=2 deg"),

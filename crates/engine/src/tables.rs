@@ -3,7 +3,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
-use bentpipe_models::net::{access, constellation, edge, proxy};
+use bentpipe_models::net::{access, atm, constellation, edge, proxy};
 use bentpipe_models::service::relay;
 use bentpipe_models::transport::{details, flow, hosting};
 use bentpipe_models::{app, channel::effect, link, transport};
@@ -35,6 +35,8 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &ncc::REPORT,
         &constellation::FLOW,
         &constellation::SITE,
+        &atm::stage::CONNECTION,
+        &atm::stage::LEG,
         &edge::REPORT,
         &proxy::split::REPORT,
         &proxy::acknowledgments::REPORT,

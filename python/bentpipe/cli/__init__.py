@@ -22,6 +22,7 @@ from .emulate import emulate
 from .execute import execute
 from .explain import explain
 from .kernel import app as kernel
+from .netpipe import netpipe
 from .new import new
 from .pep import pep
 from .plain import PlainCommand
@@ -53,7 +54,7 @@ app = typer.Typer(
 
 #: In the order of --help.
 _COMMANDS = (
-    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain),
+    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain, netpipe),
     *(
         run,
         shell,

@@ -32,6 +32,7 @@ from .growth import (
     round_trips_to_window,
     round_windows_segments,
 )
+from .netpipe import block_time_s, buffer_cells, fitted_throughput_bit_s, request_response_s
 from .response import (
     mathis_segments_s,
     padhye_approximate_segments_s,
@@ -64,7 +65,9 @@ __all__ = [
     "access_delay",
     "backed_off_rto_s",
     "bandwidth_delay_product_bytes",
+    "block_time_s",
     "bounded_transfer_time_s",
+    "buffer_cells",
     "congestion_avoidance_round_trips",
     "congestion_avoidance_segments",
     "congestion_avoidance_window_segments",
@@ -76,6 +79,7 @@ __all__ = [
     "delivered_bytes",
     "efficiency",
     "fair_share_bit_s",
+    "fitted_throughput_bit_s",
     "goodput_ceiling_bit_s",
     "growth_curve",
     "handshake_time_s",
@@ -86,6 +90,7 @@ __all__ = [
     "padhye_full_segments_s",
     "padhye_triple_duplicate_segments_s",
     "predict_flow",
+    "request_response_s",
     "round_trip",
     "round_trips_to_window",
     "round_windows_segments",

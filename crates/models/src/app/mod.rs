@@ -12,6 +12,7 @@ pub mod draw;
 pub mod email;
 pub mod ftp;
 pub mod http;
+pub mod netpipe;
 pub mod session;
 
 use crate::Packet;
@@ -28,6 +29,7 @@ kinds! {
         "email" => Email(email::Config),
         "ftp" => Ftp(ftp::Config),
         "http" => Http(http::Config),
+        "netpipe" => Netpipe(netpipe::Config),
     }
 }
 

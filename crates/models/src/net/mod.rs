@@ -1,6 +1,7 @@
 //! The network layer: routers, their edges, what they grant, proxies at them, the choice between links, and constellations.
 
 pub mod access;
+pub mod atm;
 pub mod constellation;
 pub mod edge;
 pub mod fate;

@@ -22,7 +22,7 @@ use crate::channel;
 use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::mac::{dama, skyplex};
-use crate::net::constellation;
+use crate::net::{atm, constellation};
 use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use std::any::Any;
@@ -34,6 +34,7 @@ kinds! {
         "dvb-rcs" => DvbRcs(dama::Config),
         "skyplex" => Skyplex(skyplex::Config),
         "constellation" => Constellation(constellation::Config),
+        "atm" => Atm(atm::Config),
     }
 }
 

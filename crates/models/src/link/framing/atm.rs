@@ -1,8 +1,12 @@
 //! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole cells of 48 bytes, which are
 //! sent with 5 bytes of header each. Cells are not shared between packets.
 //!
-//! With LLC/SNAP (RFC 2684, section 5: routed protocols) 8 bytes come before the packet: AA-AA-03, 00-00-00, 08-00. With VC
-//! multiplexing (section 6) nothing does. So a TCP acknowledgment of 40 bytes takes two cells with LLC/SNAP and one without.
+//! What comes before the packet is the encapsulation's: nothing with VC multiplexing (RFC 2684, section 6); 8 bytes
+//! (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed protocols); LLC, SNAP and an Ethernet header of 14 bytes
+//! with bridged Ethernet (section 5.2, without its checksum); a header of LAN emulation and the Ethernet header with
+//! LANE (ATM Forum, LAN Emulation over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC encapsulation).
+//! Bridged and emulated Ethernet frames have at least 60 bytes. So a TCP acknowledgment of 40 bytes takes two cells with
+//! all of them but VC multiplexing.
 //!
 //! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's end, also
 //! loses the next packet: the receiver takes both for one, whose length and CRC-32 do not match.
@@ -21,36 +25,65 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the receiver recognises the packet's protocol; adds 8 bytes to each packet with the default,
-    /// `"llc-snap"`, and none with `"vc"`.
+    /// What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
+    /// `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes, LAN emulation) or
+    /// `"ppp"` (6 bytes).
     pub encapsulation: Encapsulation,
 }
 
-/// How the receiver of an AAL5 frame recognises the packet's protocol (RFC 2684).
+/// What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
-    /// By an LLC/SNAP header of 8 bytes before each packet (section 5).
+    /// An LLC/SNAP header of 8 bytes (RFC 2684, section 5.1).
     #[default]
     LlcSnap,
-    /// By a virtual channel for each protocol, without a header (section 6).
+    /// Nothing: each protocol has a virtual channel (RFC 2684, section 6).
     Vc,
+    /// An LLC/SNAP header, padding and an Ethernet header, 24 bytes; the Ethernet frame has at least 60 bytes
+    /// (RFC 2684, section 5.2).
+    Bridged,
+    /// A LAN emulation header of 2 bytes and an Ethernet header of 14; the Ethernet frame has at least 60
+    /// bytes (ATM Forum LANE 1.0).
+    Lane,
+    /// An LLC header and the protocol field of PPP, 6 bytes (RFC 2364).
+    Ppp,
 }
+
+impl Encapsulation {
+    /// Header bytes before the packet, and the least size of the two together.
+    const fn sizes(self) -> (u32, u32) {
+        match self {
+            Encapsulation::LlcSnap => (8, 0),
+            Encapsulation::Vc => (0, 0),
+            Encapsulation::Bridged => (10 + ETHERNET_HEADER, 10 + ETHERNET_LEAST),
+            Encapsulation::Lane => (2 + ETHERNET_HEADER, 2 + ETHERNET_LEAST),
+            Encapsulation::Ppp => (6, 0),
+        }
+    }
+
+    /// Number of cells of the AAL5 frame of a packet of `size` bytes.
+    pub const fn cells(self, size: u32) -> u32 {
+        let (header, least) = self.sizes();
+        let whole = size + header;
+        let payload = if whole < least { least } else { whole };
+        (payload + TRAILER).div_ceil(PAYLOAD)
+    }
+
+    /// Size in bytes of the longest packet: the trailer's length field has 16 bits.
+    pub const fn longest(self) -> u32 {
+        65_535 - self.sizes().0
+    }
+}
+
+/// Header of an Ethernet frame, and the least size of a frame without its checksum (IEEE 802.3).
+const ETHERNET_HEADER: u32 = 14;
+const ETHERNET_LEAST: u32 = 60;
 
 /// Size of a cell in bytes, and of its payload.
 pub const CELL: u32 = 53;
 const PAYLOAD: u32 = 48;
 const TRAILER: u32 = 8;
-const LLC_SNAP: u32 = 8;
-
-impl Config {
-    fn header(&self) -> u32 {
-        match self.encapsulation {
-            Encapsulation::LlcSnap => LLC_SNAP,
-            Encapsulation::Vc => 0,
-        }
-    }
-}
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"encapsulation = "vc""#;
@@ -58,12 +91,11 @@ impl Sample for Config {
 
 impl Framing for Config {
     fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
-        Some(Box::new(Cells { overhead: self.header() + TRAILER }))
+        Some(Box::new(Cells { encapsulation: self.encapsulation }))
     }
 
     fn longest(&self) -> u32 {
-        // The trailer's length field has 16 bits.
-        65_535 - self.header()
+        self.encapsulation.longest()
     }
 
     fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
@@ -72,7 +104,7 @@ impl Framing for Config {
 }
 
 struct Cells {
-    overhead: u32,
+    encapsulation: Encapsulation,
 }
 
 impl Framer for Cells {
@@ -81,7 +113,7 @@ impl Framer for Cells {
     }
 
     fn add(&mut self, size: u32, _open: bool) -> Added {
-        Added { units: (size + self.overhead).div_ceil(PAYLOAD), shares: false }
+        Added { units: self.encapsulation.cells(size), shares: false }
     }
 
     fn merges(&self) -> bool {
@@ -93,6 +125,29 @@ impl Framer for Cells {
 mod tests {
     use super::super::tests::units;
     use super::*;
+
+    /// Rows of `authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the cells.
+    #[test]
+    fn cells_are_those_of_the_authority() {
+        let table = include_str!("../../../../../authorities/atm/overhead.csv");
+        let mut rows = 0;
+        for row in table.lines().filter(|row| !row.starts_with('#')).skip(1) {
+            let fields: Vec<&str> = row.split(',').collect();
+            let encapsulation = match fields[1] {
+                "vc" => Encapsulation::Vc,
+                "llc-snap" => Encapsulation::LlcSnap,
+                "bridged" => Encapsulation::Bridged,
+                "lane" => Encapsulation::Lane,
+                "ppp" => Encapsulation::Ppp,
+                other => panic!("unknown encapsulation {other}"),
+            };
+            let [size, cells, bytes] = [0, 2, 3].map(|at| fields[at].parse::<u32>().unwrap());
+            assert_eq!(encapsulation.cells(size), cells, "{row}");
+            assert_eq!(cells * CELL, bytes, "{row}");
+            rows += 1;
+        }
+        assert_eq!(rows, 65);
+    }
 
     #[test]
     fn worked_examples() {

@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn what_no_stack_combines_is_refused() {
-        let profiles = [r#"{"profile": "linux"}"#, r#"{"profile": "classic"}"#, r#"{"profile": "freebsd"}"#];
+        let profiles = ["linux", "classic", "freebsd", "nineties"].map(|name| format!("{{\"profile\": \"{name}\"}}"));
         for profile in profiles {
-            assert_eq!(problems(profile), Vec::<String>::new());
+            assert_eq!(problems(&profile), Vec::<String>::new());
         }
         assert_eq!(problems(r#"{"sack": false}"#), ["recovery"]);
         assert_eq!(problems(r#"{"recovery": "newreno", "sack": false}"#), Vec::<String>::new());

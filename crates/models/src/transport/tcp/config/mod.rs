@@ -71,7 +71,7 @@ keys! {
     /// or 52 with timestamps.
     segment_size: Count<1, 65_000>,
     /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    /// 3390) in classic and scps, 1 (RFC 2001) in freebsd.
+    /// 3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties.
     initial_window: Count<1, 1_000_000>,
     /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,8 +99,8 @@ keys! {
     /// SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0
     /// s (never) in the others.
     ack_compression: Span,
-    /// How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
-    /// others.
+    /// How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
+    /// sack in the others.
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,20 +130,22 @@ keys! {
     /// only uses it when asked to.
     ecn: bool,
     /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
-    /// section 3.7.4). Off in all profiles.
+    /// section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
-    /// Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB).
+    /// Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
+    /// nineties.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     /// right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. If unset, it never limits.
+    /// Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
+    /// nineties.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
-    /// bytes.
+    /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
+    /// the window is at most 65535 bytes.
     window_scaling: bool,
     /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
     /// and scps, off in the others.
@@ -154,16 +156,17 @@ keys! {
     /// Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
     /// the others.
     rto_min: Span,
-    /// Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1).
+    /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
+    /// profile nineties, 1 s (RFC 6298, 2.1) in the others.
     rto_initial: Span,
-    /// Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
-    /// requires at least 60 s.
+    /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
+    /// Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
     rto_max: Span,
     /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
     /// 6298 (2.3). 200 ms by default, as in Linux.
     rto_variance_min: Span,
-    /// Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
-    /// exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4).
+    /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
+    /// ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock.
     timer_tick: Span,
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails; 6 by default.
@@ -172,7 +175,7 @@ keys! {
     /// Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
     /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    /// fails; 15 by default.
+    /// fails. Default: 12 in profile nineties, 15 in the others.
     retries: Count<0, 255>,
     /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that
     /// so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
@@ -231,6 +234,11 @@ pub enum Profile {
     /// selective negative acknowledgments, Vegas, timestamps, few acknowledgments, no header compression.
     /// With `congestion = "fixed_rate"` and its parameter `rate` it has pure rate control.
     Scps,
+    /// A stack of the late 1990s with the socket buffers of 4.4BSD, 8192 bytes in each direction: Reno without
+    /// selective acknowledgments, a clock of 500 ms, Nagle's algorithm, neither window scaling nor timestamps
+    /// (W. R. Stevens, TCP/IP Illustrated, volume 1, 1994, sections 19.3, 19.4, 20.4 and 21.3; volume 2, 1995,
+    /// chapter 25).
+    Nineties,
 }
 
 /// Which of the keys that can become meaningless through other keys the scenario gives.
@@ -387,6 +395,22 @@ impl Profile {
                 ack_every: Count::new(4),
                 ..classic
             },
+            Profile::Nineties => {
+                let buffer = Some(Size::from_bytes(8192));
+                Config {
+                    initial_window: Count::new(1),
+                    recovery: Recovery::Reno,
+                    nagle: true,
+                    receive_window: buffer,
+                    send_buffer: buffer,
+                    window_scaling: false,
+                    rto_initial: Span::from_secs(3),
+                    rto_max: Span::from_secs(64),
+                    timer_tick: Span::from_millis(500),
+                    retries: Count::new(12),
+                    ..classic
+                }
+            }
         }
     }
 }

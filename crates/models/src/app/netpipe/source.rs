@@ -1,0 +1,227 @@
+//! The source: sends blocks and measures.
+
+use super::schedule::{Schedule, TRIALS};
+use super::{message, Config, Mode, BLOCKS, LATENCY_REPEATS, PROGRESS, RECEIPT, SYNC};
+use crate::app::{Actions, App, Event, Transaction};
+use bentpipe_core::{Report, Span, Stream, Time};
+
+/// What the source waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// The answer to the first synchronisation.
+    Start,
+    /// The answers to blocks of the first size.
+    Latency,
+    /// The answer to the message before a trial.
+    Sync,
+    /// The answers to the blocks of a trial.
+    Trial,
+    /// Nothing: it has finished.
+    Over,
+}
+
+/// What was measured of a block.
+struct Row {
+    block: u64,
+    repeats: u32,
+    /// Times of the trials in seconds.
+    times: [f64; TRIALS as usize],
+}
+
+impl Row {
+    fn shortest(&self) -> f64 {
+        self.times.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The source of the blocks.
+pub struct Source {
+    mode: Mode,
+    constant: Option<u32>,
+    stop: Span,
+    first: u64,
+    schedule: Schedule,
+    phase: Phase,
+    /// The trial, and how many of its repeats are left.
+    trial: u32,
+    repeats: u32,
+    left: u32,
+    began: Time,
+    /// Bytes of the answer that are still to come.
+    pending: u64,
+    /// Time of the block before, in seconds.
+    last_time: f64,
+    times: [f64; TRIALS as usize],
+    rows: Vec<Row>,
+}
+
+impl Source {
+    /// The source before the connection.
+    pub fn new(config: &Config) -> Source {
+        Source {
+            mode: config.mode,
+            constant: config.repeats.map(|repeats| repeats.value() as u32),
+            stop: config.stop,
+            first: config.first.bytes(),
+            schedule: config.schedule(),
+            phase: Phase::Start,
+            trial: 0,
+            repeats: 0,
+            left: 0,
+            began: Time::ZERO,
+            pending: 0,
+            last_time: 0.0,
+            times: [0.0; TRIALS as usize],
+            rows: Vec::new(),
+        }
+    }
+
+    /// Bytes of a block and of the answer to it.
+    fn exchange(&self) -> (u64, u64) {
+        let block = match self.phase {
+            Phase::Latency => self.first,
+            _ => self.schedule.block().unwrap_or(0),
+        };
+        match (self.mode, self.phase) {
+            (Mode::OneWay, _) => (block, RECEIPT),
+            (Mode::Stream, Phase::Trial) => (block * u64::from(self.repeats), 0),
+            _ => (block, block),
+        }
+    }
+
+    fn send(&mut self, actions: &mut Actions) {
+        let (block, answer) = self.exchange();
+        actions.send = block;
+        self.pending = answer;
+    }
+
+    /// The answer is complete: goes on.
+    fn answered(&mut self, now: Time, actions: &mut Actions) {
+        match self.phase {
+            Phase::Start => {
+                (self.phase, self.left, self.began) = (Phase::Latency, LATENCY_REPEATS, now);
+                self.send(actions);
+            }
+            Phase::Latency | Phase::Trial if self.left > 1 => {
+                self.left -= 1;
+                self.send(actions);
+            }
+            Phase::Latency => {
+                self.last_time = self.per_block(now, LATENCY_REPEATS);
+                self.next_block(self.first, actions);
+            }
+            Phase::Sync => self.begin_trial(now, actions),
+            Phase::Trial => self.end_trial(now, actions),
+            Phase::Over => {}
+        }
+    }
+
+    /// Time of a block in seconds, if `repeats` of them were sent since the beginning.
+    fn per_block(&self, now: Time, repeats: u32) -> f64 {
+        let round = now.since(self.began).as_secs_f64() / f64::from(repeats);
+        let halves =
+            self.mode == Mode::PingPong || (self.mode == Mode::Stream && self.phase == Phase::Latency);
+        round / if halves { 2.0 } else { 1.0 }
+    }
+
+    /// Starts the trials of the schedule's block, or ends. Blocks had `before` bytes.
+    fn next_block(&mut self, before: u64, actions: &mut Actions) {
+        if self.schedule.block().is_none() {
+            self.phase = Phase::Over;
+            actions.close = true;
+            return;
+        }
+        self.repeats = self.constant.unwrap_or_else(|| self.schedule.repeats(self.last_time));
+        self.trial = 0;
+        self.synchronise(message(true, before), actions);
+    }
+
+    fn synchronise(&mut self, bytes: u64, actions: &mut Actions) {
+        self.phase = Phase::Sync;
+        actions.send = bytes;
+        // The destination of a stream answers nothing: that all is acknowledged is the answer.
+        self.pending = if self.mode == Mode::Stream { 0 } else { SYNC };
+    }
+
+    fn begin_trial(&mut self, now: Time, actions: &mut Actions) {
+        self.phase = Phase::Trial;
+        self.left = if self.mode == Mode::Stream { 1 } else { self.repeats };
+        self.began = now;
+        self.send(actions);
+    }
+
+    fn end_trial(&mut self, now: Time, actions: &mut Actions) {
+        let block = self.schedule.block().unwrap_or(0);
+        self.times[self.trial as usize] = self.per_block(now, self.repeats);
+        actions.over = Some(Transaction {
+            start: self.began,
+            bytes: block * u64::from(self.repeats),
+            parts: self.repeats,
+            complete: true,
+        });
+        self.trial += 1;
+        if self.trial < TRIALS {
+            return self.synchronise(message(false, block), actions);
+        }
+        let row = Row { block, repeats: self.repeats, times: self.times };
+        self.last_time = row.shortest();
+        self.rows.push(row);
+        if self.schedule.advance() && self.last_time >= self.stop.as_secs_f64() {
+            self.phase = Phase::Over;
+            actions.close = true;
+            return;
+        }
+        self.next_block(block, actions);
+    }
+}
+
+impl App for Source {
+    fn on(&mut self, now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = true,
+            Event::Connected => {
+                actions.send = SYNC;
+                self.pending = SYNC;
+            }
+            Event::Received { bytes } if self.pending > 0 => {
+                self.pending = self.pending.saturating_sub(bytes);
+                if self.pending == 0 {
+                    self.answered(now, actions);
+                }
+            }
+            // An acknowledgment takes time: one at the time of sending is of what was sent before.
+            Event::MaySend if self.pending == 0 && now > self.began => {
+                let streams = self.mode == Mode::Stream && matches!(self.phase, Phase::Sync | Phase::Trial);
+                if streams {
+                    self.began = if self.phase == Phase::Sync { now } else { self.began };
+                    self.answered(now, actions);
+                }
+            }
+            Event::PeerClosed => actions.close = true,
+            _ => {}
+        }
+    }
+
+    fn report(&self, flow: &str, report: &mut Report) {
+        for (number, row) in self.rows.iter().enumerate() {
+            let mean = row.times.iter().sum::<f64>() / f64::from(TRIALS);
+            let variance =
+                row.times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / f64::from(TRIALS);
+            let time = row.shortest();
+            let values = [
+                row.block as f64,
+                f64::from(row.repeats),
+                time,
+                8.0 * row.block as f64 / time,
+                mean,
+                variance,
+            ];
+            report.row(&BLOCKS, &format!("{flow}.{number}"), &values);
+        }
+        let pending = match self.phase {
+            Phase::Over => 0,
+            _ => self.schedule.block().unwrap_or(0),
+        };
+        report.row(&PROGRESS, flow, &[self.rows.len() as f64, pending as f64]);
+    }
+}

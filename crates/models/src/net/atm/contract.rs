@@ -1,0 +1,224 @@
+//! The traffic contract of a connection, and the policer (usage parameter control) that enforces it: ITU-T I.371, ATM Forum Traffic
+//! Management 4.0, sections 4.3 and 4.5.
+//!
+//! | category | cells conform by | others |
+//! | --- | --- | --- |
+//! | `ubr` | GCRA(1/PCR, CDVT), if a peak is given | discarded or tagged |
+//! | `cbr` | GCRA(1/PCR, CDVT) | discarded or tagged |
+//! | `vbr` | that, and GCRA(1/SCR, (MBS - 1) (1/SCR - 1/PCR) + CDVT) | above the peak discarded, above the sustainable rate discarded or tagged |
+//!
+//! A tagged cell has low priority (CLP = 1): buffers drop it first. A cell counts in an algorithm only if it conforms to both.
+
+use super::cell::CELL_BITS;
+use super::gcra::Gcra;
+use bentpipe_core::{Count, Problems, Rate, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The traffic contract of the connection in each direction: its service category, its cell rates, and what
+/// happens to cells that exceed them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "AtmContract")]
+pub struct Config {
+    /// Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
+    /// `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`).
+    pub category: Category,
+    /// Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sustainable: Option<Rate>,
+    /// Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Count<2, 1_000_000>>,
+    /// Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default.
+    pub tolerance: Span,
+    /// What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
+    /// low priority. A cell of `vbr` above the peak rate is always discarded.
+    pub excess: Excess,
+    /// Whether the sender's adapter spaces its cells so that all of them conform; off by default.
+    pub shaping: bool,
+}
+
+/// Service categories of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "AtmCategory")]
+pub enum Category {
+    /// Unspecified bit rate: no guarantee, and a peak rate at most.
+    #[default]
+    Ubr,
+    /// Constant bit rate: a peak rate, which is guaranteed.
+    Cbr,
+    /// Variable bit rate: a peak rate, a sustainable rate and a burst.
+    Vbr,
+}
+
+/// What a policer does to a cell that exceeds the contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "AtmExcess")]
+pub enum Excess {
+    /// Discards it.
+    #[default]
+    Discard,
+    /// Gives it low priority (CLP = 1).
+    Tag,
+}
+
+impl Config {
+    /// Adds the problems of this configuration.
+    pub fn check(&self, problems: &mut Problems) {
+        let name = match self.category {
+            Category::Ubr => "ubr",
+            Category::Cbr => "cbr",
+            Category::Vbr => "vbr",
+        };
+        if self.category != Category::Ubr && self.peak.is_none() {
+            problems.add("peak", format!("{name} needs it: the peak cell rate, such as \"1 Mbit/s\""));
+        }
+        for (key, given) in [("sustainable", self.sustainable.is_some()), ("burst", self.burst.is_some())] {
+            match (given, self.category == Category::Vbr) {
+                (true, false) => problems.add(key, format!("{name} has none; allowed: only with vbr")),
+                (false, true) => problems.add(key, "vbr needs it"),
+                _ => {}
+            }
+        }
+        if let (Some(peak), Some(sustainable)) = (self.peak, self.sustainable) {
+            if sustainable >= peak {
+                problems.add(
+                    "sustainable",
+                    format!("{sustainable} is not below the peak rate; allowed: below {peak}"),
+                );
+            }
+        }
+        if self.shaping && self.peak.is_none() {
+            problems.add("shaping", "there is no rate to shape to; allowed: with peak, or false");
+        }
+    }
+
+    /// The policer, if the contract has a rate.
+    pub fn policer(&self) -> Option<Policer> {
+        let time = |rate: Rate| rate.span_of(CELL_BITS / 8);
+        let peak = time(self.peak?);
+        let sustained = self.sustainable.zip(self.burst).map(|(rate, burst)| {
+            let least = time(rate);
+            Gcra::new(least, least.saturating_sub(peak) * (burst.value() - 1) + self.tolerance)
+        });
+        Some(Policer { peak: Gcra::new(peak, self.tolerance), sustained, excess: self.excess })
+    }
+
+    /// The shaper, if the sender shapes: algorithms without tolerance of delay variation.
+    pub fn shaper(&self) -> Option<Policer> {
+        let strict = Config { tolerance: Span::ZERO, ..self.clone() };
+        self.shaping.then(|| strict.policer()).flatten()
+    }
+}
+
+/// What a policer decides about a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It conforms.
+    Conforms,
+    /// It goes on with low priority.
+    Tagged,
+    /// It is discarded.
+    Discarded,
+}
+
+/// The algorithms of a contract.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    peak: Gcra,
+    sustained: Option<Gcra>,
+    excess: Excess,
+}
+
+impl Policer {
+    /// The earliest time at which the next cell conforms to all rates.
+    pub fn earliest(&self) -> Time {
+        self.sustained.iter().fold(self.peak.earliest(), |time, gcra| time.max(gcra.earliest()))
+    }
+
+    /// Decides about a cell that arrives at `now`.
+    pub fn arrive(&mut self, now: Time) -> Verdict {
+        let (peak, sustained) =
+            (self.peak.conforms(now), self.sustained.as_ref().is_none_or(|gcra| gcra.conforms(now)));
+        if peak && sustained {
+            self.peak.count(now);
+            self.sustained.iter_mut().for_each(|gcra| gcra.count(now));
+            return Verdict::Conforms;
+        }
+        match self.excess {
+            Excess::Tag if self.sustained.is_none() => Verdict::Tagged,
+            Excess::Tag if peak => {
+                // The peak rate is that of all cells (VBR.3).
+                self.peak.count(now);
+                Verdict::Tagged
+            }
+            _ => Verdict::Discarded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(json: &str) -> Config {
+        serde_json::from_str(json).unwrap()
+    }
+
+    /// Verdicts about cells back to back on a line of 424 Mbit/s: one cell in a microsecond.
+    fn verdicts(config: &Config, cells: u64) -> Vec<Verdict> {
+        let mut policer = config.policer().unwrap();
+        (0..cells).map(|slot| policer.arrive(Time::ZERO + Span::from_micros(slot))).collect()
+    }
+
+    #[test]
+    fn a_burst_of_the_greatest_size_conforms_and_no_cell_more() {
+        // One cell in 2 us at the peak, one in 10 us sustained, bursts of 5.
+        let json = r#"{"category": "vbr", "peak": "212 Mbit/s", "sustainable": "42400 kbit/s", "burst": 5, "tolerance": "0 s"}"#;
+        let contract = config(json);
+        let verdicts: Vec<bool> =
+            verdicts(&contract, 60).iter().map(|one| *one == Verdict::Conforms).collect();
+        let conforming: Vec<usize> = (0..60).filter(|slot| verdicts[*slot]).collect();
+        // Five at the peak rate: 0 to 8; the sixth when the sustainable rate has caught up: TAT is 50, its tolerance 32.
+        assert_eq!(conforming, [0, 2, 4, 6, 8, 18, 28, 38, 48, 58]);
+    }
+
+    #[test]
+    fn excess_is_discarded_or_tagged() {
+        let cbr = |excess| {
+            config(&format!(
+                r#"{{"category": "cbr", "peak": "212 Mbit/s", "tolerance": "0 s", "excess": "{excess}"}}"#
+            ))
+        };
+        use Verdict::{Conforms, Discarded, Tagged};
+        assert_eq!(verdicts(&cbr("discard"), 4), [Conforms, Discarded, Conforms, Discarded]);
+        assert_eq!(verdicts(&cbr("tag"), 4), [Conforms, Tagged, Conforms, Tagged]);
+        let vbr = config(
+            r#"{"category": "vbr", "peak": "212 Mbit/s", "sustainable": "42400 kbit/s", "burst": 2, "tolerance": "0 s", "excess": "tag"}"#,
+        );
+        assert_eq!(verdicts(&vbr, 6), [Conforms, Discarded, Conforms, Discarded, Tagged, Discarded]);
+        assert!(config("{}").policer().is_none());
+    }
+
+    #[test]
+    fn a_contract_names_what_its_category_needs() {
+        let problems = |json: &str| -> Vec<String> {
+            let mut problems = Problems::default();
+            config(json).check(&mut problems);
+            problems.into_vec().into_iter().map(|problem| problem.path.join(".")).collect()
+        };
+        assert_eq!(problems(r#"{"category": "cbr"}"#), ["peak"]);
+        assert_eq!(problems(r#"{"category": "vbr", "peak": "1 Mbit/s"}"#), ["sustainable", "burst"]);
+        assert_eq!(problems(r#"{"sustainable": "1 Mbit/s"}"#), ["sustainable"]);
+        assert_eq!(problems(r#"{"shaping": true}"#), ["shaping"]);
+        let wrong = r#"{"category": "vbr", "peak": "1 Mbit/s", "sustainable": "1 Mbit/s", "burst": 9}"#;
+        assert_eq!(problems(wrong), ["sustainable"]);
+        assert_eq!(problems("{}"), Vec::<String>::new());
+    }
+}

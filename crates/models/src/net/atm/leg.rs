@@ -1,0 +1,435 @@
+//! A leg: the output buffer of a switch or adapter, counted in cells, and the line behind it.
+//!
+//! Cells leave in order of arrival. Which are admitted is decided when they arrive, from the number of cells that wait (the one in
+//! transmission is not counted):
+//!
+//! - a cell of low priority (CLP = 1) only while fewer than `low_priority` wait;
+//! - early packet discard (EPD): none of a frame whose first cell finds `early` cells or more;
+//! - partial packet discard (PPD): none of a frame after the first that was dropped, except its last, which marks the end of the
+//!   frame (A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995).
+//!
+//! On a leg with time-division access (TDMA) a station sends K = floor(rate x frame / 424 bit) cells in each frame, back to back at
+//! the rate of the carrier from the start of the frame on. A cell waits for the next free place whose time has not come yet: without
+//! a queue for half a frame in the mean, less the half of the burst.
+//!
+//! Errors: independent bit errors (`kind = "bit"`) act on the bits of a cell. A wrong bit of the payload leaves the cell in its
+//! place and spoils its frame; the header follows its HEC ([`super::cell`]). Any other process loses the cells that it hits.
+
+use super::cell::{Mode, CELL_BITS, HEADER_BITS};
+use crate::channel::{self, Errors};
+use bentpipe_core::{Count, Problems, Rate, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A leg of the connection: the buffer and the line from one adapter or switch to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AtmLeg")]
+pub struct Config {
+    /// Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical layer. An
+    /// OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells.
+    pub rate: Rate,
+    /// Propagation delay, one way; 0 s by default.
+    #[serde(default)]
+    pub delay: Span,
+    /// Errors on the line, which hit cells; none by default. Bit errors spoil a cell's payload or header,
+    /// others lose the cell.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Number of cells that the buffer in front of the line holds, 4096 by default.
+    #[serde(default = "buffer")]
+    pub buffer: Count<1, 100_000_000>,
+    /// Number of waiting cells from which cells of low priority (CLP = 1) are dropped. If unset, the same as
+    /// `buffer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_priority: Option<Count<0, 100_000_000>>,
+    /// Number of waiting cells from which frames are dropped as a whole (early packet discard). If unset, they
+    /// are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<Count<0, 100_000_000>>,
+    /// Whether the rest of a frame is dropped once one of its cells has been (partial packet discard), except
+    /// its last cell; off by default.
+    #[serde(default)]
+    pub partial: bool,
+    /// Time-division access to the line. If unset, cells are sent at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdma: Option<Tdma>,
+}
+
+/// Time-division access: the cells of a frame's length are sent in one burst per frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AtmTdma")]
+pub struct Tdma {
+    /// Length of a frame, such as 20 ms. Frames begin at multiples of it.
+    pub frame: Span,
+    /// Rate within a burst, at least the leg's `rate`, in bit/s of cells.
+    pub carrier: Rate,
+}
+
+/// Default number of cells of a buffer: the product of an E1's rate and a geostationary round trip of 0.5 s is 2415.
+fn buffer() -> Count<1, 100_000_000> {
+    Count::new(4096)
+}
+
+impl Config {
+    /// Adds the problems of this configuration.
+    pub fn check(&self, problems: &mut Problems) {
+        problems.within("error", |problems| self.error.check(problems));
+        for (key, value) in [("low_priority", self.low_priority), ("early", self.early)] {
+            if let Some(value) = value.filter(|value| value.value() > self.buffer.value()) {
+                let text = format!(
+                    "{} is more than the buffer holds; allowed: at most {}",
+                    value.value(),
+                    self.buffer.value()
+                );
+                problems.add(key, text);
+            }
+        }
+        let Some(tdma) = &self.tdma else { return };
+        if tdma.carrier < self.rate {
+            let text =
+                format!("{} is less than the rate of the leg; allowed: at least {}", tdma.carrier, self.rate);
+            problems.within("tdma", |problems| problems.add("carrier", text));
+        }
+        if self.cells_in(tdma) == 0 {
+            let least = self.rate.span_of(CELL_BITS / 8);
+            let text = format!("{} is too short for one cell; allowed: at least {least}", tdma.frame);
+            problems.within("tdma", |problems| problems.add("frame", text));
+        }
+    }
+
+    /// Number of cells in a burst.
+    fn cells_in(&self, tdma: &Tdma) -> u64 {
+        let bits =
+            u128::from(self.rate.bits_per_second()) * u128::from(tdma.frame.as_nanos()) / 1_000_000_000;
+        u64::try_from(bits).unwrap_or(u64::MAX) / CELL_BITS
+    }
+
+    /// The rate of cells in the long run, in bit/s: whole cells per frame with time-division access.
+    pub fn mean_rate(&self) -> f64 {
+        match &self.tdma {
+            None => self.rate.bits_per_second() as f64,
+            Some(tdma) => (self.cells_in(tdma) * CELL_BITS) as f64 / tdma.frame.as_secs_f64(),
+        }
+    }
+}
+
+/// What happened to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives at the end of the leg then.
+    Arrives(Time),
+    /// It arrives then, with wrong bits in its payload.
+    Spoiled(Time),
+    /// The line lost it: it would have arrived then.
+    Lost(Time),
+    /// The buffer was full.
+    Full,
+    /// Its frame was dropped as a whole.
+    Early,
+}
+
+/// Counters of a leg.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// Cells that were sent.
+    pub sent: u64,
+    /// Cells that the buffer dropped.
+    pub dropped: u64,
+    /// Those of them that had low priority.
+    pub dropped_low: u64,
+    /// Cells of frames that were dropped as a whole.
+    pub dropped_early: u64,
+    /// Cells that the line spoiled or lost.
+    pub spoiled: u64,
+    /// Most cells that waited at once.
+    pub most: u64,
+    /// Sum of the times that cells waited, and of their squares, in seconds.
+    pub waits: (f64, f64),
+}
+
+/// A leg in one direction.
+pub struct Leg {
+    cell: Span,
+    delay: Span,
+    buffer: usize,
+    low_priority: usize,
+    early: usize,
+    partial: bool,
+    tdma: Option<Bursts>,
+    noise: Noise,
+    /// When the line is free.
+    free_at: Time,
+    /// When the transmission of each waiting cell starts.
+    waiting: VecDeque<Time>,
+    /// Whether the next cell begins a frame.
+    fresh: bool,
+    /// Whether the frame under way has lost a cell here, or is dropped as a whole.
+    broken: bool,
+    refused: bool,
+    /// What it counted.
+    pub counters: Counters,
+}
+
+impl Leg {
+    /// An idle leg.
+    pub fn new(config: &Config) -> Leg {
+        let cell = |rate: Rate| rate.span_of(CELL_BITS / 8);
+        let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
+        let buffer = limit(config.buffer.value());
+        Leg {
+            cell: cell(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier)),
+            delay: config.delay,
+            buffer,
+            low_priority: config.low_priority.map_or(buffer, |cells| limit(cells.value())),
+            early: config.early.map_or(usize::MAX, |cells| limit(cells.value())),
+            partial: config.partial,
+            tdma: config.tdma.as_ref().map(|tdma| Bursts {
+                frame: tdma.frame,
+                cell: cell(tdma.carrier),
+                cells: config.cells_in(tdma),
+                next: 0,
+            }),
+            noise: Noise::of(&config.error),
+            free_at: Time::ZERO,
+            waiting: VecDeque::new(),
+            fresh: true,
+            broken: false,
+            refused: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// A cell arrives at `now`, no earlier than the one before; `last` if it marks the end of its frame. A frame begins
+    /// behind such a mark, so that a frame whose end was lost counts as one with the next.
+    pub fn send(&mut self, now: Time, last: bool, low: bool, stream: &mut Stream) -> Fate {
+        while self.waiting.front().is_some_and(|start| *start <= now) {
+            self.waiting.pop_front();
+        }
+        let waiting = self.waiting.len();
+        if std::mem::replace(&mut self.fresh, last) {
+            (self.broken, self.refused) = (false, waiting >= self.early);
+        }
+        if self.refused {
+            self.counters.dropped_early += 1;
+            return Fate::Early;
+        }
+        let busy = self.free_at > now || self.tdma.is_some();
+        let full = busy && (waiting >= self.buffer || (low && waiting >= self.low_priority));
+        if full || (self.partial && self.broken && !last) {
+            self.broken = true;
+            self.counters.dropped += 1;
+            self.counters.dropped_low += u64::from(low);
+            return Fate::Full;
+        }
+        let start = match &mut self.tdma {
+            Some(bursts) => bursts.place(now),
+            None => now.max(self.free_at),
+        };
+        self.free_at = start + self.cell;
+        if start > now {
+            self.waiting.push_back(start);
+        }
+        let waited = start.since(now).as_secs_f64();
+        self.counters.sent += 1;
+        self.counters.most = self.counters.most.max(self.waiting.len() as u64);
+        self.counters.waits = (self.counters.waits.0 + waited, self.counters.waits.1 + waited * waited);
+        let arrival = self.free_at + self.delay;
+        let fate = self.noise.hit(arrival, stream);
+        self.counters.spoiled += u64::from(fate != Fate::Arrives(arrival));
+        fate
+    }
+}
+
+/// The places of cells in the bursts of a leg, numbered from the start of the run.
+struct Bursts {
+    frame: Span,
+    cell: Span,
+    /// Cells in a burst.
+    cells: u64,
+    /// The first place that is free.
+    next: u64,
+}
+
+impl Bursts {
+    /// Takes the first free place that begins at `now` or later; returns when it does.
+    fn place(&mut self, now: Time) -> Time {
+        let (frame, within) =
+            (now.as_nanos() / self.frame.as_nanos(), now.as_nanos() % self.frame.as_nanos());
+        let slot = within.div_ceil(self.cell.as_nanos().max(1)).min(self.cells);
+        let place = self.next.max(frame * self.cells + slot);
+        self.next = place + 1;
+        let (frame, slot) = (place / self.cells, place % self.cells);
+        Time::ZERO + self.frame * frame + self.cell * slot
+    }
+}
+
+/// The errors of a line.
+enum Noise {
+    None,
+    /// Independent bit errors: bits until the next wrong one, ln(1 - BER), and what the receiver of headers does.
+    Bits {
+        until: Option<u64>,
+        log_right: f64,
+        mode: Mode,
+    },
+    Process(Errors),
+}
+
+impl Noise {
+    fn of(config: &channel::Config) -> Noise {
+        match config {
+            channel::Config::Bit(bit) if bit.rate.value() > 0.0 => {
+                Noise::Bits { until: None, log_right: (-bit.rate.value()).ln_1p(), mode: Mode::default() }
+            }
+            channel::Config::Bit(_) => Noise::None,
+            other => other.errors().map_or(Noise::None, Noise::Process),
+        }
+    }
+
+    fn hit(&mut self, arrival: Time, stream: &mut Stream) -> Fate {
+        match self {
+            Noise::None => Fate::Arrives(arrival),
+            Noise::Process(errors) => match errors.loses_unit(arrival, (CELL_BITS / 8) as u32, stream) {
+                true => Fate::Lost(arrival),
+                false => Fate::Arrives(arrival),
+            },
+            Noise::Bits { until, log_right, mode } => {
+                // The number of right bits before the next wrong one is geometric.
+                let mut draw = || {
+                    let right = (1.0 - stream.uniform()).ln() / *log_right;
+                    if right < u64::MAX as f64 {
+                        right as u64
+                    } else {
+                        u64::MAX
+                    }
+                };
+                let mut next = until.unwrap_or_else(&mut draw);
+                let (mut header, mut payload) = (0, false);
+                while next < CELL_BITS {
+                    if next < HEADER_BITS {
+                        header += 1
+                    } else {
+                        payload = true
+                    }
+                    next = next.saturating_add(1).saturating_add(draw());
+                }
+                *until = Some(next - CELL_BITS);
+                match (mode.accepts(header), payload) {
+                    (false, _) => Fate::Lost(arrival),
+                    (true, true) => Fate::Spoiled(arrival),
+                    (true, false) => Fate::Arrives(arrival),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Streams;
+    use proptest::prelude::*;
+
+    fn leg(json: &str) -> Leg {
+        Leg::new(&serde_json::from_str(json).unwrap())
+    }
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Span::from_micros(micros)
+    }
+
+    /// Sends cells of one frame at these times over a line of one cell in a microsecond; which of them arrive, when.
+    fn sent(leg: &mut Leg, times: &[u64], low: bool) -> Vec<Option<u64>> {
+        let mut stream = Streams::new(1, 0).stream("leg");
+        let last = times.len() - 1;
+        let cell = |(index, time): (usize, &u64)| match leg.send(at(*time), index == last, low, &mut stream) {
+            Fate::Arrives(time) => Some(time.as_nanos() / 1000),
+            _ => None,
+        };
+        times.iter().enumerate().map(cell).collect()
+    }
+
+    const LINE: &str = r#""rate": "424 Mbit/s", "delay": "10 us""#;
+
+    #[test]
+    fn a_buffer_holds_so_many_cells_besides_the_one_in_transmission() {
+        let all = |times: &[u64]| sent(&mut leg(&format!("{{{LINE}, \"buffer\": 3}}")), times, false);
+        let some = |times: &[u64]| times.iter().map(|time| Some(*time)).collect::<Vec<_>>();
+        assert_eq!(all(&[0, 0, 0, 0, 0, 2]), [some(&[11, 12, 13, 14]), vec![None, Some(15)]].concat());
+    }
+
+    #[test]
+    fn low_priority_cells_are_dropped_first() {
+        let mut leg = leg(&format!("{{{LINE}, \"buffer\": 3, \"low_priority\": 1}}"));
+        assert_eq!(sent(&mut leg, &[0, 0, 0], true), [Some(11), Some(12), None]);
+        assert_eq!(sent(&mut leg, &[0, 0, 0], false), [Some(13), Some(14), None]);
+        assert_eq!((leg.counters.dropped, leg.counters.dropped_low), (2, 1));
+    }
+
+    #[test]
+    fn a_frame_is_dropped_early_as_a_whole_or_partially_up_to_its_last_cell() {
+        let mut early = leg(&format!("{{{LINE}, \"buffer\": 9, \"early\": 2}}"));
+        assert_eq!(sent(&mut early, &[0, 0, 0], false).iter().flatten().count(), 3);
+        // Two wait: no cell of the next frame is taken, though there is room, also later when nothing waits.
+        assert_eq!(sent(&mut early, &[0, 0, 5], false), [None; 3]);
+        assert_eq!(sent(&mut early, &[6], false), [Some(17)]);
+        let mut partial = leg(&format!("{{{LINE}, \"buffer\": 1, \"partial\": true}}"));
+        assert_eq!(sent(&mut partial, &[0, 0, 0, 5, 5], false), [Some(11), Some(12), None, None, Some(16)]);
+    }
+
+    #[test]
+    fn time_division_sends_a_burst_in_each_frame() {
+        // 100 us frames of 10 cells (42.4 Mbit/s) at 424 Mbit/s: places at 0, 1, ... 9 us of each frame.
+        let mut leg =
+            leg(r#"{"rate": "42400 kbit/s", "tdma": {"frame": "100 us", "carrier": "424 Mbit/s"}}"#);
+        assert_eq!(sent(&mut leg, &[0, 5, 5, 9, 10], false), [1, 6, 7, 10, 101].map(Some));
+        assert_eq!(
+            sent(&mut leg, &[10; 10], false),
+            [102, 103, 104, 105, 106, 107, 108, 109, 110, 201].map(Some)
+        );
+    }
+
+    proptest! {
+        /// Lindley's recursion for the time that a cell waits, and the order of cells.
+        #[test]
+        fn cells_wait_as_in_a_queue(gaps in prop::collection::vec(0u64..3000, 1..200)) {
+            let mut leg = leg(r#"{"rate": "424 Mbit/s"}"#);
+            let mut stream = Streams::new(1, 0).stream("leg");
+            let (mut now, mut wait, mut before) = (0u64, 0u64, 0u64);
+            for (index, gap) in gaps.iter().enumerate() {
+                if index > 0 { wait = (wait + 1000).saturating_sub(*gap); }
+                now += gap;
+                let Fate::Arrives(arrival) = leg.send(Time::from_nanos(now), true, false, &mut stream) else { panic!() };
+                prop_assert_eq!(arrival.as_nanos(), now + wait + 1000);
+                prop_assert!(arrival.as_nanos() >= before + 1000);
+                before = arrival.as_nanos();
+            }
+        }
+    }
+
+    #[test]
+    fn bit_errors_spoil_payloads_and_headers_as_often_as_their_bits_say() {
+        let mut leg = leg(r#"{"rate": "424 Mbit/s", "error": {"bit": {"rate": 1e-3}}}"#);
+        let mut stream = Streams::new(7, 0).stream("leg");
+        let cells = 200_000;
+        let (mut spoiled, mut lost) = (0.0, 0.0);
+        for cell in 0..cells {
+            match leg.send(at(cell), true, false, &mut stream) {
+                Fate::Spoiled(_) => spoiled += 1.0,
+                Fate::Lost(_) => lost += 1.0,
+                _ => {}
+            }
+        }
+        // A header is right with r = 0.999^40, has one wrong bit with s = 40 x 0.001 x 0.999^39, and is accepted in correction
+        // mode, which holds after a right header, with r of all cells: r + r s of all headers are accepted.
+        let (right, single) = (0.999f64.powi(40), 0.04 * 0.999f64.powi(39));
+        let accepted = right + right * single;
+        let wrong = 1.0 - 0.999f64.powi(384);
+        // Three standard errors of a binomial with 200 000 trials are below 0.0034.
+        assert!((lost / cells as f64 - (1.0 - accepted)).abs() < 0.0034, "{lost}");
+        assert!((spoiled / cells as f64 - accepted * wrong).abs() < 0.0034, "{spoiled}");
+    }
+}

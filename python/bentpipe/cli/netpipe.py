@@ -1,0 +1,41 @@
+"""``bentpipe netpipe``: what NetPIPE measured in a run, as the real program writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import TROUBLE
+
+
+def netpipe(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The flow, if several run NetPIPE.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write np.out there instead of printing it.", show_default=False),
+    ] = None,
+) -> None:
+    """Print what NetPIPE measured in a run, in the columns of its file np.out.
+
+    Bytes of the block, throughput in units of 2^20 bit/s, and seconds. The exit code is 1 if the run ended before
+    NetPIPE did.
+    """
+    from bentpipe.netpipe import blocks, np_out, pending
+    from bentpipe.runs import open_run
+
+    opened = open_run(run)
+    text = np_out(blocks(opened, flow))
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+        typer.echo(f"written  {out}")
+    if cut := pending(opened, flow):
+        typer.echo(f"the run ended during the trials of the block of {cut} bytes", err=True)
+        raise typer.Exit(TROUBLE)
