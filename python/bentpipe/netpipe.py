@@ -6,6 +6,7 @@ bentpipe uses bit/s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,15 @@ MEGABIT: Final = 1 << 20
 @dataclass(frozen=True)
 class Block:
     """What was measured of a block: its size in bytes, the repeats in each trial (0 if the file does not say), the
-    time of the shortest trial per block in seconds, and the variance of the trials in s^2 (``None`` if unknown)."""
+    time of the shortest trial per block in seconds, the variance of the trials in s^2, and the mean and the standard
+    deviation of single repeats in seconds (``None`` if unknown)."""
 
     size: int
     repeats: int
     time_s: float
     variance: float | None = None
+    single_mean_s: float | None = None
+    single_deviation_s: float | None = None
 
     @property
     def bit_s(self) -> float:
@@ -59,7 +63,14 @@ def blocks(run: Run, flow: str | None = None) -> list[Block]:
         return []
     rows = run.table("netpipe").iter_rows(named=True)
     return [
-        Block(row["block_bytes"], row["repeats"], row["block_time"], row["block_variance"])
+        Block(
+            row["block_bytes"],
+            row["repeats"],
+            row["block_time"],
+            row["block_variance"],
+            row["single_mean"],
+            row["single_deviation"],
+        )
         for row in rows
         if row["block"].rpartition(".")[0] == chosen
     ]
@@ -80,9 +91,17 @@ def np_out(measured: Sequence[Block]) -> str:
            1 0.852456   0.00000895
         1021 554.034851   0.00001406
     """
-    return "".join(
-        f"{block.size:8d} {block.bit_s / MEGABIT:f} {block.time_s:12.8f}\n" for block in measured
-    )
+    return "".join(f"{block.size:8d} {block.bit_s / MEGABIT:f} {block.time_s:12.8f}\n" for block in measured)
+
+
+def read_screen(file: str | Path) -> list[Block]:
+    """The blocks of what NetPIPE writes to standard error: with the repeats, and times to 0.01 us."""
+    text = Path(file).read_text(encoding="utf-8", errors="replace")
+    return [Block(int(size), int(repeats), float(time) * 1e-6) for size, repeats, time in _LINE.findall(text)]
+
+
+#: A line of the screen: number, bytes, repeats, throughput and time of a block.
+_LINE: Final = re.compile(r"\d+:\s+(\d+) bytes\s+(\d+) times -->\s+\S+ Mbps in\s+(\S+) usec")
 
 
 def read_np_out(file: str | Path) -> list[Block]:

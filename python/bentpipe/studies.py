@@ -8,8 +8,9 @@ entry::
 which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts. With
 ``json``, a program reads standard output, so nothing may be printed to it. It raises
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
-``from .name import ...``. A study that can run on other clocks also takes an argument ``clock``, and a study that is a
-campaign takes ``replications``, the number of runs per point.
+``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and names its clocks in
+``CLOCKS`` (by default virtual and real), and a study that is a campaign takes ``replications``, the number of runs per
+point.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
@@ -37,8 +38,8 @@ from typing import Any, Final, Literal, cast, get_args
 from .errors import InputError, unknown
 from .quantities import number
 
-#: The clocks on which a study can run: models in virtual time, or kernels in real time.
-Clock = Literal["virtual", "real"]
+#: The clocks on which a study can run: models in virtual time, kernels in real time, or kernels in virtual time.
+Clock = Literal["virtual", "real", "kernel"]
 
 CLOCKS: Final = get_args(Clock)
 
@@ -284,12 +285,15 @@ def run(
 ) -> Reproduction:
     """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
     clock that it does not support and for ``replications`` if the study does not take them."""
-    reproduce = _module(folder).reproduce
+    module = _module(folder)
+    reproduce = module.reproduce
     takes = inspect.signature(reproduce).parameters
     more: dict[str, Any] = {}
     if clock != "virtual":
         if "clock" not in takes:
             raise InputError(f"the study {folder.name} has its own clocks: leave out --clock {clock}")
+        if clock not in (clocks := getattr(module, "CLOCKS", ("virtual", "real"))):
+            raise unknown("clock", clock, clocks, f"the study {folder.name}")
         more["clock"] = clock
     if replications is not None:
         if "replications" not in takes:

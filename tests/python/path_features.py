@@ -122,7 +122,11 @@ ATM: Final[dict[str, Any]] = {
         "wan": {
             "kind": "atm",
             "ends": ["a", "b"],
-            "legs": [{"rate": "25600 kbit/s"}, {"rate": "4 Mbit/s", "delay": "50 ms"}, {"rate": "25600 kbit/s"}],
+            "legs": [
+                {"rate": "25600 kbit/s"},
+                {"rate": "4 Mbit/s", "delay": "50 ms"},
+                {"rate": "25600 kbit/s"},
+            ],
         }
     },
 }
@@ -358,7 +362,11 @@ ROWS: Final[tuple[Row, ...]] = (
         ("link.w.framing=atm",),
     ),
     Row("link.framing.atm.encapsulation.vc", LINK, ('link.w.framing={kind="atm",encapsulation="vc"}',)),
-    Row("link.framing.atm.encapsulation.bridged", LINK, ('link.w.framing={kind="atm",encapsulation="bridged"}',)),
+    Row(
+        "link.framing.atm.encapsulation.bridged",
+        LINK,
+        ('link.w.framing={kind="atm",encapsulation="bridged"}',),
+    ),
     Row("link.framing.atm.encapsulation.lane", LINK, ('link.w.framing={kind="atm",encapsulation="lane"}',)),
     Row("link.framing.atm.encapsulation.ppp", LINK, ('link.w.framing={kind="atm",encapsulation="ppp"}',)),
     Row("link.framing.mpe link.framing.mpe.llc_snap", LINK, ('link.w.framing={kind="mpe",llc_snap=true}',)),
@@ -838,7 +846,9 @@ ROWS: Final[tuple[Row, ...]] = (
     _atm("encapsulation.lane", "encapsulation=lane"),
     _atm("encapsulation.ppp", "encapsulation=ppp"),
     _atm("lan", "lan=10 Mbit/s"),
-    _atm("legs.error", 'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]', "loss"),
+    _atm(
+        "legs.error", 'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]', "loss"
+    ),
     _atm("legs.buffer", 'legs=[{rate="4 Mbit/s",delay="50 ms",buffer=5000}]'),
     _atm(
         "legs.early legs.low_priority legs.partial",

@@ -41,7 +41,7 @@ def reproduce(
         str,
         typer.Option(
             metavar="CLOCK",
-            help="virtual, or real if the study supports it; real runs both and shows them side by side.",
+            help="virtual, or real or kernel if the study supports it; these run both and show them side by side.",
         ),
     ] = "virtual",
     json: Json = False,

@@ -62,9 +62,9 @@ def block_time_s(
 ) -> float:
     """Half a ping-pong of a block over a connection whose congestion window does not limit.
 
-    The window is sent at once. Each further window waits for an acknowledgment: a round trip of ``one_way_s`` forth and
-    back, the time to send one segment, and ``acknowledgment_s`` for which the receiver holds the acknowledgment back; if
-    sending a window takes longer than that, nothing waits. ``rate_bit_s`` is that of payload. Raises ``ValueError``.
+    The window is sent at once. Each further window waits for an acknowledgment: twice ``one_way_s``, the time to send
+    one segment, and ``acknowledgment_s`` for which the receiver holds the acknowledgment back. If sending a window
+    takes longer than that, nothing waits. ``rate_bit_s`` is that of payload. Raises ``ValueError``.
 
     >>> round(block_time_s(4096, 0.2, 1.85e6), 4)
     0.2177

@@ -103,8 +103,9 @@ pub static BLOCKS: Table = Table {
             "time of the block in the shortest trial; of ping-pong half a round trip",
         ),
         Column::real("block_throughput", "bit/s", "bits of the block divided by that time"),
-        Column::real("block_mean", "s", "mean of the times of the trials"),
-        Column::real("block_variance", "s^2", "variance of the times of the trials about their mean"),
+        Column::real("block_variance", "s^2", "variance of the times of the three trials about their mean"),
+        Column::real("single_mean", "s", "mean time of a repeat in all trials; none of a stream"),
+        Column::real("single_deviation", "s", "standard deviation of the times of repeats; none of a stream"),
     ],
 };
 

@@ -26,6 +26,30 @@ struct Row {
     repeats: u32,
     /// Times of the trials in seconds.
     times: [f64; TRIALS as usize],
+    singles: Singles,
+}
+
+/// Times of single repeats in seconds.
+#[derive(Default)]
+struct Singles {
+    count: u32,
+    sum: f64,
+    squares: f64,
+}
+
+impl Singles {
+    fn add(&mut self, time: f64) {
+        self.count += 1;
+        self.sum += time;
+        self.squares += time * time;
+    }
+
+    /// Mean and standard deviation; NaN if there are none.
+    fn moments(&self) -> (f64, f64) {
+        let count = f64::from(self.count);
+        let mean = self.sum / count;
+        (mean, (self.squares / count - mean * mean).max(0.0).sqrt())
+    }
 }
 
 impl Row {
@@ -52,6 +76,9 @@ pub struct Source {
     /// Time of the block before, in seconds.
     last_time: f64,
     times: [f64; TRIALS as usize],
+    /// When the repeat before was complete, and the times of the block's repeats.
+    previous: Time,
+    singles: Singles,
     rows: Vec<Row>,
 }
 
@@ -72,6 +99,8 @@ impl Source {
             pending: 0,
             last_time: 0.0,
             times: [0.0; TRIALS as usize],
+            previous: Time::ZERO,
+            singles: Singles::default(),
             rows: Vec::new(),
         }
     }
@@ -97,6 +126,10 @@ impl Source {
 
     /// The answer is complete: goes on.
     fn answered(&mut self, now: Time, actions: &mut Actions) {
+        if self.phase == Phase::Trial && self.mode != Mode::Stream {
+            self.singles.add(now.since(self.previous).as_secs_f64() / self.divisor());
+            self.previous = now;
+        }
         match self.phase {
             Phase::Start => {
                 (self.phase, self.left, self.began) = (Phase::Latency, LATENCY_REPEATS, now);
@@ -119,9 +152,18 @@ impl Source {
     /// Time of a block in seconds, if `repeats` of them were sent since the beginning.
     fn per_block(&self, now: Time, repeats: u32) -> f64 {
         let round = now.since(self.began).as_secs_f64() / f64::from(repeats);
+        round / self.divisor()
+    }
+
+    /// How many times a repeat passes the path with a block.
+    fn divisor(&self) -> f64 {
         let halves =
             self.mode == Mode::PingPong || (self.mode == Mode::Stream && self.phase == Phase::Latency);
-        round / if halves { 2.0 } else { 1.0 }
+        if halves {
+            2.0
+        } else {
+            1.0
+        }
     }
 
     /// Starts the trials of the schedule's block, or ends. Blocks had `before` bytes.
@@ -146,7 +188,7 @@ impl Source {
     fn begin_trial(&mut self, now: Time, actions: &mut Actions) {
         self.phase = Phase::Trial;
         self.left = if self.mode == Mode::Stream { 1 } else { self.repeats };
-        self.began = now;
+        (self.began, self.previous) = (now, now);
         self.send(actions);
     }
 
@@ -163,7 +205,8 @@ impl Source {
         if self.trial < TRIALS {
             return self.synchronise(message(false, block), actions);
         }
-        let row = Row { block, repeats: self.repeats, times: self.times };
+        let singles = std::mem::take(&mut self.singles);
+        let row = Row { block, repeats: self.repeats, times: self.times, singles };
         self.last_time = row.shortest();
         self.rows.push(row);
         if self.schedule.advance() && self.last_time >= self.stop.as_secs_f64() {
@@ -204,17 +247,18 @@ impl App for Source {
 
     fn report(&self, flow: &str, report: &mut Report) {
         for (number, row) in self.rows.iter().enumerate() {
-            let mean = row.times.iter().sum::<f64>() / f64::from(TRIALS);
+            let mean: f64 = row.times.iter().sum::<f64>() / f64::from(TRIALS);
             let variance =
                 row.times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / f64::from(TRIALS);
-            let time = row.shortest();
+            let (time, (single_mean, single_deviation)) = (row.shortest(), row.singles.moments());
             let values = [
                 row.block as f64,
                 f64::from(row.repeats),
                 time,
                 8.0 * row.block as f64 / time,
-                mean,
                 variance,
+                single_mean,
+                single_deviation,
             ];
             report.row(&BLOCKS, &format!("{flow}.{number}"), &values);
         }

@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn what_no_stack_combines_is_refused() {
-        let profiles = ["linux", "classic", "freebsd", "nineties"].map(|name| format!("{{\"profile\": \"{name}\"}}"));
+        let profiles =
+            ["linux", "classic", "freebsd", "nineties"].map(|name| format!("{{\"profile\": \"{name}\"}}"));
         for profile in profiles {
             assert_eq!(problems(&profile), Vec::<String>::new());
         }

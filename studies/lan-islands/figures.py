@@ -1,0 +1,129 @@
+"""Figures 1 to 5, with what the equations predict dashed and the paper's table as points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from bentpipe.netpipe import MEGABIT, Block
+from bentpipe.plots.style import INK, PREDICTED, figure_function, legend, line, panels
+from bentpipe.predict import block_time_s, window_limited_rate_bit_s
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Payload rate of full segments on the E1: 1460 bytes in 32 cells.
+E1: Final = 2.048e6 * 1460 / (32 * 53)
+THROUGHPUT: Final = "throughput ($2^{20}$ bit/s)"
+
+
+def one_way_s(rtt_ms: float, block: int = 1460) -> float:
+    """Propagation, and what a segment of the block takes on the two Ethernets besides the E1: 40 bytes of headers and
+    38 of Ethernet."""
+    return rtt_ms / 2e3 + 2 * (min(block, 1460) + 78) * 8 / 10e6
+
+
+def predicted(block: int, rtt_ms: float, window: int) -> float:
+    """Throughput of a block in bit/s by the equation."""
+    return 8 * block / block_time_s(block, one_way_s(rtt_ms, block), E1, window_bytes=window)
+
+
+def _shades(count: int) -> list[tuple[float, float, float, float]]:
+    """Colours in order, from dark to light."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](0.9 * index / max(count - 1, 1)) for index in range(count)]
+
+
+def _single(axes: Axes, x: str, y: str = THROUGHPUT, *, logarithmic: bool = True) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if logarithmic:
+        axes.set_xscale("log")
+
+
+@figure_function
+def signature(of: Mapping[int, Sequence[Block]], paper: Sequence[tuple[int, float]]) -> Figure:
+    """Figure 1: throughput against the time of a block, by socket buffer."""
+    figure, (axes,) = panels([3.2])
+    for index, (socket, measured) in enumerate(of.items()):
+        axes.plot(
+            [one.time_s for one in measured],
+            [one.bit_s / MEGABIT for one in measured],
+            **line(index),
+            label=f"socket {socket // 1024} kbyte",
+        )
+    times, rates = [time for _, time in paper], [8 * size / time / MEGABIT for size, time in paper]
+    axes.plot(times, rates, "x", color=INK, markersize=4, label="paper, table 1")
+    _single(axes, "time of a block (s)", logarithmic=False)
+    legend(axes)
+    return figure
+
+
+@figure_function
+def by_block(
+    of: Mapping[float, Sequence[Block]],
+    windows: Mapping[float, int],
+    paper: Sequence[tuple[int, float]],
+    real: Mapping[str, Mapping[float, Sequence[Block]]],
+) -> Figure:
+    """Figure 2: throughput against block size, by round-trip time; circles and crosses are the real NPtcp, by clock."""
+    figure, (axes,) = panels([3.6])
+    named: set[str] = set()
+    for (rtt, measured), colour in zip(of.items(), _shades(len(of)), strict=True):
+        sizes = [one.size for one in measured]
+        axes.plot(sizes, [one.bit_s / MEGABIT for one in measured], color=colour, label=f"RTT {rtt:g} ms")
+        equation = [predicted(size, rtt, windows[rtt]) / MEGABIT for size in sizes]
+        axes.plot(sizes, equation, color=colour, linestyle=PREDICTED, linewidth=0.8)
+        for (clock, by_rtt), marker in zip(real.items(), "o+", strict=False):
+            own = by_rtt.get(rtt, [])
+            x, y = [one.size for one in own], [one.bit_s / MEGABIT for one in own]
+            axes.plot(x, y, marker, color=colour, markersize=3 if marker == "o" else 6, fillstyle="none")
+            if x and clock not in named:
+                named.add(clock)
+                axes.plot([], [], marker, color=INK, fillstyle="none", label=f"NPtcp, {clock} clock")
+    x, y = [size for size, _ in paper], [8 * size / time / MEGABIT for size, time in paper]
+    axes.plot(x, y, "x", color=INK, markersize=4, label="paper, RTT 400 ms")
+    _single(axes, "block (bytes)")
+    axes.set_yscale("log")
+    legend(axes)
+    return figure
+
+
+@figure_function
+def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]) -> Figure:
+    """Figure 3: throughput of a stream of 1 MiB against the socket buffer, by round-trip time."""
+    figure, (axes,) = panels([3.6])
+    for (rtt, rates), colour in zip(of.items(), _shades(len(of)), strict=True):
+        kbyte = [socket / 1024 for socket in rates]
+        axes.plot(
+            kbyte,
+            [rate / MEGABIT for rate in rates.values()],
+            color=colour,
+            marker=".",
+            label=f"RTT {rtt:g} ms",
+        )
+        bound = [
+            min(E1, window_limited_rate_bit_s(window[socket], 2 * one_way_s(rtt))) / MEGABIT
+            for socket in rates
+        ]
+        axes.plot(kbyte, bound, color=colour, linestyle=PREDICTED, linewidth=0.8)
+    _single(axes, "socket buffer (kbyte)", logarithmic=False)
+    legend(axes)
+    return figure
+
+
+@figure_function
+def by_errors(values: Mapping[int, Mapping[float, float | None]], label: str, *, logarithmic: bool) -> Figure:
+    """Figures 4 and 5: a measure against the bit error rate at a round-trip time of 400 ms, by socket buffer."""
+    figure, (axes,) = panels([3.0])
+    for index, (socket, of) in enumerate(values.items()):
+        x = [ber for ber, value in of.items() if value is not None]
+        y = [value for value in of.values() if value is not None]
+        axes.plot(x, y, marker=".", **line(index), label=f"socket {socket // 1024} kbyte")
+    _single(axes, "bit error rate", label)
+    if logarithmic:
+        axes.set_yscale("log")
+    legend(axes)
+    return figure

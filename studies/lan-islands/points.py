@@ -1,0 +1,140 @@
+"""The runs of the study: NetPIPE between the islands at a round-trip time, a socket buffer and a bit error rate."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import bentpipe as bp
+from bentpipe.errors import InputError
+from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.netpipe import Block, blocks, pending, read_screen
+from bentpipe.runs import Run
+
+HERE: Final = Path(__file__).parent
+
+#: Payload of a segment on Ethernet, in bytes.
+SEGMENT: Final = 1460
+#: Largest window without window scaling.
+LARGEST: Final = 65_535
+#: The default socket buffer of the paper's hosts.
+SOCKET: Final = 8192
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run. ``block`` measures that size alone, with more repeats; ``stop_s`` is when sizes stop growing."""
+
+    rtt_ms: float = 400
+    socket: int = SOCKET
+    ber: float = 0.0
+    block: int | None = None
+    stop_s: float = 30
+    more: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the run's folder."""
+        more = f"-{abs(hash_of(self.more)):08x}" if self.more else ""
+        block = f"-{self.block}" if self.block else ""
+        return f"rtt{self.rtt_ms:g}-{self.socket}-ber{self.ber:g}{block}-{self.stop_s:g}{more}"
+
+    @property
+    def window(self) -> int:
+        """The receive window: whole segments of the buffer."""
+        return rounded(min(self.socket, LARGEST))
+
+    def overrides(self) -> tuple[str, ...]:
+        """What differs from the scenario."""
+        return (
+            legs(self.rtt_ms, self.ber),
+            f"flow.np.transport.receive_window={self.window} B",
+            f"flow.np.transport.send_buffer={self.socket} B",
+            f"flow.np.app.stop={self.stop_s:g} s",
+            *(
+                (
+                    f"flow.np.app.first={self.block} B",
+                    f"flow.np.app.last={self.block} B",
+                    "flow.np.app.repeats=100",
+                )
+                if self.block
+                else ()
+            ),
+            *self.more,
+        )
+
+
+def hash_of(words: Sequence[str]) -> int:
+    """The same number in every process, to tell folders apart."""
+    number = 0
+    for byte in "\n".join(words).encode():
+        number = (31 * number + byte) % (1 << 32)
+    return number
+
+
+def rounded(buffer: int) -> int:
+    """Whole segments that a buffer holds, in bytes."""
+    return buffer // SEGMENT * SEGMENT
+
+
+def legs(rtt_ms: float, ber: float = 0.0) -> str:
+    """The override that sets delay and errors of the satellite leg."""
+    error = f", error = {{ kind = 'bit', rate = {ber:g} }}" if ber else ""
+    slow = f"{{ rate = '2048 kbit/s', delay = '{rtt_ms / 2:g} ms'{error} }}"
+    return f"network.wan.legs=[{{ rate = '149.76 Mbit/s' }}, {slow}, {{ rate = '149.76 Mbit/s' }}]"
+
+
+def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Point, Run]:
+    """The runs of distinct points."""
+    jobs = {
+        point: Job(point.name, HERE / "islands.toml", point.overrides()) for point in dict.fromkeys(points)
+    }
+    runs = run_all(list(jobs.values()), out / "runs", progress)
+    return {point: runs[job] for point, job in jobs.items()}
+
+
+def throughput_bit_s(run: Run) -> float:
+    """Mean throughput of the only block of a run; 0 if not even one block arrived. A run that ended first counts what
+    its ping-pongs had delivered."""
+    measured = blocks(run)
+    if measured and not pending(run):
+        block = measured[-1]
+        return 8 * block.size / (block.single_mean_s or block.time_s)
+    goodput = run.flows["goodput"][0]
+    return 0.0 if goodput is None else 2 * float(goodput)
+
+
+def deviation(run: Run) -> float | None:
+    """Standard deviation over mean of the times of a block, in percent; ``None`` if the run ended first."""
+    measured = blocks(run)
+    if not measured or pending(run):
+        return None
+    block = measured[-1]
+    assert block.single_mean_s is not None and block.single_deviation_s is not None
+    return 100 * block.single_deviation_s / block.single_mean_s
+
+
+def real(rtt_ms: float, out: Path, buffer: int | None = None, clock: str = "kernel") -> list[Block]:
+    """What the real NPtcp measures with Linux' own TCP, on the clock ``kernel`` or ``real``; ``buffer`` is its
+    option -b. Raises :class:`bentpipe.InputError` if it is not installed."""
+    if shutil.which("NPtcp") is None:
+        raise InputError("NPtcp is not installed: install Debian's package netpipe-tcp")
+    option = f" -b {buffer}" if buffer else ""
+    common = f"-P {{port}} -n 7 -p 0 -u 65536{option} -o /dev/null"
+    folder = out / "runs" / f"nptcp-{clock}-rtt{rtt_ms:g}{option.replace(' ', '')}"
+    run = bp.emulate(
+        HERE / "nptcp.toml",
+        overrides=[
+            legs(rtt_ms),
+            f"flow.np.app.run=NPtcp -h {{to}} {common}",
+            f"flow.np.app.serve=NPtcp {common}",
+            *(["duration=3 min"] if clock == "real" else []),
+        ],
+        out=folder,
+        allow_commands=True,
+        clock="kernel" if clock == "kernel" else "real",
+    )
+    return read_screen(next((run.folder / "commands").glob("np.std*err*")))

@@ -1,0 +1,308 @@
+"""Delay and error rate on ATM satellite links serving LAN islands (Yousef, Strange), done again: see README.md."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bentpipe import plots
+from bentpipe.errors import unknown
+from bentpipe.netpipe import MEGABIT, Block, blocks
+from bentpipe.runs import Run
+from bentpipe.studies import Clock, Reproduction, Table, bar, judge, read_published
+
+from . import figures
+from .points import SOCKET, Point, deviation, real, rounded, simulate, throughput_bit_s
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: The clocks of the study: with the kernel's, table 1 and figure 2 have the real NPtcp beside them; with the real one,
+#: figure 2 has it on both at one round-trip time.
+CLOCKS: Final = ("virtual", "kernel", "real")
+REAL_RTT_MS: Final = 40
+TESTS: Final = (
+    "table-1",
+    "figure-1",
+    "figure-2",
+    "figure-3",
+    "figure-4",
+    "figure-5",
+    "conclusions",
+    "causes",
+)
+
+#: Table 1: bytes and seconds.
+PAPER: Final = (
+    (1, 0.2045),
+    (128, 0.2052),
+    (512, 0.2054),
+    (1024, 0.211),
+    (2048, 0.214),
+    (4096, 0.253),
+    (6144, 0.320),
+    (8192, 0.653),
+    (12288, 0.719),
+    (16384, 0.951),
+    (24576, 1.257),
+)
+RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 400)
+SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
+SOCKETS: Final = (8192, 16384, 24576, 32768, 49152, 65536)
+BERS: Final = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)
+#: The block of figures 3 to 5, and of errors.
+LARGE: Final = 65_536
+
+BASE: Final = Point()
+#: What else could make the step of table 1.
+CAUSES: Final = {
+    "whole segments": (),
+    "whole buffer": (f"flow.np.transport.receive_window={SOCKET} B",),
+    "Nagle": ("flow.np.transport.nagle=true",),
+    "six segments": ("flow.np.transport.receive_window=8760 B", "flow.np.transport.send_buffer=8760 B"),
+    "4096 bytes": ("flow.np.transport.receive_window=4096 B",),
+    "delayed by 50 ms": ("flow.np.transport.delayed_ack_timeout=50 ms",),
+}
+
+
+def socket_point(rtt_ms: float, socket: int) -> Point:
+    """A stream of blocks of 64 KiB with a socket buffer."""
+    return Point(rtt_ms, socket, block=LARGE, more=("flow.np.app.mode=stream", "flow.np.app.repeats=16"))
+
+
+def error_point(ber: float, socket: int = SOCKET, more: tuple[str, ...] = ()) -> Point:
+    """Blocks of the socket's size under errors."""
+    return Point(400, socket, ber, block=socket, more=more)
+
+
+def sack_points(ber: float) -> tuple[Point, Point]:
+    """Without and with selective acknowledgments, socket buffers of 64 kbyte."""
+    return error_point(ber, LARGE), error_point(ber, LARGE, ("flow.np.transport.recovery=sack",))
+
+
+def needed(test: str) -> list[Point]:
+    """The runs of a test."""
+    return {
+        "table-1": [BASE],
+        "figure-1": [BASE, Point(400, LARGE)],
+        "figure-2": [Point(rtt) for rtt in RTTS_MS],
+        "figure-3": [socket_point(rtt, socket) for rtt in SOCKET_RTTS_MS for socket in SOCKETS],
+        "figure-4": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
+        "figure-5": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
+        "conclusions": [
+            *(Point(rtt, stop_s=1) for rtt in (40, 100, 400)),
+            socket_point(600, LARGE),
+            *sack_points(1e-6),
+            *(error_point(ber) for ber in (1e-12, 1e-8, 1e-6)),
+        ],
+        "causes": [Point(more=more) for more in CAUSES.values()],
+    }[test]
+
+
+def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
+    """Run a test, or all, and judge its statements; the clock kernel adds the real NPtcp to table 1 and figure 2."""
+    if test not in (None, *TESTS):
+        raise unknown("test", test or "", TESTS, str(HERE))
+    tests = TESTS if test is None else (test,)
+    with bar("NetPIPE between LAN islands", shown=not json) as progress:
+        runs = simulate([point for one in tests for point in needed(one)], out, progress)
+    programs: dict[str, dict[float, list[Block]]] = {}
+    # Linux doubles the option: 4096 gives a buffer of 8192 bytes.
+    option = SOCKET // 2
+    if clock == "kernel":
+        rtts = RTTS_MS if "figure-2" in tests else (400,)
+        programs["kernel"] = {rtt: real(rtt, out, option) for rtt in rtts}
+    elif clock == "real":
+        programs = {one: {REAL_RTT_MS: real(REAL_RTT_MS, out, option, one)} for one in ("kernel", "real")}
+    ours: dict[str, float | None] = {}
+    tables: list[Table] = []
+    if "table-1" in tests:
+        ours |= table_1(blocks(runs[BASE]))
+        tables.append(table_of(blocks(runs[BASE]), programs.get("kernel", {}).get(400, [])))
+    if "causes" in tests:
+        tables.append(
+            table_of_causes({name: blocks(runs[Point(more=more)]) for name, more in CAUSES.items()})
+        )
+    for one, measure in MEASURES.items():
+        if one in tests:
+            ours |= measure(runs)
+    statements = [] if test == "causes" else read_published(HERE / "published.csv", test)
+    return Reproduction(
+        judge(statements, ours),
+        figures=[
+            plots.save(figure, out / "figures" / f"{name}.{ending}")
+            for name, figure in drawn(tests, runs, programs).items()
+            for ending in ("png", "svg")
+        ],
+        notes=["What the differences come from: studies/lan-islands/README.md"],
+        tables=tables,
+    )
+
+
+def by_size(measured: Sequence[Block]) -> dict[int, Block]:
+    """The blocks by their sizes."""
+    return {block.size: block for block in measured}
+
+
+def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
+    """Time and throughput of each row, and the step."""
+    known = by_size(measured)
+    ours: dict[str, float | None] = {}
+    for size, _ in PAPER:
+        ours[f"time-{size}"] = known[size].time_s
+        ours[f"rate-{size}"] = known[size].bit_s / MEGABIT
+    return ours | {"step": known[8192].time_s - known[6144].time_s}
+
+
+def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
+    """Table 1 beside the paper's, and the real NPtcp where it ran."""
+    known, others = by_size(measured), by_size(kernel)
+    rows = []
+    for size, time in PAPER:
+        block, other = known[size], others.get(size)
+        equation = 8 * size / figures.predicted(size, 400, BASE.window)
+        rows.append(
+            [
+                str(size),
+                f"{time:.4f}",
+                f"{block.time_s:.4f}",
+                f"{equation:.4f}",
+                f"{block.bit_s / MEGABIT:.6f}",
+                f"{block.variance or 0:.1e}",
+                *([f"{other.time_s:.4f}" if other else "-"] if kernel else []),
+            ]
+        )
+    header = ["bytes", "paper s", "ours s", "equation s", "2^20 bit/s", "variance s^2"]
+    return Table("Table 1, RTT 400 ms, socket 8192 bytes", [*header, *(["NPtcp s"] if kernel else [])], rows)
+
+
+def table_of_causes(of: dict[str, list[Block]]) -> Table:
+    """The times of table 1's blocks under each cause of the step."""
+    known = {name: by_size(measured) for name, measured in of.items()}
+    rows = [
+        [str(size), f"{time:.3f}", *(f"{measured[size].time_s:.3f}" for measured in known.values())]
+        for size, time in PAPER
+    ]
+    return Table("What could make the step, in seconds", ["bytes", "paper", *known], rows)
+
+
+def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """The two signatures below and beyond 0.33 s."""
+    small, large = by_size(blocks(runs[BASE])), by_size(blocks(runs[Point(400, LARGE)]))
+    ratios = [
+        (small[size].time_s, large[size].bit_s / small[size].bit_s) for size in small.keys() & large.keys()
+    ]
+    return {
+        "signature-below": max(ratio for time, ratio in ratios if time < 0.33),
+        "signature-beyond": min(ratio for time, ratio in ratios if time >= 0.33),
+    }
+
+
+def figure_2(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """Throughput of the largest block at the least and the greatest round-trip time."""
+    rates = [max(block.bit_s for block in blocks(runs[Point(rtt)])) for rtt in RTTS_MS]
+    falls = all(one > other for one, other in itertools.pairwise(rates))
+    return {"block-order": float(falls), "block-400": rates[-1] / MEGABIT}
+
+
+def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
+    """Throughput by round-trip time and socket buffer."""
+    return {
+        rtt: {socket: blocks(runs[socket_point(rtt, socket)])[-1].bit_s for socket in SOCKETS}
+        for rtt in SOCKET_RTTS_MS
+    }
+
+
+def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """Saturation at short round-trip times, and the linear fit at 600 ms."""
+    rates = socket_rates(runs)
+    slopes = [rate / MEGABIT / (socket / 1024) for socket, rate in rates[600].items()]
+    return {
+        "socket-saturates": min(rates[rtt][32768] / rates[rtt][65536] for rtt in (1, 10, 20, 50)),
+        "socket-saturates-100": rates[100][32768] / rates[100][65536],
+        "socket-slope-8": slopes[0],
+        "socket-slope-64": slopes[-1],
+    }
+
+
+def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """Throughput under errors, over that without."""
+    rate = {ber: throughput_bit_s(runs[error_point(ber)]) for ber in BERS}
+    return {
+        "ber-1e-7": rate[1e-7] / rate[1e-12],
+        "ber-1e-6": rate[1e-6] / rate[1e-12],
+        "ber-1e-5": rate[1e-5] / rate[1e-12],
+        "ber-1e-4": rate[1e-4] / rate[1e-12],
+    }
+
+
+def figure_5(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """Variation of the time of a block under errors."""
+    percent = {ber: deviation(runs[error_point(ber)]) for ber in BERS}
+    return {"cdv-1e-8": percent[1e-8], "cdv-1e-6": percent[1e-6], "cdv-1e-5": percent[1e-5]}
+
+
+def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
+    """What the paper concludes."""
+    largest = {
+        rtt: max(block.size for block in blocks(runs[Point(rtt, stop_s=1)]) if block.time_s <= 1)
+        for rtt in (40, 100, 400)
+    }
+    without, selective = (throughput_bit_s(runs[point]) for point in sack_points(1e-6))
+    full = {ber: throughput_bit_s(runs[error_point(ber)]) for ber in (1e-12, 1e-6)}
+    return {
+        "buffer-long": blocks(runs[socket_point(600, LARGE)])[-1].bit_s / figures.E1,
+        "largest-leo": largest[40] / 1024,
+        "largest-meo": largest[100] / 1024,
+        "largest-geo": largest[400] / 1024,
+        "acceptable-throughput": full[1e-6] / full[1e-12],
+        "acceptable-cdv": deviation(runs[error_point(1e-8)]),
+        "sack": selective / without,
+        "buffers-help": without / full[1e-6],
+    }
+
+
+MEASURES: Final = {
+    "figure-1": figure_1,
+    "figure-2": figure_2,
+    "figure-3": figure_3,
+    "figure-4": figure_4,
+    "figure-5": figure_5,
+    "conclusions": conclusions,
+}
+
+
+def drawn(
+    tests: Sequence[str], runs: dict[Point, Run], programs: dict[str, dict[float, list[Block]]]
+) -> dict[str, Figure]:
+    """The figures of the tests."""
+    made: dict[str, Figure] = {}
+    if "figure-1" in tests:
+        of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
+        made["figure-1-signature"] = figures.signature(of, PAPER)
+    if "figure-2" in tests:
+        measured = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
+        windows = dict.fromkeys(RTTS_MS, BASE.window)
+        made["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
+    if "figure-3" in tests:
+        windows_of = {socket: rounded(min(socket, 65_535)) for socket in SOCKETS}
+        made["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of)
+    sockets = (SOCKET, LARGE)
+    if "figure-4" in tests:
+        rates: dict[int, dict[float, float | None]] = {
+            socket: {ber: throughput_bit_s(runs[error_point(ber, socket)]) / MEGABIT for ber in BERS}
+            for socket in sockets
+        }
+        made["figure-4-errors"] = figures.by_errors(rates, figures.THROUGHPUT, logarithmic=False)
+    if "figure-5" in tests:
+        percent = {
+            socket: {ber: deviation(runs[error_point(ber, socket)]) for ber in BERS} for socket in sockets
+        }
+        made["figure-5-variation"] = figures.by_errors(
+            percent, "variation of block times (% CDV)", logarithmic=True
+        )
+    return made
