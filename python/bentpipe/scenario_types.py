@@ -19,6 +19,11 @@ __all__ = [
     "App",
     "Asks",
     "Assignment",
+    "AtmCategory",
+    "AtmContract",
+    "AtmExcess",
+    "AtmLeg",
+    "AtmTdma",
     "Avbdc",
     "Back",
     "Balance",
@@ -59,6 +64,7 @@ __all__ = [
     "Meter",
     "Method",
     "Metric",
+    "NetpipeMode",
     "NetworkKind",
     "OnHandover",
     "Planning",
@@ -405,6 +411,9 @@ Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
 #: The direction in which a file is sent.
 TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 
+#: What NetPIPE measures.
+NetpipeMode: TypeAlias = 'Literal["ping-pong", "one-way", "stream"]'
+
 
 class BulkApp(TypedDict):
     """App of the kind `bulk`. A bulk transfer: the source sends as fast as the transport allows, without end
@@ -524,9 +533,31 @@ class HttpApp(TypedDict):
     default."""
 
 
+class NetpipeApp(TypedDict):
+    """App of the kind `netpipe`. NetPIPE: measures how long blocks of growing size take, with the schedule of
+    the real program."""
+
+    first: NotRequired[Size]
+    """First block size, at least 1 B (the default); the option -l of NPtcp."""
+    kind: Literal["netpipe"]
+    last: NotRequired[Size]
+    """Greatest unperturbed block size; the option -u. If unset, sizes grow until a block takes `stop`."""
+    mode: NotRequired[NetpipeMode]
+    """What is measured: `"ping-pong"` (the default, half of a round trip), `"one-way"` (a block and one byte
+    back) or `"stream"` (blocks in one direction)."""
+    perturbation: NotRequired[int]
+    """Number of bytes by which blocks are also smaller and larger than the sizes, 3 by default; 0 for none.
+    The option -p."""
+    repeats: NotRequired[int]
+    """Number of repeats in each trial; the option -n. If unset, as many as take a tenth of a second, at least
+    3."""
+    stop: NotRequired[Span]
+    """Time of a block after which no greater size is measured, 1 s by default, as in the real program."""
+
+
 #: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
 #: the connection, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | Literal["bulk", "cbr", "command", "email", "ftp", "http"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -556,7 +587,7 @@ class Freeze(TypedDict):
 OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
 
 #: A named set of values for all keys of TCP.
-Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps"]'
+Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps", "nineties"]'
 
 #: How losses are detected and repaired.
 Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
@@ -649,11 +680,11 @@ class TcpTransport(TypedDict):
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in classic and scps, 1 (RFC 2001) in freebsd."""
+    3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties."""
     kind: Literal["tcp"]
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4). Off in all profiles."""
+    3.7.4). Default: on in profile nineties, off in the others."""
     on_handover: NotRequired[list[OnHandover]]
     """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
     interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
@@ -683,20 +714,21 @@ class TcpTransport(TypedDict):
     which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
     get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB)."""
+    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
+    nineties."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
     recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
-    others."""
+    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
+    sack in the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
     Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
     others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    fails; 15 by default."""
+    fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
     """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
     so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
@@ -705,10 +737,11 @@ class TcpTransport(TypedDict):
     """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
     others."""
     rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1)."""
+    """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
+    profile nineties, 1 s (RFC 6298, 2.1) in the others."""
     rto_max: NotRequired[Span]
-    """Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
-    requires at least 60 s."""
+    """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
+    Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
     rto_min: NotRequired[Span]
     """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
     the others."""
@@ -726,7 +759,8 @@ class TcpTransport(TypedDict):
     queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits."""
+    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
+    nineties."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
@@ -737,8 +771,8 @@ class TcpTransport(TypedDict):
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
     needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
     timer_tick: NotRequired[Span]
-    """Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
-    exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4)."""
+    """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
+    ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
     timestamps: NotRequired[bool]
     """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
     and scps, off in the others."""
@@ -746,8 +780,8 @@ class TcpTransport(TypedDict):
     """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
     been spurious. Default: on in profile linux, off in the others."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
-    bytes."""
+    """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
+    the window is at most 65535 bytes."""
     window_validation: NotRequired[bool]
     """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
     on in profile linux, off in the others."""
@@ -893,8 +927,8 @@ class ListError(TypedDict):
 #: The error process of a channel: which packets, or units of the framing, it corrupts.
 Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | ListError | Literal["none", "packet", "bit", "gilbert", "list"]'
 
-#: How the receiver of an AAL5 frame recognises the packet's protocol (RFC 2684).
-Encapsulation: TypeAlias = 'Literal["llc-snap", "vc"]'
+#: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
+Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'
 
 #: How the protocol type of a packet is sent.
 Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
@@ -915,8 +949,9 @@ class AtmFraming(TypedDict):
     trailer of 8 bytes, fills whole cells of 53 bytes, 48 of them payload."""
 
     encapsulation: NotRequired[Encapsulation]
-    """How the receiver recognises the packet's protocol; adds 8 bytes to each packet with the default,
-    `"llc-snap"`, and none with `"vc"`."""
+    """What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
+    `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes, LAN emulation) or `"ppp"`
+    (6 bytes)."""
     kind: Literal["atm"]
 
 
@@ -1944,6 +1979,70 @@ class GroundSite(TypedDict):
     """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
 
 
+#: Service categories of a connection.
+AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
+
+#: What a policer does to a cell that exceeds the contract.
+AtmExcess: TypeAlias = 'Literal["discard", "tag"]'
+
+
+class AtmContract(TypedDict):
+    """The traffic contract of the connection in each direction: its service category, its cell rates, and
+    what happens to cells that exceed them."""
+
+    burst: NotRequired[int]
+    """Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more."""
+    category: NotRequired[AtmCategory]
+    """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
+    `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
+    excess: NotRequired[AtmExcess]
+    """What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
+    low priority. A cell of `vbr` above the peak rate is always discarded."""
+    peak: NotRequired[Rate]
+    """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
+    shaping: NotRequired[bool]
+    """Whether the sender's adapter spaces its cells so that all of them conform; off by default."""
+    sustainable: NotRequired[Rate]
+    """Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`."""
+    tolerance: NotRequired[Span]
+    """Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default."""
+
+
+class AtmTdma(TypedDict):
+    """Time-division access: the cells of a frame's length are sent in one burst per frame."""
+
+    carrier: Rate
+    """Rate within a burst, at least the leg's `rate`, in bit/s of cells."""
+    frame: Span
+    """Length of a frame, such as 20 ms. Frames begin at multiples of it."""
+
+
+class AtmLeg(TypedDict):
+    """A leg of the connection: the buffer and the line from one adapter or switch to the next."""
+
+    buffer: NotRequired[int]
+    """Number of cells that the buffer in front of the line holds, 4096 by default."""
+    delay: NotRequired[Span]
+    """Propagation delay, one way; 0 s by default."""
+    early: NotRequired[int]
+    """Number of waiting cells from which frames are dropped as a whole (early packet discard). If unset, they
+    are not."""
+    error: NotRequired[Error]
+    """Errors on the line, which hit cells; none by default. Bit errors spoil a cell's payload or header,
+    others lose the cell."""
+    low_priority: NotRequired[int]
+    """Number of waiting cells from which cells of low priority (CLP = 1) are dropped. If unset, the same as
+    `buffer`."""
+    partial: NotRequired[bool]
+    """Whether the rest of a frame is dropped once one of its cells has been (partial packet discard), except
+    its last cell; off by default."""
+    rate: Rate
+    """Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical layer. An
+    OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells."""
+    tdma: NotRequired[AtmTdma]
+    """Time-division access to the line. If unset, cells are sent at any time."""
+
+
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
 #: geostationary satellite, and a gateway with the network control centre.
 DvbRcsNetworkKind = TypedDict(
@@ -2008,8 +2107,27 @@ class ConstellationNetworkKind(TypedDict):
     """Sites on the ground, by the names of their nodes; at least two."""
 
 
+class AtmNetworkKind(TypedDict):
+    """NetworkKind of the kind `atm`. An ATM connection between two nodes, over one or several legs between
+    adapters and switches, with a LAN at both ends if wanted."""
+
+    contract: NotRequired[AtmContract]
+    """The traffic contract, which holds for each direction; by default UBR without a peak rate."""
+    encapsulation: NotRequired[Encapsulation]
+    """What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
+    `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
+    ends: list[str]
+    """The two nodes that the connection joins."""
+    kind: Literal["atm"]
+    lan: NotRequired[Rate]
+    """Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the nodes
+    have adapters of their own."""
+    legs: list[AtmLeg]
+    """The legs from the first node to the second; the way back takes them in reverse. At least one."""
+
+
 #: An access network, which joins several nodes.
-NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | Literal["dvb-rcs", "skyplex", "constellation"]'
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm"]'
 
 #: When the handshake with a connection's source is completed.
 Accept: TypeAlias = 'Literal["late", "early"]'
@@ -2099,10 +2217,10 @@ class Tcp(TypedDict):
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in classic and scps, 1 (RFC 2001) in freebsd."""
+    3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4). Off in all profiles."""
+    3.7.4). Default: on in profile nineties, off in the others."""
     on_handover: NotRequired[list[OnHandover]]
     """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
     interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
@@ -2132,20 +2250,21 @@ class Tcp(TypedDict):
     which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
     get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB)."""
+    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
+    nineties."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
     recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, sack in the
-    others."""
+    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
+    sack in the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
     Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
     others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    fails; 15 by default."""
+    fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
     """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
     so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
@@ -2154,10 +2273,11 @@ class Tcp(TypedDict):
     """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
     others."""
     rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample, 1 s by default (RFC 6298, 2.1)."""
+    """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
+    profile nineties, 1 s (RFC 6298, 2.1) in the others."""
     rto_max: NotRequired[Span]
-    """Maximum retransmission time-out, also with back-off. 120 s by default, as in Linux; RFC 6298 (2.5)
-    requires at least 60 s."""
+    """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
+    Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
     rto_min: NotRequired[Span]
     """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
     the others."""
@@ -2175,7 +2295,8 @@ class Tcp(TypedDict):
     queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits."""
+    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
+    nineties."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
@@ -2186,8 +2307,8 @@ class Tcp(TypedDict):
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
     needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
     timer_tick: NotRequired[Span]
-    """Period of the clock that times segments and on whose ticks time-outs occur; 0 s, the default, for an
-    exact clock, at most 1 s. BSD's stacks of the nineties had 500 ms (RFC 6298, section 4)."""
+    """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
+    ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
     timestamps: NotRequired[bool]
     """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
     and scps, off in the others."""
@@ -2195,8 +2316,8 @@ class Tcp(TypedDict):
     """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
     been spurious. Default: on in profile linux, off in the others."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2). On in all profiles; without it the window is at most 65535
-    bytes."""
+    """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
+    the window is at most 65535 bytes."""
     window_validation: NotRequired[bool]
     """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
     on in profile linux, off in the others."""

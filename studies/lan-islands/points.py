@@ -137,4 +137,4 @@ def real(rtt_ms: float, out: Path, buffer: int | None = None, clock: str = "kern
         allow_commands=True,
         clock="kernel" if clock == "kernel" else "real",
     )
-    return read_screen(next((run.folder / "commands").glob("np.std*err*")))
+    return read_screen(next((run.path / "commands").glob("np.std*err*")))

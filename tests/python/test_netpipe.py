@@ -35,7 +35,7 @@ def test_every_block_takes_as_long_as_in_the_real_program(rtt_ms: int, tmp_path:
     real = bp.emulate(
         REAL, overrides=[legs(rtt_ms)], out=tmp_path / "real", allow_commands=True, clock="kernel"
     )
-    measured = read_screen(real.folder / "commands" / "np.stderr")
+    measured = read_screen(real.path / "commands" / "np.stderr")
     linux = "flow.np.transport={ kind = 'tcp', profile = 'linux', congestion = 'reno' }"
     run = bp.simulate(ISLANDS, overrides=[legs(rtt_ms), linux], out=tmp_path / "simulated")
     simulated = {block.size: block for block in blocks(run)}
