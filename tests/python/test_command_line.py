@@ -15,7 +15,7 @@ from folders import write_run
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
-    "explain",
+    *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "trace", "schema", "doctor", "calibrate"),
     *("pep", "campaign", "kernel"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import TROUBLE
+from .common import TROUBLE, Json
 
 
 def netpipe(
@@ -20,6 +20,7 @@ def netpipe(
         Path | None,
         typer.Option(metavar="FILE", help="Write np.out there instead of printing it.", show_default=False),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Print what NetPIPE measured in a run, in the columns of its file np.out.
 
@@ -29,9 +30,14 @@ def netpipe(
     from bentpipe.netpipe import blocks, np_out, pending
     from bentpipe.runs import open_run
 
+    from .output import print_json
+
     opened = open_run(run)
-    text = np_out(blocks(opened, flow))
-    if out is None:
+    measured = blocks(opened, flow)
+    text = np_out(measured)
+    if json:
+        print_json({"blocks": [vars(block) for block in measured], "pending": pending(opened, flow)})
+    elif out is None:
         typer.echo(text, nl=False)
     else:
         out.write_text(text, encoding="utf-8")

@@ -2,14 +2,14 @@
 
 use super::contract;
 use super::leg;
-use super::stage::{on_ethernet, Direction};
+use super::stage::{on_ethernet, Common, Direction};
 use crate::channel;
 use crate::facts::{self, Course, Crossing, Hop};
 use crate::link::framing::atm::{Encapsulation, CELL};
 use crate::network::{AccessNetwork, Construction, Part};
 use crate::queue;
 use crate::Port;
-use bentpipe_core::{Problems, Rate, Sample, Span};
+use bentpipe_core::{Problems, Rate, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,15 @@ struct Frames {
 }
 
 impl Config {
+    /// The stage of one direction, idle.
+    pub(super) fn direction(&self, name: &str, back: bool, stream: Stream) -> Direction {
+        let common = Common { encapsulation: self.encapsulation, lan: self.lan, contract: &self.contract };
+        match back {
+            false => Direction::new(name, common, self.legs.iter(), stream),
+            true => Direction::new(name, common, self.legs.iter().rev(), stream),
+        }
+    }
+
     fn frames(&self, bytes: u32) -> Frames {
         let cells = self.encapsulation.cells(bytes);
         Frames { cells: f64::from(cells), efficiency: f64::from(bytes) / f64::from(cells * CELL) }
@@ -160,10 +169,7 @@ impl AccessNetwork for Config {
         let delay = self.legs.iter().fold(Span::ZERO, |sum, leg| sum + leg.delay);
         for (back, stage_name) in directions(name).into_iter().enumerate() {
             let stream = site.streams().stream(&stage_name);
-            let stage = match back {
-                0 => Direction::new(&stage_name, self, self.legs.iter(), stream),
-                _ => Direction::new(&stage_name, self, self.legs.iter().rev(), stream),
-            };
+            let stage = self.direction(&stage_name, back == 1, stream);
             let stage = site.stage(&stage_name, Box::new(stage));
             site.towards_node((stage, Port(0)), nodes[1 - back]);
             site.edge(nodes[back], nodes[1 - back], (stage, Port(0)), delay);

@@ -2,9 +2,8 @@
 //! and leg by leg. That is exact, since all cells of a direction enter at one adapter: nothing that arrives later changes what
 //! happens to earlier cells. A packet costs one wake, at its delivery.
 
-use super::config::Config;
-use super::contract::{Policer, Verdict};
-use super::leg::{Fate, Leg};
+use super::contract::{self, Policer, Verdict};
+use super::leg::{self, Fate, Leg};
 use crate::channel::SPOILED;
 use crate::link::framing::atm::Encapsulation;
 use crate::link::framing::TOO_LONG;
@@ -93,6 +92,17 @@ impl Segment {
     }
 }
 
+/// What both directions of a connection have in common.
+#[derive(Clone, Copy)]
+pub struct Common<'a> {
+    /// What precedes a packet in its frame.
+    pub encapsulation: Encapsulation,
+    /// Rate of the Ethernet segments, if there are any.
+    pub lan: Option<Rate>,
+    /// The traffic contract.
+    pub contract: &'a contract::Config,
+}
+
 /// One direction of the connection. Input port 0, output port 0.
 pub struct Direction {
     name: String,
@@ -120,16 +130,16 @@ impl Direction {
     /// An idle connection in the direction whose legs come in this order.
     pub fn new<'a>(
         name: &str,
-        config: &Config,
-        legs: impl Iterator<Item = &'a super::leg::Config>,
+        common: Common<'_>,
+        legs: impl Iterator<Item = &'a leg::Config>,
         stream: Stream,
     ) -> Direction {
         Direction {
             name: name.to_owned(),
-            encapsulation: config.encapsulation,
-            islands: config.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
-            shaper: config.contract.shaper(),
-            policer: config.contract.policer(),
+            encapsulation: common.encapsulation,
+            islands: common.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
+            shaper: common.contract.shaper(),
+            policer: common.contract.policer(),
             legs: legs.map(Leg::new).collect(),
             stream,
             stale: false,

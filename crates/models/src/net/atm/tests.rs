@@ -13,7 +13,7 @@ fn config(keys: &str) -> Config {
 }
 
 fn direction(config: &Config) -> Direction {
-    Direction::new("wan.forward", config, config.legs.iter(), Streams::new(1, 0).stream("wan"))
+    config.direction("wan.forward", false, Streams::new(1, 0).stream("wan"))
 }
 
 /// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.
