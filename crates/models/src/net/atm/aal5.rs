@@ -34,7 +34,7 @@ pub fn frame(payload: &[u8]) -> Vec<u8> {
 pub fn payload(frame: &[u8]) -> Option<&[u8]> {
     let trailer = frame.len().checked_sub(8)?;
     let length = usize::from(u16::from_be_bytes([frame[trailer + 2], frame[trailer + 3]]));
-    let fits = frame.len() % 48 == 0 && (length + 8).div_ceil(48) * 48 == frame.len();
+    let fits = frame.len().is_multiple_of(48) && (length + 8).div_ceil(48) * 48 == frame.len();
     (fits && register(frame) == RESIDUE).then(|| &frame[..length])
 }
 
