@@ -13,9 +13,10 @@ which runs one test of the study (or all), writes runs and figures below ``out``
 point.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
-tolerance, source, deviation``. The tolerance is in the unit of the value or, with a percent sign, a part of it.
-``deviation`` says in a few words why a statement is not reproduced; the study's README gives the full reason.
-``bentpipe reproduce NAME --record`` writes the README's tables of verdicts, see :func:`record`.
+tolerance, source, deviation, suspected``. The tolerance is in the unit of the value or, with a percent sign, a part
+of it. ``deviation`` is the cause of a difference that an experiment has shown; ``suspected`` is what is thought of a
+difference without such an experiment, or "open". Both are a few words; the study's README has the full text.
+The README's tables of verdicts are written by ``bentpipe reproduce NAME --record``, see :func:`record`.
 
 Studies belong to the repository, not to the installed package: a study is data, scenarios and text that people
 read and change. :func:`find` searches the current folder and the checkout that the package runs from.
@@ -46,14 +47,16 @@ CLOCKS: Final = get_args(Clock)
 Relation = Literal["about", "at least", "at most"]
 _SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
 
-#: Outcome of a statement: within its tolerance, outside it, outside it with an explanation, or not measured.
+#: The result of a statement: within its tolerance; outside; outside for a cause that was shown; never measured.
 Outcome = Literal["holds", "differs", "known to differ", "not measured"]
+
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
 class Statement:
     """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the page, figure or table,
-    ``deviation`` the known reason why it is not reproduced."""
+    ``deviation`` the cause of its difference if that was shown, ``suspected`` what is thought of it if not."""
 
     id: str
     text: str
@@ -64,6 +67,7 @@ class Statement:
     test: str = ""
     source: str = ""
     deviation: str = ""
+    suspected: str = ""
 
     def holds(self, ours: float) -> bool:
         """Whether our value agrees with the paper, within the tolerance.
@@ -101,6 +105,12 @@ class Verdict:
         if self.statement.holds(self.ours):
             return "holds"
         return "known to differ" if self.statement.deviation else "differs"
+
+    @property
+    def expected(self) -> bool:
+        """Whether the study knows of the outcome: the statement holds, or the study says that it does not."""
+        said = self.statement
+        return self.outcome == "holds" or (self.ours is not None and bool(said.deviation or said.suspected))
 
     def as_row(self) -> list[str]:
         """Returns statement and unit, the paper's value, ours, the difference and the outcome, as text."""
@@ -142,8 +152,8 @@ class Reproduction:
 
     @property
     def successful(self) -> bool:
-        """Whether every statement holds or has a known deviation."""
-        return all(verdict.outcome in ("holds", "known to differ") for verdict in self.verdicts)
+        """Whether every statement holds or the study says that it does not."""
+        return all(verdict.expected for verdict in self.verdicts)
 
 
 def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:
@@ -191,6 +201,7 @@ def _statement(row: Mapping[str, str]) -> Statement:
         test=row["test"],
         source=row.get("source") or "",
         deviation=row.get("deviation") or "",
+        suspected=row.get("suspected") or "",
     )
 
 
@@ -233,6 +244,28 @@ def record(text: str, verdicts: Sequence[Verdict]) -> str:
 _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
+def recorded(folder: Path) -> dict[str, list[list[str]]]:
+    """The rows of the tables of verdicts in a study's README by test, as :meth:`Verdict.as_row` gives them."""
+    readme = folder / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    return {
+        match[2]: [line.strip("| ").split(" | ") for line in match[3].splitlines()[2:]]
+        for match in _TABLE.finditer(text)
+    }
+
+
+def summary() -> Table:
+    """The recorded outcomes of all studies, one row per study and their sum."""
+    rows, total = [], dict.fromkeys(OUTCOMES, 0)
+    for folder in known().values():
+        cells = [row[-1] for rows_of in recorded(folder).values() for row in rows_of]
+        counts = {outcome: cells.count(outcome) for outcome in OUTCOMES}
+        total = {outcome: total[outcome] + counts[outcome] for outcome in OUTCOMES}
+        rows.append([folder.name, str(len(cells)), *map(str, counts.values())])
+    rows.append(["all", str(sum(total.values())), *map(str, total.values())])
+    return Table("All studies, as recorded in their READMEs", ["study", "statements", *OUTCOMES], rows)
+
+
 @contextmanager
 def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
     """Returns a progress bar on stderr, if that is a terminal, as a function of the fraction done."""
@@ -251,20 +284,26 @@ def folders() -> list[Path]:
     return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
 
 
+def known() -> dict[str, Path]:
+    """The folders of all studies by their names."""
+    found = {
+        study.parent.name: study.parent for place in reversed(folders()) for study in place.glob("*/study.py")
+    }
+    return dict(sorted(found.items()))
+
+
 def find(name: str) -> Path:
     """Returns the folder of a study, given its name or path. Raises :class:`bentpipe.InputError`."""
     if (Path(name) / "study.py").is_file():
         return Path(name).resolve()
-    known = {
-        study.parent.name: study.parent for place in reversed(folders()) for study in place.glob("*/study.py")
-    }
-    if name not in known:
-        if not known:
+    found = known()
+    if name not in found:
+        if not found:
             raise InputError(
                 f'no study "{name}": studies come with the repository, so run this in a checkout or give a path'
             )
-        raise unknown("study", name, known)
-    return known[name]
+        raise unknown("study", name, found)
+    return found[name]
 
 
 def clock_of(name: str) -> Clock:

@@ -1,4 +1,4 @@
-"""``docs/reference/*.md``, from the descriptions in the engine and the command line."""
+"""``docs/reference/*.md``, from the descriptions in the engine and the command line, and ``docs/studies.md``."""
 
 from __future__ import annotations
 
@@ -222,6 +222,53 @@ def command_line(helps: Mapping[str, str]) -> str:
     for name, text in helps.items():
         parts += [f"## {name}", f"```text\n{text.strip()}\n```"]
     return _page(parts)
+
+
+def studies() -> str:
+    """The recorded outcomes of all studies, and every statement that does not hold with what is known of it."""
+    from bentpipe import studies as of
+
+    summary = of.summary()
+    parts = [
+        "# Reproduced studies",
+        GENERATED,
+        "`bentpipe reproduce STUDY` repeats a published study and judges each of its statements. A statement *holds* "
+        "within its tolerance; it is *known to differ* if an experiment has shown the cause; otherwise it *differs*, "
+        "with what is suspected. Tolerances and causes are in the study's `published.csv`, assumptions and experiments "
+        "in its README. Verdicts are those of the last recorded run.",
+        _table(summary.header, summary.rows),
+    ]
+    for name, folder in of.known().items():
+        readme = (folder / "README.md").read_text(encoding="utf-8")
+        parts.append(f"## {name}: {readme.splitlines()[0].removeprefix('# ')}")
+        parts.append(f"[Set-up, results and causes](../studies/{name}/README.md)")
+        rows = of.recorded(folder)
+        counts = [
+            [test, str(len(cells)), *(str([cell[-1] for cell in cells].count(one)) for one in of.OUTCOMES)]
+            for test, cells in rows.items()
+        ]
+        parts.append(_table(["test", "statements", *of.OUTCOMES], counts))
+        reasons = {
+            one.text: one.deviation or one.suspected for one in of.read_published(folder / "published.csv")
+        }
+        open_ones = [
+            [cells[0], cells[1], cells[2], cells[-1], _reason(cells[0], reasons)]
+            for of_test in rows.values()
+            for cells in of_test
+            if cells[-1] != "holds"
+        ]
+        if open_ones:
+            parts.append(
+                _table(["statement", "paper", "ours", "verdict", "cause, or what is suspected"], open_ones)
+            )
+    return _page(parts)
+
+
+def _reason(statement: str, reasons: Mapping[str, str]) -> str:
+    """The reason of a statement, whose text in a table may be followed by its unit."""
+    return next(
+        (why for text, why in reasons.items() if statement == text or statement.startswith(f"{text} (")), ""
+    )
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,16 +1,16 @@
-"""Figures 6 to 10: simulation as lines, the prediction of equations 1 to 11 dashed, the paper's values as marks."""
+"""Figures 6 to 11: simulation as lines, the prediction of equations 1 to 11 dotted, the paper's values as circles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bentpipe.plots.data import thin
-from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
+from bentpipe.plots.data import thin, trace_of
+from bentpipe.plots.style import COLOURS, DASHES, INK, figure_function, panels
 from bentpipe.prediction import predict_run
 
 from .curves import CONGESTIONS, FLOW, SCHEMES, WINDOW_S, Curve, Direction, Scheme, Series
-from .measures import FULL
+from .measures import FULL, onset_s
 
 if TYPE_CHECKING:
     from bentpipe.predict import Prediction
@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 #: The order in which the noisy lines do not hide the quiet ones.
 BACK_TO_FRONT: Final[tuple[Scheme, ...]] = ("rbdc", "vbdc", "cra")
 
-Drawing = Callable[["Axes", Series, str], None]
+#: Curves to which the equations apply: they take one access delay into every round trip, none with CRA and that
+#: of a burst with VBDC on the return link.
+EQUATIONS: Final = {("forward", "reno", "cra"), ("return", "reno", "cra"), ("return", "reno", "vbdc")}
+
+#: One colour per scheme; Reno with solid lines and filled marks, Vegas with dashes and hollow ones.
+MARKS: Final[dict[Scheme, str]] = {"cra": "o", "rbdc": "s", "vbdc": "^"}
+
+Drawing = Callable[["Axes", Series, dict[str, Any]], None]
 
 
 def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) -> dict[str, Figure]:
-    """The five figures by name."""
+    """The six figures by name."""
     paper = {statement.id: statement.value for statement in statements}
     return {
         "figure-06-rtt-forward": rtt(series, "forward"),
@@ -33,6 +40,7 @@ def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) ->
         "figure-08-rtt-return": rtt(series, "return"),
         "figure-09-throughput-return": throughput(series, "return", paper),
         "figure-10-efficiency": efficiency(series),
+        "figure-11-ack-instants": instants(series[Curve("forward", "reno", "vbdc")]),
     }
 
 
@@ -40,66 +48,67 @@ def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) ->
 def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
     """Round-trip times over the first 100 s; the predicted mean dashed."""
 
-    def draw(axes: Axes, one: Series, colour: str) -> None:
+    def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
         course = one.rtt_ms
         shown = course.time_s <= 100
-        axes.plot(*thin(course.time_s[shown], course.value[shown]), color=colour, linewidth=0.9)
-        prediction = _prediction(one)
-        if prediction is not None:
-            axes.axhline(1e3 * prediction.round_trip.mean_s, color=colour, linestyle=PREDICTED, linewidth=1)
+        time, value = thin(course.time_s[shown], course.value[shown])
+        axes.plot(time, value, **style, markevery=max(1, len(time) // 12))
+        if (prediction := _prediction(one)) is not None:
+            axes.axhline(1e3 * prediction.round_trip.mean_s, color=INK, linestyle=":", linewidth=0.9)
 
-    return _two_panels(series, direction, "Round-trip time", "RTT (ms)", draw, 100.0)
+    return _six_curves(series, direction, "Round-trip time", "RTT (ms)", draw, 100.0)
 
 
 @figure_function
 def throughput(series: Mapping[Curve, Series], direction: Direction, paper: Mapping[str, float]) -> Figure:
-    """Goodput over 400 s; the predicted growth dashed, what the paper states as marks."""
+    """Goodput over 400 s; the predicted growth dotted, the paper's values as large circles."""
     size, unit = (1e3, "Mbit/s") if direction == "forward" else (1.0, "kbit/s")
 
-    def draw(axes: Axes, one: Series, colour: str) -> None:
+    def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
         course = one.goodput_kbit_s
-        axes.plot(course.time_s, course.value / size, color=colour)
-        prediction = _prediction(one)
-        if prediction is not None:
+        axes.plot(course.time_s, course.value / size, **style, markevery=(20, 70))
+        if (prediction := _prediction(one)) is not None:
             curve = prediction.curve
-            axes.plot(
-                curve.time_s, curve.goodput_bit_s / 1e3 / size, color=colour, linestyle=PREDICTED, linewidth=1
-            )
-        mark = _stated(one, paper)
-        if mark is not None:
-            axes.plot(
-                mark[0],
-                mark[1] / size,
-                marker="o",
-                markersize=6,
-                color=colour,
-                markerfacecolor="white",
-                zorder=4,
-            )
+            axes.plot(curve.time_s, curve.goodput_bit_s / 1e3 / size, color=INK, linestyle=":", linewidth=0.9)
+        if (mark := _stated(one, paper)) is not None:
+            x, y = mark[0], mark[1] / size
+            axes.plot(x, y, "o", markersize=9, color=style["color"], markerfacecolor="none", zorder=4)
 
-    return _two_panels(series, direction, "Throughput", f"goodput ({unit})", draw, 400.0, marked=True)
+    return _six_curves(series, direction, "Throughput", f"goodput ({unit})", draw, 400.0, marked=True)
 
 
 @figure_function
 def efficiency(series: Mapping[Curve, Series]) -> Figure:
-    """Efficiency of the return link over 400 s, data on the return link; for CRA the prediction dashed."""
+    """Efficiency of the return link over 400 s, data on the return link."""
 
-    def draw(axes: Axes, one: Series, colour: str) -> None:
-        course = one.efficiency
-        # VBDC, drawn before CRA, would not be seen where both are at the top.
-        axes.plot(
-            course.time_s, course.value, color=colour, linewidth=2.6 if one.curve.scheme == "vbdc" else 1.2
-        )
-        prediction = _prediction(one)
-        if prediction is not None and one.curve.scheme == "cra":
-            # The equations say what is sent, and with constant slots that is all there is to efficiency.
-            share = 100 * prediction.curve.goodput_bit_s / 1e3 / one.ceiling_kbit_s
-            axes.plot(prediction.curve.time_s, share, color=colour, linestyle=PREDICTED, linewidth=1)
+    def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
+        axes.plot(one.efficiency.time_s, one.efficiency.value, **style, markevery=(20, 70))
 
-    return _two_panels(series, "return", "Efficiency", "used / assigned (%)", draw, 400.0, top=105.0)
+    return _six_curves(series, "return", "Efficiency", "used / assigned (%)", draw, 400.0, top=105.0)
 
 
-def _two_panels(
+@figure_function
+def instants(one: Series) -> Figure:
+    """When packets are acknowledged, once the RTT shows the DAMA delay: acknowledgments arrive in bursts."""
+    figure, (axes,) = panels([3.2])
+    begin = onset_s(one) or 0.0
+    time, acknowledged = trace_of(one.run, "tcp.acknowledged")[FLOW]
+    sent_time, sent = trace_of(one.run, "tcp.sent")[FLOW]
+    segment = float(one.run.scenario["flow"][0]["transport"]["segment_size"])
+    for times, values, mark, label in (
+        (sent_time, sent, "+", "packets sent up to"),
+        (time, acknowledged, ".", "acknowledgments up to"),
+    ):
+        shown = (times >= begin + 5) & (times <= begin + 8)
+        axes.plot(times[shown], values[shown] / segment, mark, markersize=4, label=label)
+    axes.set_title("Reno over VBDC, data on the forward link: packets sent and acknowledgments received")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("segment")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def _six_curves(
     series: Mapping[Curve, Series],
     direction: Direction,
     title: str,
@@ -110,37 +119,52 @@ def _two_panels(
     marked: bool = False,
     top: float | None = None,
 ) -> Figure:
-    """Reno above Vegas, to one scale, one colour for each scheme."""
+    """Reno and Vegas with each scheme, in one panel as in the paper."""
     from matplotlib.lines import Line2D
 
-    figure, both = panels([2.5, 2.5])
-    for axes, congestion in zip(both, CONGESTIONS, strict=True):
+    figure, (axes,) = panels([4.2])
+    handles = []
+    for congestion in CONGESTIONS:
         for scheme in BACK_TO_FRONT:
-            draw(axes, series[Curve(direction, congestion, scheme)], COLOURS[SCHEMES.index(scheme)])
-        axes.set_title(f"{title}, data on the {direction} link: {congestion.capitalize()}")
-        axes.set_ylabel(label)
-        axes.set_xlim(0, end_s)
-    highest = top or max(axes.get_ylim()[1] for axes in both)
-    for axes in both:
-        axes.set_ylim(0, highest)
-    both[-1].set_xlabel("time (s)")
-    handles = [
-        Line2D([], [], color=COLOURS[index], label=scheme.upper()) for index, scheme in enumerate(SCHEMES)
-    ]
-    handles.append(
-        Line2D([], [], color=INK, linestyle=PREDICTED, label="predicted (for Reno), equations 1 to 11")
-    )
+            hollow = congestion == "vegas"
+            style: dict[str, Any] = {
+                "color": COLOURS[SCHEMES.index(scheme)],
+                "marker": MARKS[scheme],
+                "linestyle": DASHES[1] if hollow else "-",
+                "markerfacecolor": "white" if hollow else None,
+                "markersize": 5,
+                "linewidth": 1.0,
+            }
+            draw(axes, series[Curve(direction, congestion, scheme)], style)
+            handles.append(Line2D([], [], **style, label=f"{congestion.capitalize()}/{scheme.upper()}"))
+    if direction == "forward" or top is None:
+        handles.append(Line2D([], [], color=INK, linestyle=":", label="equations 1 to 11"))
     if marked:
         handles.append(
             Line2D(
-                [], [], color=INK, linestyle="", marker="o", markerfacecolor="white", label="the paper states"
+                [],
+                [],
+                color=INK,
+                linestyle="",
+                marker="o",
+                markersize=9,
+                markerfacecolor="none",
+                label="the paper states",
             )
         )
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    axes.set_title(f"{title}, data on the {direction} link")
+    axes.set_ylabel(label)
+    axes.set_xlabel("time (s)")
+    axes.set_xlim(0, end_s)
+    axes.set_ylim(0, top)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 
 def _prediction(one: Series) -> Prediction | None:
+    curve = one.curve
+    if (curve.direction, curve.congestion, curve.scheme) not in EQUATIONS:
+        return None
     return predict_run(one.run)[FLOW].prediction
 
 

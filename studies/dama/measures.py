@@ -12,9 +12,10 @@ from bentpipe.plots.data import FloatArray
 from .curves import (
     BOUNDED_WINDOW,
     CONGESTIONS,
-    LARGE_ACKS,
     LINUX_VEGAS,
+    NO_SLOT,
     SCHEMES,
+    SECTIONS,
     SMALL_PACKETS,
     Congestion,
     Course,
@@ -65,10 +66,20 @@ def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
     ours: dict[str, float | None] = {}
     for curve, one in series.items():
         at = f"{curve.congestion}-{curve.scheme}"
-        if curve.change == LARGE_ACKS:
+        if curve.change == SECTIONS and curve.direction == "return":
+            ours[f"acks-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+            ours[f"acks-eff-{at}"] = mean(one.efficiency, STEADY_S)
+        elif curve.change == SECTIONS:
             ours[f"acks-share-{at}"] = share(one, END_S if curve.congestion == "reno" else STEADY_S)
             if curve.congestion == "reno":
                 ours[f"acks-onset-{at}"] = onset_s(one)
+        elif curve.change == NO_SLOT and curve.direction == "forward":
+            ours[f"no-slot-share-{at}"] = share(one, END_S if curve.congestion == "reno" else STEADY_S)
+        elif curve.change == NO_SLOT and curve.congestion == "reno":
+            ours[f"no-slot-rtt-{at}"] = mean(one.rtt_ms, AFTER_FIT_S)
+        elif curve.change == NO_SLOT:
+            ours[f"no-slot-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+            ours[f"no-slot-rtt-{at}"] = mean(one.rtt_ms, SETTLED_RTT_S)
         elif curve.change == LINUX_VEGAS:
             ours[f"linux-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
             ours[f"linux-eff-{at}"] = mean(one.efficiency, STEADY_S)

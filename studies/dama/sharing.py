@@ -63,6 +63,8 @@ class Case:
             changes += [f"flow.{flow}.{CHANGES[self.change]}" for flow in names]
         if self.change == QUEUE:
             changes.append('network.sat.return.queue={kind="drop-tail",bytes="128 kB"}')
+        if self.change == NO_SLOT:
+            changes += _scheme(self.scheme, "0 kbit/s")
         if self.change == APART:
             own = "384 kbit/s" if self.scheme == "cra" else CRA[self.scheme]
             terminals = ", ".join(f'"st{number}"' for number in range(1, self.flows + 1))
@@ -83,6 +85,8 @@ class Case:
 APART: Final = "apart"
 #: The terminal's queue bounded to the bandwidth-delay product of 2048 kbit/s and 500 ms.
 QUEUE: Final = "bounded-queue"
+#: No constant slot besides the requested ones.
+NO_SLOT: Final = "no-slot"
 #: What is set at each flow.
 CHANGES: Final = {
     "window-2": "transport.initial_window=2",
@@ -98,7 +102,7 @@ FIVE: Final = [Case(*parts) for parts in itertools.product(CONGESTIONS, SCHEMES)
 CAUSES: Final = [
     *(Case(case.congestion, case.scheme, change=APART) for case in FIVE),
     *(Case(congestion, "cra", change=change) for congestion in CONGESTIONS for change in ("", QUEUE)),
-    *(Case("vegas", "vbdc", change=change) for change in CHANGES),
+    *(Case("vegas", "vbdc", change=change) for change in (*CHANGES, NO_SLOT)),
 ]
 TENS: Final = [
     Case(congestion, scheme, TEN, seed)

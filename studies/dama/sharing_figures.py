@@ -18,12 +18,15 @@ _COLOUR: Final = dict(zip(CONGESTIONS, COLOURS, strict=False))
 
 
 def draw_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, Figure]:
-    """Figures 12 to 14, five flows, and 15 to 17, ten flows over the seeds."""
+    """Figures 12 to 14, five flows, 15, the traffic pattern, and 16 and 17, ten flows over the seeds."""
     figures = {}
     for number, scheme in enumerate(SCHEMES, start=12):
         figures[f"figure-{number}-five-flows-{scheme}"] = five(sharing, scheme)
-    for number, scheme in enumerate(SCHEMES, start=15):
-        figures[f"figure-{number}-ten-flows-{scheme}"] = ten(sharing, scheme)
+    figures["figure-15-active-connections"] = active()
+    figures["figure-16-ten-flows-cra"] = ten(sharing, "cra")
+    figures["figure-17-ten-flows-vbdc"] = ten(sharing, "vbdc")
+    # The paper has no figure of it.
+    figures["ten-flows-rbdc"] = ten(sharing, "rbdc")
     return figures
 
 
@@ -57,6 +60,35 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
     above.set_title(f"Ten flows that come and go, {scheme.upper()}: fairness")
     _finish(above, below)
     below.set_xlim(5, 120)
+    return figure
+
+
+@figure_function
+def active() -> Figure:
+    """The number of connections that are there against time: one draw as a line, all draws as a band."""
+    figure, (axes,) = panels([2.6])
+    time = np.arange(0.0, 200.0, 0.5)
+    counts = np.array(
+        [
+            sum(
+                (time >= start) & (time < start + lasts)
+                for start, lasts in Case("reno", "cra", TEN, seed).times_s
+            )
+            for seed in SEEDS
+        ]
+    )
+    colour = COLOURS[0]
+    label = f"range of {len(SEEDS)} draws"
+    axes.fill_between(
+        time, counts.min(axis=0), counts.max(axis=0), step="post", color=colour, alpha=0.2, label=label
+    )
+    axes.step(time, counts[0], where="post", color=colour, label="first draw")
+    axes.set_title("Ten flows that come and go: active connections")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("active connections")
+    axes.set_xlim(0, 200)
+    axes.set_ylim(0, None)
+    axes.legend(loc="upper right")
     return figure
 
 

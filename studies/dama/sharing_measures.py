@@ -10,7 +10,20 @@ from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import Table
 
 from .curves import CONGESTIONS, SCHEMES, Congestion, Course, Scheme
-from .sharing import APART, CHANGES, END_S, JOIN_S, LEAVE_S, QUEUE, RETURN_S, SEEDS, TEN, Case, Sharing
+from .sharing import (
+    APART,
+    CHANGES,
+    END_S,
+    JOIN_S,
+    LEAVE_S,
+    NO_SLOT,
+    QUEUE,
+    RETURN_S,
+    SEEDS,
+    TEN,
+    Case,
+    Sharing,
+)
 
 #: From when on a link counts as full, and as fairly shared.
 FULL: Final = 0.95
@@ -21,6 +34,10 @@ TRANSIENT_S: Final = (5.0, 40.0)
 AFTERWARDS_S: Final = (40.0, 200.0)
 #: The part of the transient in which all five flows are there.
 ALL_THERE_S: Final = (20.0, 40.0)
+
+#: Of ten flows: where utilisations are compared, and where the index swings and is damped.
+SHOWN_S: Final = (10.0, 100.0)
+SWINGING_S: Final = ((5.0, 40.0), (40.0, 80.0))
 
 #: Vegas has had this long to yield, or Reno to come back, where shares are measured.
 SETTLE_S: Final = 10.0
@@ -47,6 +64,19 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         ours["full-later-reno-vbdc"] = full["vbdc"] - full["rbdc"]
     low, high = joining(sharing, "reno", "cra")
     ours["ten-low-cra"], ours["ten-high-cra"] = low.value, high.value
+    ours["fair-saturation-vegas-cra"] = reached_s(vegas.utilisation, FULL)
+    for scheme in ("cra", "vbdc"):
+        reno_runs, vegas_runs = (
+            [sharing[Case(one, scheme, TEN, seed)] for seed in SEEDS] for one in CONGESTIONS
+        )
+        time = reno_runs[0].utilisation.time_s
+        shown = (time >= SHOWN_S[0]) & (time <= SHOWN_S[1])
+        both = [np.mean([one.utilisation.value for one in runs], axis=0) for runs in (reno_runs, vegas_runs)]
+        ours[f"ten-lower-{scheme}"] = 100 * float((both[1] < both[0])[shown].mean())
+        early, late = (
+            np.mean([one.fairness.between(*part).std() for one in reno_runs]) for part in SWINGING_S
+        )
+        ours[f"ten-damped-{scheme}"] = float(late / early)
     return rounded(ours)
 
 
@@ -70,7 +100,7 @@ def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
     full = {scheme: reached_s(of("reno", scheme, APART).utilisation, FULL) for scheme in SCHEMES}
     if full["vbdc"] is not None and full["rbdc"] is not None:
         ours["apart-full-later-reno-vbdc"] = full["vbdc"] - full["rbdc"]
-    for change in CHANGES:
+    for change in (*CHANGES, NO_SLOT):
         one = of("vegas", "vbdc", change)
         ours[f"{change}-use-vegas-vbdc"] = 100 * mean(one.utilisation, AFTERWARDS_S)
         ours[f"{change}-fair-level-vegas-vbdc"] = mean(one.fairness, AFTERWARDS_S)
@@ -98,7 +128,7 @@ def table_of_joining(sharing: Mapping[Case, Sharing]) -> Table:
             cells = [f"{one.value:.2f} ± {one.half_width:.2f}" for one in both]
             rows.append([congestion.capitalize(), scheme.upper(), *cells])
     about = (
-        "Ten flows while they join (figures 15 to 17): least and greatest index of fairness, means over "
+        "Ten flows while they join (figures 16 and 17): least and greatest index of fairness, means over "
         f"{len(SEEDS)} draws with 95 % confidence intervals"
     )
     return Table(about, ["congestion", "scheme", "least", "greatest"], rows)
@@ -110,8 +140,17 @@ def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float |
     for scheme, one in sharing.items():
         ours[f"yield-first-{scheme}"] = one.share("vegas", (JOIN_S + SETTLE_S, LEAVE_S))
         ours[f"yield-again-{scheme}"] = one.share("vegas", (RETURN_S + SETTLE_S, END_S))
+        before, with_vegas = (
+            _rate_of_reno(one, stretch) for stretch in ((JOIN_S - 20, JOIN_S), (JOIN_S + 10, LEAVE_S))
+        )
+        ours[f"reno-unchanged-{scheme}"] = with_vegas / before
         ours[f"alone-{scheme}"] = 100 * mean(one.utilisation, (LEAVE_S + SETTLE_S, RETURN_S))
     return rounded(ours)
+
+
+def _rate_of_reno(one: Sharing, stretch_s: tuple[float, float]) -> float:
+    rates = [course for name, course in one.rates_bit_s.items() if name.startswith("reno")]
+    return sum(mean(course, stretch_s) for course in rates)
 
 
 def mean(course: Course, stretch_s: tuple[float, float]) -> float:

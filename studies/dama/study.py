@@ -1,4 +1,4 @@
-"""TCP-based applications over DVB-RCS DAMA (Luglio, Roseti, Zampognaro 2009), done again: see README.md."""
+"""TCP-based applications over DVB-RCS DAMA (Luglio, Roseti, Zampognaro 2009), reproduced: see README.md."""
 
 from __future__ import annotations
 
@@ -20,8 +20,14 @@ from .sharing_figures import draw_fairness, draw_friendliness
 from .sharing_measures import measure_causes as measure_sharing_causes
 from .sharing_measures import measure_fairness, measure_friendliness, table_of_joining
 from .transfer_figures import files, pages
-from .transfer_measures import measure_files, measure_pages, table_of_files, table_of_pages
-from .transfers import FILES, SHORT, simulate_files, simulate_pages
+from .transfer_measures import (
+    measure_files,
+    measure_files_without_slot,
+    measure_pages,
+    table_of_files,
+    table_of_pages,
+)
+from .transfers import FILES, NO_SLOT, SHORT, simulate_files, simulate_pages
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +95,11 @@ def _files(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) ->
 
 
 def _files_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    came.ours["short-file-eff-cra"] = simulate_files([SHORT], out, progress)[SHORT].efficiency_percent
+    transfers = simulate_files([SHORT, *NO_SLOT, *FILES], out, progress)
+    came.ours["short-file-eff-cra"] = transfers[SHORT].efficiency_percent
+    came.ours |= measure_files_without_slot(
+        {file: one for file, one in transfers.items() if file.scheme == "cra" or not file.slot}
+    )
 
 
 def _pages(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 
 from bentpipe.statistics import Mean
 from bentpipe.studies import Table
 
-from .curves import CONGESTIONS, SCHEMES
+from .curves import CONGESTIONS, SCHEMES, Scheme
 from .sharing_measures import rounded
-from .transfers import PAGES, Bar, File, Transfer
+from .transfers import PAGES, SIZES_MB, Bar, File, Transfer
 
 
 def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
@@ -23,9 +24,30 @@ def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]
     ours["file-eff-order"] = min(
         efficiency["vbdc"] - efficiency["rbdc"], efficiency["rbdc"] - efficiency["cra"]
     )
+    for scheme in SCHEMES[1:]:
+        ours[f"file-longer-{scheme}"] = _longer_percent(transfers, scheme, slot=True)
     times = {scheme: transfers[File(scheme, 12)].simulated_s for scheme in SCHEMES}
     ours["file-time-order"] = min(times["vbdc"] - times["rbdc"], times["rbdc"] - times["cra"])
     return rounded(ours)
+
+
+def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
+    """Values for T_IV-causes; ``transfers`` has the files over CRA too, for comparison."""
+    ours: dict[str, float | None] = {}
+    for scheme in SCHEMES[1:]:
+        ours[f"no-slot-file-longer-{scheme}"] = _longer_percent(transfers, scheme, slot=False)
+        of_scheme = [one for file, one in transfers.items() if file.scheme == scheme]
+        ours[f"no-slot-file-{scheme}"] = max(abs(one.deviation_percent) for one in of_scheme)
+    return rounded(ours)
+
+
+def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot: bool) -> float:
+    """How much longer files take than over CRA, mean of all sizes."""
+    ratios = [
+        transfers[File(scheme, size, slot)].simulated_s / transfers[File("cra", size)].simulated_s
+        for size in SIZES_MB
+    ]
+    return 100 * (fmean(ratios) - 1)
 
 
 def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, float | None]:
@@ -36,6 +58,8 @@ def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, floa
             ours[f"{prefix}page-small-{congestion}-{scheme}"] = pages[congestion, scheme, "34.5 kB"].value
         cra, vbdc = (pages[congestion, scheme, "440 kB"].value for scheme in ("cra", "vbdc"))
         ours[f"{prefix}page-suffices-{congestion}"] = vbdc / cra
+    ours[f"{prefix}page-large-reno-cra"] = pages["reno", "cra", "440 kB"].value
+    ours[f"{prefix}page-large-vegas-vbdc"] = pages["vegas", "vbdc", "440 kB"].value
     return rounded(ours)
 
 

@@ -40,12 +40,17 @@ class File:
 
     scheme: Scheme
     size_mb: float
+    #: Whether the terminal has its constant slot besides those that it requests.
+    slot: bool = True
 
     @property
     def job(self) -> Job:
         """Its run."""
         changes = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
-        return Job(f"file-{self.scheme}-{self.size_mb}", HERE / "file.toml", changes)
+        if not self.slot:
+            changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
+        name = f"file-{self.scheme}-{self.size_mb}"
+        return Job(name if self.slot else f"{name}-no-slot", HERE / "file.toml", changes)
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,8 @@ def _scheme(scheme: Scheme) -> tuple[str, str]:
 FILES: Final = [File(*parts) for parts in itertools.product(SCHEMES, SIZES_MB)]
 #: A file as short as a page.
 SHORT: Final = File("cra", 0.1)
+#: The files of the schemes on demand without the constant slot.
+NO_SLOT: Final = [File(scheme, size, slot=False) for scheme in SCHEMES[1:] for size in SIZES_MB]
 
 #: One bar of figure 22.
 Bar = tuple[Congestion, Scheme, Page]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe.plots.style import COLOURS, DASHES, INK, PREDICTED, figure_function, legend, panels
+from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, legend, panels
 
 from .measures import approximate, triple_duplicate
 from .points import Points
@@ -13,31 +13,41 @@ from .points import Points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Figure by figure: measure, label, factor to the label's unit, and whether on a logarithmic scale.
+#: Figure by figure: measure, label, factor to the label's unit, and the scale: "range" shows the range of the curves
+#: only, so that those of GEO, which all lie above a quarter of a second, are apart.
 _CURVES: Final = {
-    "figure-2-delay": ("delay_s", "mean delay (ms)", 1e3, False),
-    "figure-3-jitter": ("jitter_absolute_s", "mean absolute jitter (ms)", 1e3, False),
-    "figure-4-loss": ("loss", "loss ratio", 1.0, True),
-    "figure-5-throughput": ("throughput_bit_s", "throughput of completed files (kbit/s)", 1e-3, False),
+    "figure-2-delay": ("delay_s", "mean delay (ms)", 1e3, "range"),
+    "figure-3-jitter": ("jitter_absolute_s", "mean absolute jitter (ms)", 1e3, "zero"),
+    "figure-4-loss": ("loss", "loss ratio", 1.0, "log"),
+    "figure-5-throughput": ("throughput_bit_s", "throughput of completed files (kbit/s)", 1e-3, "range"),
 }
+
+#: What the paper states of a curve: figure, constellation, connections per minute, value in the figure's unit.
+_STATED: Final = {
+    "figure-2-delay": {"LEO": [(10, 272.4)], "GEO": [(10, 365.1)]},
+    "figure-4-loss": {"LEO": [(1, 0.000326), (10, 0.05885)], "GEO": [(1, 0.000332), (10, 0.060652)]},
+}
+
+#: One mark per file size; colours are bit error rates.
+_MARKS: Final = ("o", "s", "^", "D")
 
 
 def draw(points: Points) -> dict[str, Figure]:
     """All figures by their names."""
-    figures = {name: curves(points, *what) for name, what in _CURVES.items()}
+    figures = {name: curves(points, name, *what) for name, what in _CURVES.items()}
     figures["figure-6-models"] = models(points)
     return figures
 
 
 @figure_function
-def curves(points: Points, measure: str, label: str, factor: float, logarithmic: bool) -> Figure:
-    """A measure against the arrival rate: colours are file sizes, dashes bit error rates, bands 95 %."""
-    figure, both = panels([2.9, 2.9])
+def curves(points: Points, name: str, measure: str, label: str, factor: float, scale: str) -> Figure:
+    """A measure against the arrival rate: colours are bit error rates, marks file sizes, bands 95 %."""
+    figure, both = panels([3.2, 3.2])
     sizes = sorted({place.size_kb for place in points})
     rates = sorted({place.ber for place in points})
     for axes, constellation in zip(both, ("LEO", "GEO"), strict=True):
-        for size, colour in zip(sizes, COLOURS, strict=False):
-            for ber, dash in zip(rates, DASHES, strict=False):
+        for ber, colour in zip(rates, COLOURS, strict=False):
+            for size, mark in zip(sizes, _MARKS, strict=False):
                 own = {
                     p.per_minute: of[measure]
                     for p, of in points.items()
@@ -46,18 +56,37 @@ def curves(points: Points, measure: str, label: str, factor: float, logarithmic:
                 x = sorted(own)
                 mean = np.array([own[at].value for at in x]) * factor
                 half = np.nan_to_num([own[at].half_width for at in x]) * factor
-                axes.plot(x, mean, color=colour, linestyle=dash, label=f"{size:g} kB, BER {ber:.0e}")
+                axes.plot(
+                    x,
+                    mean,
+                    color=colour,
+                    marker=mark,
+                    markersize=3.5,
+                    linewidth=0.9,
+                    label=f"{ber:.0e}, {size:g} kB",
+                )
                 if half.any():
                     axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
+        for number, (x_of, y_of) in enumerate(_STATED.get(name, {}).get(constellation, [])):
+            axes.plot(
+                x_of,
+                y_of,
+                linestyle="",
+                marker="o",
+                markersize=8,
+                markerfacecolor="none",
+                color=INK,
+                label=None if number else "the paper states",
+            )
         axes.set_title(constellation)
         axes.set_ylabel(label)
-        if logarithmic:
+        if scale == "log":
             axes.set_yscale("log")
-        else:
+        elif scale == "zero":
             axes.set_ylim(0, None)
     both[-1].set_xlabel("connections per minute")
     handles, labels = both[0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=7)
+    figure.legend(handles, labels, ncols=4, loc="outside lower center", fontsize=7, title="BER, file size")
     return figure
 
 

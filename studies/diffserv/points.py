@@ -1,38 +1,42 @@
-"""What each hour came to: one point per constellation, file size, arrival rate and bit error rate."""
+"""The result of each hour: one point per constellation, file size, arrival rate and bit error rate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 import bentpipe as bp
+from bentpipe.runs import Run
 from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import bar
 
 #: Presets by the paper's names.
 CONSTELLATIONS: Final = {"big-leo": "LEO", "geo-five": "GEO"}
 
-#: The keys of the bit error rate: of the links to and from the ground, and of a link before them.
-BER: Final = "network.sky.gsl.error.rate"
-ONE_LINK: Final = "link.backhaul.error.rate"
+#: The keys of the bit error rate: of the link before the satellites, and of the links to and from the ground.
+BER: Final = "link.backhaul.error.rate"
+BER_TWICE: Final = "network.sky.gsl.error.rate"
 
-#: What is measured of an hour: the column, and its factor to the paper's unit.
+#: The paper's segment on the wire: 536 bytes of payload, of which the window is at most 30, and 40 of header.
+PAYLOAD: Final = 536
+SEGMENT_BITS: Final = 576 * 8
+WINDOW: Final = 30
+
+#: Measures of an hour that are columns of the flow.
 _COLUMNS: Final = {
     "delay_s": "delay_mean",
+    "path_s": "path_delay",
     "jitter_signed_s": "jitter_signed",
     "jitter_absolute_s": "jitter_absolute",
     "jitter_rfc3550_s": "jitter_rfc3550",
-    "rtt_s": "rtt_mean",
-    "rttvar_s": "rttvar_mean",
-    "rto_s": "rto_mean",
-    "throughput_bit_s": "transaction_rate",
+    "user_throughput_bit_s": "transaction_rate",
 }
 
 
 class Place(NamedTuple):
-    """Where a point lies."""
+    """The parameters of a point."""
 
     constellation: str
     size_kb: float
@@ -55,15 +59,16 @@ def points_of(
 ) -> Points:
     """Run the campaign of the scenario, or what is missing of it, and collect its points.
 
-    ``vary`` replaces some of the values that it varies."""
+    ``vary`` replaces some of the values that it varies; ``None`` removes a key."""
     base = bp.campaign.plan(scenario).settings["vary"]
-    plan = bp.campaign.plan(scenario, overrides, vary={**base, **(vary or {})}, replications=replications)
+    varied = {key: values for key, values in {**base, **(vary or {})}.items() if values is not None}
+    plan = bp.campaign.plan(scenario, overrides, vary=varied, replications=replications)
     with bar(out.name, shown=not quiet) as progress:
         campaign = bp.campaign.run(plan, out, progress=lambda standing: progress(standing.fraction))
     rows = campaign.flows.filter(flow="files")
     points: dict[Place, list[dict[str, float]]] = {}
     for row in rows.iter_rows(named=True):
-        points.setdefault(_place(row), []).append(_measures(row))
+        points.setdefault(_place(row), []).append(_measures(row, campaign.run(row["run"])))
     return {
         place: {
             key: mean_of([one[key] for one in of if one[key] == one[key]] or [float("nan")]) for key in of[0]
@@ -79,17 +84,60 @@ def _place(row: Mapping[str, Any]) -> Place:
         CONSTELLATIONS[row["preset"]],
         float(size) * {"kB": 1, "MB": 1000}[unit],
         round(60 / every_s, 3),
-        float(row.get(ONE_LINK, row[BER])),
+        float(row.get(BER_TWICE, row.get(BER))),
     )
 
 
-def _measures(row: Mapping[str, Any]) -> dict[str, float]:
+def _measures(row: Mapping[str, Any], run: Run) -> dict[str, float]:
     values = {
         name: float("nan") if row[column] is None else float(row[column]) for name, column in _COLUMNS.items()
     }
     sent = float(row["sent_packets"])
     values["loss"] = (sent - float(row["delivered_packets"])) / sent if sent else float("nan")
+    values["throughput_bit_s"] = throughput_bit_s(run, values["delay_s"], values["path_s"])
     return values
+
+
+def throughput_bit_s(run: Run, delay_s: float, path_s: float) -> float:
+    """Equation 4, the mean over the completed files of the bits of received packets, headers included, over the time
+    from the first packet sent to the last one received.
+
+    The trace has the time from the user's request to the last acknowledgment. What that has more is the handshake, a
+    one-way delay and a path back, and the way of the last acknowledgment, another path back. The means of the run
+    stand for these: see README, "Equation 4"."""
+    trace = run.trace("transaction").to_dict()
+    rates = [
+        -(-size // PAYLOAD) * SEGMENT_BITS / (took - delay_s - 2 * path_s)
+        for size, took, complete in zip(trace["bytes"], trace["took"], trace["complete"], strict=True)
+        if complete and size > 0
+    ]
+    return fmean(rates) if rates else float("nan")
+
+
+class Timers(NamedTuple):
+    """Table 3 of a constellation by the paper's definitions."""
+
+    rtt_s: float
+    deviation_s: float
+    timeout_s: float
+
+    @property
+    def limit_kbit_s(self) -> float:
+        """The window over the round-trip time."""
+        return WINDOW * SEGMENT_BITS / self.rtt_s / 1e3
+
+
+def timers(points: Points, constellation: str) -> Timers:
+    """RTT_i of a run is twice its mean one-way delay; RTT is their mean, the deviation their standard deviation over
+    the runs, and the time-out RTT + 4 deviations."""
+    trips = [2 * of["delay_s"].value for place, of in points.items() if place.constellation == constellation]
+    rtt, deviation = fmean(trips), stdev(trips)
+    return Timers(rtt, deviation, rtt + 4 * deviation)
+
+
+def of_constellation(points: Points, constellation: str) -> Points:
+    """The points of one constellation."""
+    return {place: of for place, of in points.items() if place.constellation == constellation}
 
 
 def mean_over(points: Points, measure: str, **where: object) -> float:

@@ -1,67 +1,74 @@
-"""FTP over LEO and GEO satellite networks with DiffServ (Audah, Sun, Cruickshank 2012), done again: see README.md."""
+"""FTP over LEO and GEO satellite networks with DiffServ (Audah, Sun, Cruickshank 2012), reproduced: see README.md."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
 from bentpipe.errors import unknown
-from bentpipe.studies import Reproduction, Table, judge, read_published
+from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
 
 from .figures import draw
-from .measures import measure, measure_one_link, table_3
-from .points import BER, ONE_LINK, Points, points_of
+from .measures import measure, table_3
+from .points import points_of
+from .segments import captures
+from .setups import day, setups
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HERE: Final = Path(__file__).parent
 
 #: Twelve short runs.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
-#: The corners of the campaign, with bit errors on the link from the edge instead of those to and from the ground.
-CORNERS: Final = {
-    "flow.files.app.size": ["500 kB", "2 MB"],
-    "flow.files.app.every": ["60 s", "6 s"],
-    BER: [0.0],
-    ONE_LINK: [1e-7, 1e-5],
-}
-ERRORS_ONCE: Final = ("link.backhaul.error={kind = 'bit', rate = 1e-7}",)
-
-#: What is judged: the 240 hours, and what explains the losses. ``small`` judges nothing.
-TESTS: Final = ("campaign", "one-link", "small")
+#: The 240 hours; delay from a segment's first transmission; tables of the assumptions and of the day. Only the first
+#: two judge statements.
+TESTS: Final = ("campaign", "first", "set-up", "day", "small")
 
 
 def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) -> Reproduction:
-    """Simulate a test, or all, ``replications`` times, and judge every statement of it."""
+    """Simulate a test, or all but ``small``, ``replications`` times, and judge every statement of it."""
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
-    points: Points = {}
+    asked = TESTS[:-1] if test is None else (test,)
     ours: dict[str, float | None] = {}
     tables: list[Table] = []
+    figures: dict[str, Figure] = {}
     scenario = HERE / "ftp.toml"
-    if test == "small":
+    if "small" in asked:
         points = points_of(
             scenario, out / "small", replications, overrides=["duration=2 min"], vary=SMALL, quiet=json
         )
-    if test in (None, "campaign"):
+        tables.append(table_3(points))
+        figures |= draw(points)
+    if "campaign" in asked:
         points = points_of(scenario, out / "campaign", replications, quiet=json)
         ours |= measure(points)
-    if test in (None, "one-link"):
-        corners = points_of(
-            scenario, out / "one-link", replications, overrides=ERRORS_ONCE, vary=CORNERS, quiet=json
-        )
-        ours |= measure_one_link(corners)
-    if points:
         tables.append(table_3(points))
+        figures |= draw(points)
+    if "first" in asked:
+        values, table = captures(out, quiet=json)
+        ours |= values
+        tables.append(table)
+    if "set-up" in asked:
+        tables.append(setups(scenario, out, quiet=json))
+    if "day" in asked:
+        table, figures["day"] = day(scenario, out, quiet=json)
+        tables.append(table)
     files = [
         plots.save(figure, out / "figures" / f"{name}.{ending}")
-        for name, figure in (draw(points) if points else {}).items()
+        for name, figure in figures.items()
         for ending in ("png", "svg")
     ]
-    statements = [] if test == "small" else read_published(HERE / "published.csv", test)
     return Reproduction(
-        judge(statements, ours),
+        judge(_statements(asked), ours),
         figures=files,
-        notes=["What the differences come from: studies/diffserv/README.md"],
+        notes=["The causes of the differences: studies/diffserv/README.md"],
         tables=tables,
     )
+
+
+def _statements(asked: tuple[str, ...]) -> list[Statement]:
+    return [one for one in read_published(HERE / "published.csv") if one.test in asked]

@@ -1,8 +1,8 @@
-"""The study's experiments, its TCP versions, and the runs that they are."""
+"""The study's experiments, its TCP versions, its set-up with the assumptions, and the runs that they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,117 +13,201 @@ HERE: Final = Path(__file__).parent
 #: On which clock: models in virtual time, or the kernel's stacks in real time.
 Clock = Literal["virtual", "real"]
 
-#: The study's versions by what a flow says. Reno is what Linux' "reno" is, with selective acknowledgments; NewReno
-#: repairs by partial acknowledgments without them (RFC 6582), which is what Linux does when SACK is off.
-VERSIONS: Final[dict[str, str]] = {
-    "reno": 'congestion = "reno"',
-    "newreno": 'congestion = "reno", recovery = "newreno", sack = false',
-    "westwood": 'congestion = "westwood"',
-    "cubic": 'congestion = "cubic"',
-    "hybla": 'congestion = "hybla"',
-    "compound": 'congestion = "compound"',
-    "bbr": 'congestion = "bbr"',
-}
-
-#: Those that the study has.
-PUBLISHED: Final = ("reno", "newreno", "westwood", "cubic", "hybla", "compound")
+#: The stacks of the study by their congestion control. All but Compound, which is that of Windows 7, are Linux'.
+VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")
 
 #: Beginnings of the second and of the third phase.
 HANDOVERS_S: Final = (20.0, 40.0)
 DURATION_S: Final = 60.0
 
-_SOFT: Final = ('access.path.handover={ overlap = "1 s" }',)
-_DELAY: Final = ()
-_BANDWIDTH: Final = ('link.first.delay="25 ms"', 'link.second.rate="512 kbit/s"')
-#: Figure 6 begins on the slow link.
-_SLOW_FIRST: Final = ('link.first.delay="25 ms"', 'link.first.rate="512 kbit/s"')
-_LOSS: Final = (
-    'link.first.error={ kind = "packet", probability = 1e-5 }',
-    'link.second.delay="250 ms"',
+#: How the links follow each other: one emulated link whose parameters change, or two links of an ``[[access]]``.
+Model = Literal["emulated-link", "access"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the paper leaves open.
+
+    ``window`` bounds Compound's window (in KiB), ``ssthresh`` is that of the Linux stacks from their metrics cache, in
+    segments; ``None`` for neither. ``everyone`` bounds the Linux stacks too."""
+
+    name: str = "as in the study"
+    model: Model = "emulated-link"
+    queue: int = 250
+    window: int | None = 160
+    everyone: bool = False
+    ssthresh: int | None = 30
+    loss_rtt_ms: int = 50
+
+    def transport(self, version: str) -> str:
+        """What a flow of the version has besides its kind."""
+        words = [f'congestion = "{version}"']
+        if self.window is not None and (version == "compound" or self.everyone):
+            words.append(f'receive_window = "{self.window} KiB"')
+        if self.ssthresh is not None and version != "compound":
+            words.append(f"initial_ssthresh = {self.ssthresh}")
+        return ", ".join(words)
+
+
+STUDY: Final = Setup()
+
+_ACCESS: Final = replace(STUDY, model="access")
+
+#: One assumption changed each, some by more than one value; the last is the set-up of the study's first edition.
+SENSITIVITY: Final = (
+    STUDY,
+    *(
+        replace(STUDY, name=f"queue of {packets} packets", queue=packets)
+        for packets in (100, 160, 200, 220, 300)
+    ),
+    replace(STUDY, name="Compound not bounded", window=None),
+    *(replace(STUDY, name=f"Compound bounded by {size} KiB", window=size) for size in (128, 256)),
+    replace(STUDY, name="all versions bounded by 160 KiB", everyone=True),
+    replace(STUDY, name="no cached ssthresh", ssthresh=None),
+    replace(STUDY, name="cached ssthresh of 60", ssthresh=60),
+    replace(STUDY, name="loss at RTT 500 ms", loss_rtt_ms=500),
+    replace(
+        STUDY, name="queue of 100, nothing bounded, nothing cached", queue=100, window=None, ssthresh=None
+    ),
+    replace(_ACCESS, name="access model"),
+    replace(_ACCESS, name="access model, no cached ssthresh", ssthresh=None),
+    replace(
+        _ACCESS,
+        name="access model, queue of 100, nothing bounded, nothing cached",
+        queue=100,
+        window=None,
+        ssthresh=None,
+    ),
 )
 
 
-def _broken(milliseconds: int) -> tuple[str, ...]:
-    return (f'access.path.handover={{ interruption = "{milliseconds} ms", packets = "lose" }}',)
+@dataclass(frozen=True)
+class Phase:
+    """A link's rate in bit/s, round-trip time and loss probability."""
+
+    rate_bit_s: float
+    rtt_ms: int
+    loss: float = 0.0
+
+    def keys(self, *, broken: bool = False) -> str:
+        """An inline table of the keys of a link, alike in both directions; loses everything while ``broken``."""
+        probability = 1.0 if broken else self.loss
+        error = f'{{ kind = "packet", probability = {probability} }}' if probability else '"none"'
+        each = f'delay = "{self.rtt_ms / 2} ms", rate = "{self.rate_bit_s} bit/s", error = {error}'
+        return f"{{ {each}, return = {{ {each} }} }}"
+
+
+_FAST, _SLOW = 2e6, 512e3
+_SATELLITE: Final = Phase(_SLOW, 500, 1e-5)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a figure shows: overrides of path.toml, and the rates of the three phases in bit/s."""
+    """What a figure shows: three phases of 20 s, and how long the link is broken between them."""
 
     name: str
     title: str
-    overrides: tuple[str, ...]
-    rates: tuple[float, float, float]
-    scenario: str = "path.toml"
+    phases: tuple[Phase, Phase, Phase]
+    gap_ms: int = 0
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The rates of the phases in bit/s."""
+        return tuple(phase.rate_bit_s for phase in self.phases)
 
     @property
     def handovers_s(self) -> tuple[float, ...]:
         """When links change."""
-        return HANDOVERS_S if self.scenario == "path.toml" else ()
-
-    @property
-    def side(self) -> str:
-        """What leads from the gateway to the client."""
-        return "path" if self.scenario == "path.toml" else "first"
+        return HANDOVERS_S if len(set(self.phases)) > 1 else ()
 
 
-_FAST, _SLOW = 2e6, 512e3
+def _varied(name: str, title: str, first: Phase, second: Phase, gap_ms: int = 0) -> Experiment:
+    broken = f", breaks of {gap_ms} ms" if gap_ms else ""
+    return Experiment(f"{name}-{gap_ms}" if gap_ms else name, title + broken, (first, second, first), gap_ms)
 
-#: By name.
+
+_DELAY: Final = ("delay", "RTT 500 - 50 - 500 ms at 2 Mbit/s", Phase(_FAST, 500), Phase(_FAST, 50))
+_SLOW_FIRST: Final = (
+    "512 kbit/s - 2 Mbit/s - 512 kbit/s at RTT 50 ms",
+    Phase(_SLOW, 50),
+    Phase(_FAST, 50),
+)
+
+#: By name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     one.name: one
     for one in (
-        Experiment(
-            "satellite", "satellite alone: 512 kbit/s, RTT 500 ms", (), (_SLOW,) * 3, "satellite.toml"
+        Experiment("satellite", "satellite alone: 512 kbit/s, RTT 500 ms", (_SATELLITE,) * 3),
+        _varied(*_DELAY),
+        _varied(
+            "bandwidth", "2 Mbit/s - 512 kbit/s - 2 Mbit/s at RTT 50 ms", Phase(_FAST, 50), Phase(_SLOW, 50)
         ),
-        Experiment("delay", "RTT 500 - 50 - 500 ms at 2 Mbit/s", _SOFT + _DELAY, (_FAST,) * 3),
-        Experiment(
-            "bandwidth",
-            "2 Mbit/s - 512 kbit/s - 2 Mbit/s at RTT 50 ms",
-            _SOFT + _BANDWIDTH,
-            (_FAST, _SLOW, _FAST),
+        _varied("wired", *_SLOW_FIRST),
+        _varied(
+            "loss", "loss 1e-5 - none - 1e-5 at 2 Mbit/s, RTT 50 ms", Phase(_FAST, 50, 1e-5), Phase(_FAST, 50)
         ),
-        Experiment("loss", "loss 1e-5 - none - 1e-5 at 2 Mbit/s, RTT 500 ms", _SOFT + _LOSS, (_FAST,) * 3),
-        *(
-            Experiment(
-                f"delay-{gap}",
-                f"RTT 500 - 50 - 500 ms at 2 Mbit/s, breaks of {gap} ms",
-                _broken(gap),
-                (_FAST,) * 3,
-            )
-            for gap in (500, 1000)
-        ),
-        *(
-            Experiment(
-                f"bandwidth-{gap}",
-                f"512 kbit/s - 2 Mbit/s - 512 kbit/s at RTT 50 ms, breaks of {gap} ms",
-                _broken(gap) + _SLOW_FIRST,
-                (_SLOW, _FAST, _SLOW),
-            )
-            for gap in (500, 1000)
-        ),
+        *(_varied(*_DELAY, gap_ms=gap) for gap in (500, 1000)),
+        *(_varied("bandwidth", *_SLOW_FIRST, gap_ms=gap) for gap in (500, 1000)),
     )
 }
 
 
-def job(experiment: Experiment, version: str, clock: Clock) -> Job:
+def overrides(experiment: Experiment, setup: Setup, later_s: float = 0.0) -> tuple[str, ...]:
+    """An experiment as overrides of path.toml or access.toml, the changes of the emulated link ``later_s`` later."""
+    phases = experiment.phases
+    if experiment.name == "loss":
+        phases = tuple(replace(phase, rtt_ms=setup.loss_rtt_ms) for phase in phases)  # type: ignore[assignment]
+    queue = f'queue = {{ kind = "drop-tail", packets = {setup.queue} }}'
+    if _scenario(experiment, setup) == "access.toml":
+        return _of_access(experiment, phases, queue)
+    changes = []
+    if experiment.handovers_s:
+        for at, before, after in zip(HANDOVERS_S, phases, phases[1:], strict=False):
+            if experiment.gap_ms:
+                changes.append(_change(later_s + at, before.keys(broken=True)))
+            changes.append(_change(later_s + at + experiment.gap_ms / 1e3, after.keys()))
+    first = phases[0].keys().removeprefix("{ ")
+    ends = f'name = "path", from = "gateway", to = "client", {queue}'
+    return (f"link=[{_LAN}, {{ {ends}, {first}]", f"change=[{', '.join(changes)}]")
+
+
+_LAN: Final = (
+    '{ name = "lan", from = "server", to = "gateway", '
+    'rate = "100 Mbit/s", delay = "100 us", queue = "unlimited" }'
+)
+
+
+def _change(at_s: float, keys: str) -> str:
+    return f'{{ at = "{at_s} s", set = {{ link = {{ path = {keys} }} }} }}'
+
+
+def _of_access(experiment: Experiment, phases: tuple[Phase, ...], queue: str) -> tuple[str, ...]:
+    links = [_LAN]
+    for name, phase in (("first", phases[0]), ("second", phases[1])):
+        ends = f'name = "{name}", from = "gateway", to = "client", {queue}'
+        links.append(f"{{ {ends}, {phase.keys().removeprefix('{ ')}")
+    gap = experiment.gap_ms
+    handover = f'{{ interruption = "{gap} ms", packets = "lose" }}' if gap else '{ overlap = "1 s" }'
+    return (f"link=[{', '.join(links)}]", f"access.path.handover={handover}")
+
+
+def _scenario(experiment: Experiment, setup: Setup) -> str:
+    return "access.toml" if setup.model == "access" and experiment.handovers_s else "path.toml"
+
+
+def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY) -> Job:
     """A version in an experiment, end to end."""
+    transport = f'flow.transfer.transport={{ kind = "tcp", {setup.transport(version)} }}'
+    name = f"{experiment.name}-{version}-{clock}"
     return Job(
-        f"{experiment.name}-{version}-{clock}",
-        HERE / experiment.scenario,
-        (*experiment.overrides, f'flow.transfer.transport={{ kind = "tcp", {VERSIONS[version]} }}'),
-        clock=clock,
+        name, HERE / _scenario(experiment, setup), (*overrides(experiment, setup), transport), clock=clock
     )
 
 
-def split_job(experiment: Experiment, version: str) -> Job:
+def split_job(experiment: Experiment, version: str, setup: Setup = STUDY) -> Job:
     """A version towards the client from a simulated proxy at the gateway; the server has Linux' default."""
-    mechanism = f'{{ kind = "split", sides.{experiment.side} = {{ {VERSIONS[version]} }} }}'
+    mechanism = f'{{ kind = "split", sides.path = {{ {setup.transport(version)} }} }}'
     proxy = f'proxy=[{{ name = "pep", node = "gateway", mechanism = {mechanism} }}]'
     server = 'flow.transfer.transport={ kind = "tcp", congestion = "cubic" }'
-    return Job(
-        f"{experiment.name}-pep-{version}-virtual",
-        HERE / experiment.scenario,
-        (*experiment.overrides, server, proxy),
-    )
+    name = f"{experiment.name}-pep-{version}-virtual"
+    return Job(name, HERE / _scenario(experiment, setup), (*overrides(experiment, setup), server, proxy))

@@ -1,4 +1,4 @@
-"""Figures 2 to 6: sequence numbers, throughput and windows of all versions."""
+"""Figures 2 to 6: sequence numbers, throughput and windows of all versions, end to end and through the proxy."""
 
 from __future__ import annotations
 
@@ -6,43 +6,75 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe.plots.style import COLOURS, INK, figure_function, panels
+from bentpipe.plots.style import COLOURS, DASHES, INK, figure_function, panels
 
-from .cases import DURATION_S, Experiment
+from .cases import DURATION_S, VERSIONS, Experiment
 from .measures import Course
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SEGMENT: Final = 1448
+#: One mark per version, every few seconds, so that curves can be told apart where they lie on each other.
+_MARKS: Final = dict(zip(VERSIONS, "osD^v", strict=True))
+_COLOURS: Final = dict(zip(VERSIONS, COLOURS, strict=False))
+_EVERY_S: Final = 4.0
 
 
 @figure_function
-def draw(experiment: Experiment, courses: Mapping[str, Course]) -> Figure:
-    """Sequence number, throughput over one second, and window, by version."""
-    figure, (sequence, throughput, window) = panels([2.6, 2.0, 2.0])
-    seconds = np.arange(1.0, DURATION_S + 0.5, 0.5)
+def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course | None = None) -> Figure:
+    """Sequence numbers of arriving packets, their bytes per second, and windows, by version; the proxy dashed."""
+    figure, (sequence, throughput, window) = panels([3.2, 2.2, 2.0])
+    seconds = np.arange(1.0, DURATION_S + 0.25, 0.5)
+    lines: list[tuple[str, Course, dict[str, Any]]] = []
     for number, (version, course) in enumerate(courses.items()):
-        round_of_colours, colour = divmod(number, len(COLOURS))
-        style: dict[str, Any] = {
-            "color": COLOURS[colour],
-            "linewidth": 1.0,
-            "linestyle": "-:"[round_of_colours],
-        }
-        sequence.step(course.time_s, course.delivered / 1e6, where="post", label=version, **style)
-        rates = [course.bytes_between(moment - 1, moment) * 8e-6 for moment in seconds]
-        throughput.plot(seconds, rates, **style)
+        begin = number * _EVERY_S / len(courses)
+        style = {"color": _COLOURS[version], "marker": _MARKS[version], "begin": begin, "linestyle": "-"}
+        lines.append((version, course, style))
+    if proxied is not None:
+        style = {"color": INK, "marker": "x", "begin": 2.0, "linestyle": DASHES[1]}
+        lines.append(("proxy with Hybla", proxied, style))
+    for label, course, style in lines:
+        begin, line = style.pop("begin"), {**style, "linewidth": 1.0, "markersize": 4}
+        time, numbers = _arrivals(course)
+        at = np.searchsorted(time, np.arange(begin, DURATION_S, _EVERY_S))
+        # New data as a line, retransmissions as points below it.
+        newest = np.maximum.accumulate(numbers) if len(numbers) else numbers
+        sequence.plot(time, newest / 1e6, label=label, markevery=list(np.unique(at[at < len(time)])), **line)
+        old = numbers < newest
+        sequence.plot(time[old], numbers[old] / 1e6, ".", color=style["color"], markersize=1.5)
+        rates = np.array([_arrived(course, moment) * 8e-6 for moment in seconds])
+        throughput.plot(seconds, rates, markevery=(int(2 * begin), int(2 * _EVERY_S)), **line)
         if len(course.window):
-            window.step(course.window_time_s, np.maximum(course.window, 1), where="post", **style)
+            line.pop("marker")
+            window.step(course.window_time_s, np.maximum(course.window, 1), where="post", **line)
     for axes in (sequence, throughput, window):
         for moment in experiment.handovers_s:
             axes.axvline(moment, color=INK, linewidth=0.5, linestyle=":")
         axes.set_xlim(0, DURATION_S)
+        axes.set_ylim(0, None)
+    rates_of_links = [rate / 1e6 for rate in experiment.rates]
+    throughput.step(
+        [0, 20, 40, 60], [*rates_of_links, rates_of_links[-1]], where="post", color=INK, linewidth=0.6
+    )
+    throughput.set_ylim(0, 1.15 * max(rates_of_links))
     sequence.set_title(experiment.title)
-    sequence.set_ylabel("delivered (MB)")
-    sequence.legend(ncols=4, fontsize="x-small")
-    throughput.set_ylabel("throughput (Mbit/s)")
+    sequence.set_ylabel("sequence number (MB)")
+    sequence.legend(ncols=2, fontsize="small", loc="upper left")
+    throughput.set_ylabel("arrivals (Mbit/s)")
     window.set_ylabel("cwnd (segments)")
     window.set_yscale("log")
+    window.set_ylim(1, None)
     window.set_xlabel("time (s)")
     return figure
+
+
+def _arrivals(course: Course) -> tuple[Any, Any]:
+    if len(course.arrival_time_s):
+        return course.arrival_time_s, course.arrival_sequence
+    return course.time_s, course.delivered
+
+
+def _arrived(course: Course, until_s: float) -> float:
+    if len(course.arrival_time_s):
+        return course.arrived_between(until_s - 1, until_s)
+    return course.bytes_between(until_s - 1, until_s)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .cases import PUBLISHED
+from .cases import VERSIONS
 from .measures import Outcome
 
 #: Outcomes by experiment and version; those with the proxy by "EXPERIMENT-pep".
 Outcomes = Mapping[tuple[str, str], Outcome]
 
 _QUICK: Final = ("hybla", "cubic", "compound")
+_OLD: Final = ("reno", "westwood")
 
 
 def _except(*left_out: str) -> list[str]:
-    return [version for version in PUBLISHED if version not in left_out]
+    return [version for version in VERSIONS if version not in left_out]
 
 
 def values(of: Outcomes, test: str) -> dict[str, float | None]:
@@ -29,7 +30,7 @@ def values(of: Outcomes, test: str) -> dict[str, float | None]:
         "fig5": _fig5,
         "fig6": _fig6,
     }[test](of)
-    return {name: None if value is None else round(value, 3) for name, value in ours.items()}
+    return {name: None if value is None else round(value, 4) for name, value in ours.items()}
 
 
 def _ratio(numbers: list[float]) -> float:
@@ -37,11 +38,13 @@ def _ratio(numbers: list[float]) -> float:
 
 
 def _fig2(of: Outcomes) -> dict[str, float | None]:
-    one = {version: of["satellite", version] for version in PUBLISHED}
+    one = {version: of["satellite", version] for version in VERSIONS}
     return {
         "fig2-similar": _ratio([one[version].delivered for version in _QUICK]),
-        "fig2-compound-lossless": one["compound"].retransmissions,
-        "fig2-tail": min(one[version].retransmissions for version in ("hybla", "cubic")),
+        "fig2-compound-lossless": sum(one["compound"].retransmissions),
+        "fig2-compound": one["compound"].phases[0]
+        / max(one[version].phases[0] for version in _except("compound")),
+        "fig2-tail": min(sum(one[version].retransmissions) for version in ("hybla", "cubic")),
     }
 
 
@@ -49,26 +52,30 @@ def _fig3a(of: Outcomes) -> dict[str, float | None]:
     def phase(number: int, *versions: str) -> list[float]:
         return [of["delay", version].phases[number] for version in versions]
 
-    restart = {version: of["delay", version].restarts_s[1] for version in PUBLISHED}
-    [cubic], [hybla] = phase(2, "cubic"), phase(2, "hybla")
+    pause = {version: of["delay", version].pauses_s[1] for version in VERSIONS}
+    lost = {version: of["delay", version].retransmissions[2] for version in ("hybla", "cubic")}
+    [cubic] = phase(2, "cubic")
     return {
-        "fig3a-satellite": min(phase(0, *_QUICK)) / max(phase(0, "reno", "westwood")),
-        "fig3a-wired": _ratio(phase(1, *PUBLISHED)),
+        "fig3a-satellite": min(phase(0, *_QUICK)) / max(phase(0, *_OLD)),
+        "fig3a-wired": _ratio(phase(1, *VERSIONS)),
         "fig3a-cubic": cubic / min(phase(2, *_except("cubic"))),
-        "fig3a-hybla": hybla / cubic,
-        "fig3a-compound": restart["compound"] - min(restart[version] for version in _except("compound")),
+        "fig3a-hybla": lost["hybla"] / lost["cubic"] if lost["cubic"] else None,
+        "fig3a-compound": pause["compound"] - min(pause[version] for version in _except("compound")),
     }
 
 
 def _fig3b(of: Outcomes) -> dict[str, float | None]:
+    others = [of["bandwidth", version] for version in _except("cubic")]
     return {
-        "fig3b-similar": _ratio([of["bandwidth", version].delivered for version in _except("cubic")]),
+        "fig3b-similar": _ratio([one.delivered for one in others]),
+        "fig3b-slow": _ratio([one.phases[1] for one in others]),
         "fig3b-cubic": of["bandwidth", "cubic"].pauses_s[1],
+        "fig3b-cubic-only": of["bandwidth", "cubic"].pauses_s[1] - max(one.pauses_s[1] for one in others),
     }
 
 
 def _loss(of: Outcomes) -> dict[str, float | None]:
-    whole = {version: of["loss", version].delivered for version in PUBLISHED}
+    whole = {version: of["loss", version].delivered for version in VERSIONS}
     return {
         "loss-similar": _ratio(list(whole.values())),
         "loss-cubic": whole["cubic"] / min(whole[version] for version in _except("cubic")),
@@ -79,13 +86,15 @@ def _fig4(of: Outcomes) -> dict[str, float | None]:
     """The study's proxy has Hybla towards the satellite."""
     if ("satellite-pep", "hybla") not in of:
         return {}
-    proxy = {name: of[f"{name}-pep", "hybla"].delivered for name in ("satellite", "delay", "bandwidth")}
+    proxy = {name: of[f"{name}-pep", "hybla"].delivered for name in ("satellite", "delay", "wired")}
     compound = {name: of[name, "compound"].delivered for name in proxy}
+    others = _except("compound")
     return {
-        "fig4-pep": proxy["satellite"] / max(of["satellite", one].delivered for one in ("reno", "westwood")),
+        "fig4-pep": proxy["satellite"] / max(of["satellite", one].delivered for one in _OLD),
+        "fig4-all": proxy["satellite"] / max(of["satellite", one].delivered for one in others),
         "fig4-compound": compound["satellite"] / proxy["satellite"],
         "fig4-delay": compound["delay"] / proxy["delay"],
-        "fig4-bandwidth": proxy["bandwidth"] / compound["bandwidth"],
+        "fig4-bandwidth": proxy["wired"] / compound["wired"],
     }
 
 
@@ -102,8 +111,6 @@ def _fig5(of: Outcomes) -> dict[str, float | None]:
 
 
 def _fig6(of: Outcomes) -> dict[str, float | None]:
-    pauses = {version: max(of["bandwidth-1000", version].pauses_s) for version in PUBLISHED}
-    return {
-        "fig6-others": min(pauses[version] for version in _except("compound")),
-        "fig6-compound": pauses["compound"],
-    }
+    pauses = {version: max(of["bandwidth-1000", version].pauses_s) for version in VERSIONS}
+    least = min(pauses[version] for version in _except("compound"))
+    return {"fig6-others": least / pauses["compound"], "fig6-compound": pauses["compound"]}

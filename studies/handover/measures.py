@@ -1,12 +1,13 @@
-"""What is measured of a transfer: bytes, the longest pause, and how long it takes to start again after a handover."""
+"""What is measured of a transfer: bytes, the longest pause, and the time to restart after a handover."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from bentpipe.captures import segments
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.runs import Run
 
@@ -16,25 +17,46 @@ from .cases import DURATION_S, Experiment
 SHARE: Final = 0.5
 WINDOW_S: Final = 1.0
 
+_NONE: Final = np.empty(0)
+
 
 @dataclass(frozen=True)
 class Course:
-    """Bytes that the client's application has, and the sender's window in segments, against time in seconds."""
+    """Bytes that the client's application has, and the sender's window in segments, against time in seconds.
+
+    ``arrival_*`` are the data packets that arrive at the client: when, their sequence numbers in bytes from 0, and the
+    bytes of all packets so far. Real runs through the proxy have none."""
 
     time_s: FloatArray
     delivered: FloatArray
     window_time_s: FloatArray
     window: FloatArray
-    retransmissions: float = float("nan")
+    #: Segments retransmitted so far.
+    retransmission_time_s: FloatArray = field(default_factory=lambda: _NONE)
+    retransmitted: FloatArray = field(default_factory=lambda: _NONE)
+    arrival_time_s: FloatArray = field(default_factory=lambda: _NONE)
+    arrival_sequence: FloatArray = field(default_factory=lambda: _NONE)
+    arrival_bytes: FloatArray = field(default_factory=lambda: _NONE)
 
     def bytes_at(self, moment_s: float) -> float:
         """Bytes by a moment."""
-        place = int(np.searchsorted(self.time_s, moment_s, side="right"))
-        return float(self.delivered[place - 1]) if place else 0.0
+        return _at(self.time_s, self.delivered, moment_s)
 
     def bytes_between(self, begin_s: float, end_s: float) -> float:
         """Bytes in a phase."""
         return self.bytes_at(end_s) - self.bytes_at(begin_s)
+
+    def arrived_between(self, begin_s: float, end_s: float) -> float:
+        """Bytes of the packets that arrived in a stretch of time, as the link carried them."""
+        return _at(self.arrival_time_s, self.arrival_bytes, end_s) - _at(
+            self.arrival_time_s, self.arrival_bytes, begin_s
+        )
+
+    def retransmissions_between(self, begin_s: float, end_s: float) -> float:
+        """Segments that the sender retransmitted in a stretch of time."""
+        return _at(self.retransmission_time_s, self.retransmitted, end_s) - _at(
+            self.retransmission_time_s, self.retransmitted, begin_s
+        )
 
     def pause_s(self, begin_s: float, end_s: float) -> float:
         """The longest time without a new byte."""
@@ -51,6 +73,11 @@ class Course:
         return end_s - handover_s
 
 
+def _at(time_s: FloatArray, total: FloatArray, moment_s: float) -> float:
+    place = int(np.searchsorted(time_s, moment_s, side="right"))
+    return float(total[place - 1]) if place else 0.0
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The numbers of a transfer."""
@@ -58,18 +85,32 @@ class Outcome:
     delivered: float
     #: By phase of 20 s.
     phases: tuple[float, ...]
+    retransmissions: tuple[float, ...]
     #: After each handover, with the longest pause in the 20 s after it.
     restarts_s: tuple[float, ...]
     pauses_s: tuple[float, ...]
-    retransmissions: float
 
 
 def course_of(run: Run) -> Course:
-    """A run's transfer: what the client has, and what the sender before the client's links does, server or proxy."""
+    """A run's transfer: what the client has, and what the sender before the client's link does, server or proxy."""
     sender = run.flows.row(-1, named=True)
     time, delivered = trace_of(run, "delivery.delivered")["transfer"]
     window_time, window = trace_of(run, "tcp.cwnd")[sender["flow"]]
-    return Course(time, delivered, window_time, window, float(sender["retransmissions"] or 0))
+    retransmission_time, retransmitted = trace_of(run, "tcp.retransmissions")[sender["flow"]]
+    file = run.path / "packets.pcapng"
+    data = [one for one in segments(file) if one.payload > 0] if file.is_file() else []
+    first = data[0].sequence if data else 0
+    return Course(
+        time,
+        delivered,
+        window_time,
+        window,
+        retransmission_time,
+        retransmitted,
+        np.array([one.time_s for one in data]),
+        np.array([(one.sequence - first) % 2**32 for one in data], dtype=np.float64),
+        np.cumsum([one.size for one in data], dtype=np.float64),
+    )
 
 
 def outcome_of(course: Course, experiment: Experiment) -> Outcome:
@@ -81,7 +122,7 @@ def outcome_of(course: Course, experiment: Experiment) -> Outcome:
     return Outcome(
         course.bytes_at(DURATION_S),
         tuple(course.bytes_between(begin, end) for begin, end in pairwise(edges)),
+        tuple(course.retransmissions_between(begin, end) for begin, end in pairwise(edges)),
         tuple(course.restart_s(at, rate, end) for at, rate, end in after),
         tuple(course.pause_s(at, end) for at, _, end in after),
-        course.retransmissions,
     )

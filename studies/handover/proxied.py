@@ -1,5 +1,5 @@
 """The experiments through a real proxy at the gateway that splits connections, as PEPsal does: its TCP towards the
-client is the version, its TCP towards the server the server's own.
+client is Hybla, its TCP towards the server the server's own.
 
 It is ``bentpipe pep`` in the gateway's namespace. The server stands behind the gateway: it has the gateway's address in
 the emulated network, and the gateway forwards. In virtual time it is a ``[[proxy]]`` (:func:`~.cases.split_job`).
@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from bentpipe import _native
 
-from .cases import DURATION_S, HERE, VERSIONS, Experiment
+from .cases import DURATION_S, HERE, STUDY, Experiment, overrides
 from .measures import Course
 
 #: From the network's start to the transfer's: the proxy needs its time.
@@ -62,11 +62,11 @@ end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
 
 
 def run(experiments: Sequence[Experiment], out: Path, notes: list[str]) -> dict[tuple[str, str], Course]:
-    """The courses of all versions, of experiments with the names of theirs and "-pep"."""
+    """The courses of the experiments with Hybla, under their names and "-pep"."""
     if why := missing():
         notes.append(f"not run through the proxy: {why}")
         return {}
-    cases = [(experiment, version) for experiment in experiments for version in VERSIONS]
+    cases = [(experiment, "hybla") for experiment in experiments]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         courses = pool.map(lambda case: transfer(case[0], case[1], out), cases)
         return {(f"{case[0].name}-pep", case[1]): course for case, course in zip(cases, courses, strict=True)}
@@ -104,12 +104,12 @@ def _course(folder: Path) -> Course:
 
 
 def _emulate(experiment: Experiment, version: str, folder: Path) -> None:
-    # Handovers count from the network's start, the transfer's phases from its own.
-    later = [f'handover.{place}.at="{at + SETTLE_S} s"' for place, at in enumerate(experiment.handovers_s)]
+    # Changes count from the network's start, the transfer's phases from its own.
+    changes = overrides(experiment, STUDY, later_s=SETTLE_S)
     longer = f'duration="{DURATION_S + 2 * SETTLE_S} s"'
-    text = (HERE / experiment.scenario).read_text(encoding="utf-8")
+    text = (HERE / "path.toml").read_text(encoding="utf-8")
     options = json.dumps({"hosts": ["gateway", "client"]})
-    network = _native.Network(experiment.scenario, text, [*experiment.overrides, *later, longer], options)
+    network = _native.Network("path.toml", text, [*changes, longer, "record.capture=[]"], options)
     start = time.monotonic()
     begin = start + SETTLE_S
     try:
@@ -196,12 +196,9 @@ def _behind(gateway: Sequence[str], address: str) -> Iterator[list[str]]:
 @contextmanager
 def _proxy(gateway: Sequence[str], version: str) -> Iterator[None]:
     """The proxy, ready; its state is its own."""
-    variant = "reno" if version == "newreno" else version
     with tempfile.TemporaryDirectory() as state:
         log = Path(state) / "log"
-        words = [*gateway, sys.executable, "-c", _MAIN, "pep", "--server-congestion", variant]
-        if version == "newreno":
-            _run([*gateway, "sysctl", "-qw", "net.ipv4.tcp_sack=0"])
+        words = [*gateway, sys.executable, "-c", _MAIN, "pep", "--server-congestion", version]
         variables = os.environ | {"BENTPIPE_STATE": state}
         with log.open("w") as errors, _program(words, stderr=errors, env=variables) as proxy:
             _until(lambda: proxy.poll() is not None or '"ready"' in log.read_text())

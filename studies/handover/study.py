@@ -1,18 +1,19 @@
-"""Transport protocols for hybrid terrestrial and satellite systems (Tou et al., 2012), done again: see README.md."""
+"""Transport protocols for hybrid terrestrial and satellite systems (Tou et al., 2012), reproduced: see README.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bentpipe import plots
+from bentpipe.errors import InputError
 from bentpipe.jobs import Progress, run_all
-from bentpipe.studies import Clock, Reproduction, Statement, Table, bar, judge, read_published
+from bentpipe.studies import Clock, Reproduction, Statement, Table, Verdict, bar, judge, read_published
 
 from . import proxied
-from .cases import EXPERIMENTS, VERSIONS, Experiment, job, split_job
+from .cases import EXPERIMENTS, SENSITIVITY, STUDY, VERSIONS, Experiment, Setup, job, split_job
 from .figures import draw
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of
@@ -25,10 +26,14 @@ TESTS: Final = {
     "fig3a": ("delay",),
     "fig3b": ("bandwidth",),
     "loss": ("loss",),
-    "fig4": ("satellite", "delay", "bandwidth", "satellite-pep", "delay-pep", "bandwidth-pep"),
+    "fig4": ("satellite", "delay", "wired", "satellite-pep", "delay-pep", "wired-pep"),
     "fig5": ("delay-500", "delay-1000"),
     "fig6": ("bandwidth-500", "bandwidth-1000"),
 }
+
+#: Tests that are no figures: all statements with two links of an ``[[access]]``, and the table of the assumptions.
+ACCESS: Final = "access"
+ASSUMPTIONS: Final = "sensitivity"
 
 #: Runs at a time: in virtual time as many as there are processors; in real time they hardly work.
 AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
@@ -36,45 +41,109 @@ AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
 #: How near the clocks come: bytes relative, restart in seconds.
 BYTES, RESTART_S = 0.1, 1.0
 
+Courses = dict[tuple[str, str], Course]
+
 
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
     """Run a test's experiments, or all, and judge its statements by the clock asked for. With the real clock both are
     run, and a table shows them side by side."""
+    if test in (ACCESS, ASSUMPTIONS):
+        if clock != "virtual":
+            raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
+        return _access(out, json) if test == ACCESS else _sensitivity(out, json)
+    done = _figures(test, out, json, clock)
+    if test is not None or clock != "virtual":
+        return done
+    access, assumptions = _access(out, json), _sensitivity(out, json)
+    return replace(
+        done,
+        verdicts=[*done.verdicts, *access.verdicts],
+        tables=[*done.tables, *access.tables, *assumptions.tables],
+    )
+
+
+def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduction:
     statements = read_published(HERE / "published.csv", test)
     tests = list(dict.fromkeys(statement.test for statement in statements))
     names = list(dict.fromkeys(name for one in tests for name in TESTS[one]))
     clocks: tuple[Clock, ...] = ("virtual",) if clock == "virtual" else ("virtual", clock)
-    courses: dict[Clock, dict[tuple[str, str], Course]] = {}
+    courses: dict[Clock, Courses] = {}
     notes: list[str] = []
     for each in clocks:
         with bar(f"handovers on the {each} clock", shown=not json) as progress:
-            courses[each] = run(names, each, out, progress, notes)
-    outcomes = {
-        one: {key: outcome_of(course, experiment_of(key[0])) for key, course in of.items()}
-        for one, of in courses.items()
-    }
-    ours: dict[str, float | None] = {}
-    for one in tests:
-        ours |= values(outcomes[clock], one)
-    judged = judge(statements, ours)
+            courses[each] = run(names, each, out / "runs", progress, notes)
+    outcomes = {one: _outcomes(of) for one, of in courses.items()}
+    judged = _judged(statements, outcomes[clock])
     if clock == "real":
-        judged = [replace(verdict, statement=_on_real(verdict.statement)) for verdict in judged]
+        judged = [
+            replace(one, statement=replace(one.statement, test=f"{one.statement.test}-real"))
+            for one in judged
+        ]
+    figures = []
+    for name in (name for name in names if not name.endswith("-pep")):
+        of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
+        figure = draw(EXPERIMENTS[name], of, courses[clock].get((f"{name}-pep", "hybla")))
+        figures += [
+            plots.save(figure, out / "figures" / f"{name}-{clock}.{ending}")
+            for ending in ("png", "svg", "pdf")
+        ]
     return Reproduction(
         judged,
-        figures=[
-            plots.save(
-                draw(
-                    experiment_of(name),
-                    {key[1]: course for key, course in courses[clock].items() if key[0] == name},
-                ),
-                out / "figures" / f"{name}-{clock}.{ending}",
-            )
-            for name in names
-            if any(key[0] == name for key in courses[clock])
-            for ending in ("png", "svg", "pdf")
-        ],
+        figures=figures,
         notes=notes,
         tables=[table(name, outcomes) for name in names if any(key[0] == name for key in outcomes[clock])],
+    )
+
+
+def _judged(statements: list[Statement], of: dict[tuple[str, str], Outcome]) -> list[Verdict]:
+    ours: dict[str, float | None] = {}
+    for one in dict.fromkeys(statement.test for statement in statements):
+        ours |= values(of, one)
+    return judge(statements, ours)
+
+
+def _outcomes(courses: Courses) -> dict[tuple[str, str], Outcome]:
+    return {key: outcome_of(course, experiment_of(key[0])) for key, course in courses.items()}
+
+
+def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
+    """Every statement with a set-up."""
+    names = list(dict.fromkeys(name for of in TESTS.values() for name in of))
+    with bar(setup.name, shown=not json) as progress:
+        courses = run(names, "virtual", out, progress, [], setup)
+    return _judged(read_published(HERE / "published.csv"), _outcomes(courses))
+
+
+def _access(out: Path, json: bool) -> Reproduction:
+    """The statements with the two links of an ``[[access]]``; they are not the paper's set-up, so none has a cause."""
+    setup = next(one for one in SENSITIVITY if one.model == "access")
+    verdicts = [
+        Verdict(
+            replace(
+                one.statement, id=f"access-{one.statement.id}", test=ACCESS, deviation="", suspected=_OTHER
+            ),
+            one.ours,
+        )
+        for one in _all_of(setup, out / "access", json)
+    ]
+    return Reproduction(verdicts)
+
+
+_OTHER: Final = "two links with a queue each are not the paper's emulator"
+
+
+def _sensitivity(out: Path, json: bool) -> Reproduction:
+    """How many statements hold with each assumption changed, and which fail."""
+    rows = []
+    for number, setup in enumerate(SENSITIVITY):
+        folder = out / ("runs" if setup == STUDY else f"set-up-{number}")
+        verdicts = _all_of(setup, folder, json)
+        failing = [one.statement.id for one in verdicts if one.outcome != "holds"]
+        rows.append(
+            [setup.name, f"{len(verdicts) - len(failing)} of {len(verdicts)}", " ".join(failing) or "-"]
+        )
+    return Reproduction(
+        [], tables=[Table("What each assumption does", ["set-up", "hold", "statements that do not"], rows)]
     )
 
 
@@ -85,23 +154,26 @@ def experiment_of(name: str) -> Experiment:
 
 
 def run(
-    names: list[str], clock: Clock, out: Path, progress: Progress, notes: list[str]
-) -> dict[tuple[str, str], Course]:
-    """The courses of all versions in the experiments."""
+    names: Iterable[str],
+    clock: Clock,
+    out: Path,
+    progress: Progress,
+    notes: list[str],
+    setup: Setup = STUDY,
+) -> Courses:
+    """The courses of all versions in the experiments; through the proxy of Hybla only, which is the paper's."""
     through = {name: EXPERIMENTS[name.removesuffix("-pep")] for name in names if name.endswith("-pep")}
     jobs = {
-        (name, version): job(EXPERIMENTS[name], version, clock)
+        (name, version): job(EXPERIMENTS[name], version, clock, setup)
         for name in names
         if name not in through
         for version in VERSIONS
     }
     if clock == "virtual":
         jobs |= {
-            (name, version): split_job(experiment, version)
-            for name, experiment in through.items()
-            for version in VERSIONS
+            (name, "hybla"): split_job(experiment, "hybla", setup) for name, experiment in through.items()
         }
-    runs = run_all(list(jobs.values()), out / "runs", progress, AT_A_TIME[clock])
+    runs = run_all(list(jobs.values()), out, progress, AT_A_TIME[clock])
     courses = {key: course_of(runs[one]) for key, one in jobs.items()}
     doubtful = sorted(
         {one.name for one in jobs.values() if runs[one].fidelity.get("verdict", "valid") != "valid"}
@@ -111,7 +183,7 @@ def run(
             f"{len(doubtful)} of {len(jobs)} runs are not exact by their fidelity.json: the machine was busy"
         )
     if clock == "real" and through:
-        courses |= proxied.run(list(through.values()), out / "runs", notes)
+        courses |= proxied.run(list(through.values()), out, notes)
     return courses
 
 
@@ -120,6 +192,8 @@ def table(name: str, outcomes: dict[Clock, dict[tuple[str, str], Outcome]]) -> T
     clocks = list(outcomes)
     rows = []
     for version in VERSIONS:
+        if not any((name, version) in of for of in outcomes.values()):
+            continue
         of = [outcomes[clock].get((name, version)) for clock in clocks]
         columns: tuple[Callable[[Outcome], str], ...] = (
             lambda one: f"{one.delivered / 1e6:.2f}",
@@ -149,7 +223,3 @@ def _apart(of: list[Outcome | None]) -> str:
     if any(abs(a - b) > RESTART_S for a, b in zip(virtual.restarts_s, real.restarts_s, strict=True)):
         apart.append("restart")
     return "both" if len(apart) == 2 else "".join(apart)
-
-
-def _on_real(statement: Statement) -> Statement:
-    return replace(statement, test=f"{statement.test}-real")

@@ -10,7 +10,7 @@ import numpy as np
 from bentpipe import plots
 from bentpipe.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
-from bentpipe.plots.style import COLOURS, figure_function, panels
+from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
@@ -100,19 +100,27 @@ def length_s(time_s: FloatArray, received_kbit: FloatArray) -> float:
 
 @figure_function
 def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
-    """Figure 4: throughput over fifths of a second, eight offsets for each height."""
+    """Figure 4: throughput over fifths of a second, mean and range of eight offsets for each height."""
     figure, axes = panels([2.0] * len(HEIGHTS_KBIT_S))
     edges = np.arange(0, 5.01, 0.2)
     for below, height, colour in zip(axes, HEIGHTS_KBIT_S, COLOURS, strict=False):
+        rates = []
         for (frames, of, _), (time, received) in responses.items():
-            if (frames, of) != (FRAMES[0], height):
-                continue
-            total = np.concatenate(([0.0], received))[np.searchsorted(time, edges, side="right")]
-            below.step(edges[:-1], np.diff(total) / 0.2, where="post", color=colour, linewidth=0.7)
-        below.plot([0, 0, LENGTH_S, LENGTH_S], [0, height, height, 0], color="#2b2b2c", linewidth=0.9)
-        below.set_title(f"Impulse of {height} kbit/s for 1 s (black), eight offsets in the super-frame")
+            if (frames, of) == (FRAMES[0], height):
+                total = np.concatenate(([0.0], received))[np.searchsorted(time, edges, side="right")]
+                rates.append(np.diff(total) / 0.2)
+        all_rates = np.array(rates)
+        least, most = all_rates.min(axis=0), all_rates.max(axis=0)
+        label = f"range of {len(rates)} offsets"
+        below.fill_between(
+            edges[:-1], least, most, step="post", color=colour, alpha=0.2, linewidth=0, label=label
+        )
+        below.step(edges[:-1], all_rates.mean(axis=0), where="post", color=colour, label="mean")
+        below.plot([0, 0, LENGTH_S, LENGTH_S], [0, height, height, 0], color=INK, linewidth=0.9, label="sent")
+        below.set_title(f"Impulse of {height} kbit/s for 1 s")
         below.set_ylabel("received (kbit/s)")
         below.set_xlim(0, 5)
-        below.set_ylim(0, 2200)
+        below.set_ylim(0, None)
+        below.legend(loc="upper right", ncols=3)
     axes[-1].set_xlabel("time since the impulse would arrive without any wait (s)")
     return figure

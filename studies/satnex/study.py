@@ -1,4 +1,4 @@
-"""The SatNEx experimental platform (de Cola et al.), done again: see README.md."""
+"""The SatNEx experimental platform (de Cola et al.), reproduced: see README.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from bentpipe.errors import unknown
 from bentpipe.studies import Reproduction, Statement, read_published
 
 from . import eggs, impulse, quickstart, startup, steady
@@ -27,10 +28,12 @@ TESTS: Final[dict[str, Callable[[Sequence[Statement], Path, bool], Reproduction]
 
 def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
     """Reproduce a test, or all, and judge every statement of it."""
-    statements = read_published(HERE / "published.csv", test)
+    if test not in (None, *TESTS):
+        raise unknown("test", test or "", TESTS, str(HERE))
+    statements = read_published(HERE / "published.csv")
     parts = [
         TESTS[name]([one for one in statements if one.test == name], out, json)
-        for name in dict.fromkeys(statement.test for statement in statements)
+        for name in (TESTS if test is None else (test,))
     ]
     return Reproduction(
         [verdict for part in parts for verdict in part.verdicts],

@@ -13,18 +13,24 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies" / "handover"
 
+#: All but the table of the assumptions, which `make studies` makes.
+QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "access")
+
 
 @pytest.fixture(scope="module")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> studies.Reproduction:
-    return studies.run(FOLDER, None, tmp_path_factory.mktemp("handover"), json=True)
+    out = tmp_path_factory.mktemp("handover")
+    parts = [studies.run(FOLDER, test, out, json=True) for test in QUICK]
+    return studies.Reproduction(
+        [verdict for part in parts for verdict in part.verdicts],
+        [figure for part in parts for figure in part.figures],
+    )
 
 
 def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce handover --record`"
-    for verdict in reproduction.verdicts:
-        differs = verdict.outcome in ("differs", "known to differ")
-        assert not differs or verdict.statement.deviation, verdict.statement.id
+    assert reproduction.successful
 
 
 def test_every_figure_is_drawn(reproduction: studies.Reproduction) -> None:

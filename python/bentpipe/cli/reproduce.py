@@ -10,13 +10,18 @@ import typer
 from .common import TROUBLE, Json
 
 if TYPE_CHECKING:
-    from bentpipe.studies import Reproduction
+    from bentpipe.studies import Reproduction, Table
 
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="The study's name or folder.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(
+            metavar="STUDY",
+            help="The study's name or folder. Without it, only the summary of all studies is printed.",
+            show_default=False,
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -48,13 +53,21 @@ def reproduce(
 ) -> None:
     """Reproduce a published study, with a verdict on each statement.
 
-    Shows each statement of the paper with the paper's value, ours, the difference and the verdict. The exit code is 1
-    if a statement differs and the study gives no reason.
+    Shows each statement of the paper with the paper's value, ours, the difference and the verdict, and at the end a
+    summary of the recorded verdicts of all studies. The exit code is 1
+    if a statement differs and the study does not know of it.
     """
     from bentpipe import studies
 
     from .output import print_json
 
+    if study is None:
+        table = studies.summary()
+        if json:
+            print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
+        else:
+            _print_summary(table)
+        return
     folder = studies.find(study)
     reproduction = studies.run(
         folder,
@@ -82,8 +95,16 @@ def reproduce(
         )
     else:
         _print(reproduction)
+        _print_summary(studies.summary())
     if not reproduction.successful:
         raise typer.Exit(TROUBLE)
+
+
+def _print_summary(table: Table) -> None:
+    from .output import print_table
+
+    typer.echo(f"\n{table.about}:")
+    print_table(table.header, table.rows)
 
 
 def _print(reproduction: Reproduction) -> None:
@@ -99,6 +120,8 @@ def _print(reproduction: Reproduction) -> None:
     for verdict in reproduction.verdicts:
         if verdict.outcome == "known to differ":
             print_note(f"{verdict.statement.id}: {verdict.statement.deviation}")
+        elif verdict.outcome == "differs" and verdict.statement.suspected:
+            print_note(f"{verdict.statement.id}, suspected: {verdict.statement.suspected}")
     for note in reproduction.notes:
         print_note(note)
     for figure in reproduction.figures:

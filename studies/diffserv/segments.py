@@ -1,0 +1,130 @@
+"""Segments of all connections from a capture at both ends: the delay from a segment's first transmission, and equation
+4 without approximation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from bentpipe.captures import segments
+from bentpipe.jobs import Job, run_all
+from bentpipe.studies import Table, bar
+
+from .points import BER, CONSTELLATIONS
+
+HERE: Final = Path(__file__).parent
+
+_SILENT_S: Final = 10.0
+
+RATES: Final = (1e-7, 1e-6, 1e-5)
+
+
+@dataclass
+class _Connection:
+    """Of one connection: when each segment was first sent, and what arrived."""
+
+    first_sent: dict[int, float] = field(default_factory=dict)
+    last_sent: dict[int, float] = field(default_factory=dict)
+    bits: int = 0
+    last_received: float = 0.0
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Delays of the packets that arrived, in order of arrival, in seconds: from their own transmission, and from the
+    first of their segment; and the throughput of equation 4 in bit/s of the connections that were idle at the end."""
+
+    own: list[float]
+    first: list[float]
+    throughput_bit_s: float
+
+
+def delays(file: Path) -> Delays:
+    """Read a capture at the source (interface 0) and the destination (interface 1) of data packets."""
+    connections: dict[int, _Connection] = {}
+    own, first = [], []
+    now = 0.0
+    for one in segments(file):
+        now = one.time_s
+        if one.payload == 0:
+            continue
+        of = connections.setdefault(one.source, _Connection())
+        if one.interface == 0:
+            of.first_sent.setdefault(one.sequence, now)
+            of.last_sent[one.sequence] = now
+        elif one.sequence in of.first_sent:
+            own.append(now - of.last_sent[one.sequence])
+            first.append(now - of.first_sent[one.sequence])
+            of.bits += 8 * one.size
+            of.last_received = now
+    # A connection that has been silent for longer than most time-outs is over.
+    over = [of for of in connections.values() if of.bits and of.last_received < now - _SILENT_S]
+    rates = [of.bits / (of.last_received - min(of.first_sent.values())) for of in over]
+    return Delays(own, first, fmean(rates))
+
+
+def jitter_s(values: list[float]) -> float:
+    """Mean absolute difference between consecutive delays."""
+    return fmean(abs(after - before) for before, after in pairwise(values))
+
+
+def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]:
+    """Six runs of 12 minutes, 1 MB and 6 connections a minute, and our values of the statements on them."""
+    jobs = {
+        (name, rate): Job(
+            f"first-{name.lower()}-{rate:.0e}",
+            HERE / "ftp.toml",
+            (
+                f"preset={preset}",
+                'duration="12 min"',
+                'flow.files.app.size="1 MB"',
+                'flow.files.app.every="10 s"',
+                f"{BER}={rate}",
+                'record.capture=["ftp", "boston"]',
+                "record.capture_bytes=60",
+            ),
+        )
+        for preset, name in CONSTELLATIONS.items()
+        for rate in RATES
+    }
+    with bar("first", shown=not quiet) as progress:
+        runs = run_all(list(jobs.values()), out / "first", progress)
+    of = {key: delays(runs[job].path / "packets.pcapng") for key, job in jobs.items()}
+    ours: dict[str, float | None] = {}
+    rows = []
+    for name in CONSTELLATIONS.values():
+        small = name.lower()
+        delay = [fmean(of[name, rate].first) for rate in RATES]
+        jitter = [jitter_s(of[name, rate].first) for rate in RATES]
+        ours[f"first-delay-ber-{small}"] = delay[2] / delay[0]
+        ours[f"first-jitter-ber-{small}"] = jitter[2] / jitter[0]
+        ours[f"first-jitter-gap-{small}"] = 1e3 * ((jitter[2] - jitter[1]) - (jitter[1] - jitter[0]))
+        for rate in RATES:
+            one, flow = of[name, rate], runs[jobs[name, rate]].flows.row(0, named=True)
+            rows.append(
+                [
+                    name,
+                    f"{rate:.0e}",
+                    f"{1e3 * fmean(one.own):.1f}",
+                    f"{1e3 * fmean(one.first):.1f}",
+                    f"{1e3 * jitter_s(one.own):.2f}",
+                    f"{1e3 * jitter_s(one.first):.2f}",
+                    f"{one.throughput_bit_s / 1e3:.0f}",
+                    f"{flow['transaction_rate'] / 1e3:.0f}",
+                ]
+            )
+    header = [
+        "",
+        "BER",
+        "delay ms",
+        "from first ms",
+        "jitter ms",
+        "from first ms",
+        "eq. 4 kbit/s",
+        "user kbit/s",
+    ]
+    about = "Delay and jitter of each transmission, and from the first transmission of its segment (1 MB, 6 a minute)"
+    return ours, Table(about, header, rows)

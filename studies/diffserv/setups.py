@@ -1,0 +1,117 @@
+"""What each assumption that the paper leaves open does, on the corners of the campaign, and what the hour does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.style import COLOURS, INK, figure_function, panels
+from bentpipe.studies import Table, bar
+
+from .measures import row_of
+from .points import BER, BER_TWICE, points_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: Two sizes, two rates, two bit error rates.
+CORNERS: Final[dict[str, Any]] = {
+    "flow.files.app.size": ["500 kB", "2 MB"],
+    "flow.files.app.every": ["60 s", "6 s"],
+    BER: [1e-7, 1e-5],
+}
+_ERRORS: Final = ("network.sky.gsl.error={kind = 'bit', rate = 1e-7}", f"{BER}=0.0")
+
+#: The set-up of the study, then with one assumption changed each.
+SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
+    "as in the study": ((), {}),
+    "errors on both satellite links": (_ERRORS, {BER: None, BER_TWICE: [1e-7, 1e-5]}),
+    "an acknowledgment for two segments": (("flow.files.transport.delayed_ack=true",), {}),
+    "initial window of 3": (("flow.files.transport.initial_window=3",), {}),
+    "the nearest satellite": (("network.sky.gsl.choice={kind = 'highest-elevation'}",), {}),
+    "at 06:00 UTC": (('network.sky.epoch="2000-01-01T06:00:00Z"',), {}),
+    "at 18:00 UTC": (('network.sky.epoch="2000-01-01T18:00:00Z"',), {}),
+}
+
+#: Length of these runs, a third of the study's.
+MINUTES: Final = 20
+
+#: Starts of the runs of the day, in hours.
+STARTS: Final = tuple(half / 2 for half in range(48))
+CHOICES: Final = ("longest-visibility", "highest-elevation")
+
+
+def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
+    """Table 3, worst delay, loss and jitter of each set-up, on eight points of each constellation."""
+    rows = []
+    for number, (name, (overrides, vary)) in enumerate(SETUPS.items()):
+        points = points_of(
+            scenario,
+            out / f"set-up-{number}",
+            1,
+            overrides=(f'duration="{MINUTES} min"', *overrides),
+            vary={**CORNERS, **vary},
+            quiet=quiet,
+        )
+        rows += [[name, constellation, *row_of(points, constellation)] for constellation in ("LEO", "GEO")]
+    # As the paper has them: over all its points, so that only levels compare.
+    rows.append(["the paper, all points", "LEO", "", "0.192", "0.049", "0.389", "0.272", "0.0588", "rises"])
+    rows.append(["the paper, all points", "GEO", "", "0.586", "0.018", "0.658", "0.365", "0.0607", "rises"])
+    header = ["set-up", "", "path ms", "RTT s", "sigma s", "TO s", "worst D s", "loss", "jitter ms 1e-7 1e-5"]
+    return Table(
+        f"What each assumption does, on eight points of each constellation, {MINUTES} minutes each",
+        header,
+        rows,
+    )
+
+
+def day(scenario: Path, out: Path, *, quiet: bool) -> tuple[Table, Figure]:
+    """Mean path and delay over the Big LEO for ten minutes from each half hour of a day on."""
+    jobs = {
+        (choice, start): Job(
+            f"day-{choice}-{start:g}",
+            scenario,
+            (
+                'duration="10 min"',
+                f'network.sky.epoch="2000-01-01T{int(start):02d}:{round(start % 1 * 60):02d}:00Z"',
+                f"network.sky.gsl.choice={{kind = '{choice}'}}",
+            ),
+        )
+        for choice in CHOICES
+        for start in STARTS
+    }
+    with bar("day", shown=not quiet) as progress:
+        runs = run_all(list(jobs.values()), out / "day", progress)
+    paths = {
+        choice: np.array([1e3 * runs[jobs[choice, start]].flows["path_delay"][0] for start in STARTS])
+        for choice in CHOICES
+    }
+    rows = [
+        [choice, *(f"{value:.0f}" for value in (of.min(), np.median(of), of.mean(), of.max(), of[24]))]
+        for choice, of in paths.items()
+    ]
+    header = ["choice of satellite", "least ms", "median ms", "mean ms", "most ms", "at 12:00 ms"]
+    return Table("One-way path London to Boston over a day, by start of ten minutes", header, rows), _draw(
+        paths
+    )
+
+
+@figure_function
+def _draw(paths: dict[str, Any]) -> Figure:
+    figure, (axes,) = panels([2.6])
+    for (choice, of), colour in zip(paths.items(), COLOURS, strict=False):
+        axes.step([*STARTS, 24], [*of, of[-1]], where="post", color=colour, label=choice)
+    axes.axvspan(12, 13, color=INK, alpha=0.12, linewidth=0, label="the study's hour")
+    axes.set_title("Path London to Boston over the Big LEO, 2000-01-01")
+    axes.set_xlabel("start (h UTC)")
+    axes.set_ylabel("one-way path (ms)")
+    axes.set_xlim(0, 24)
+    axes.set_ylim(0, None)
+    axes.set_xticks(range(0, 25, 3))
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure
