@@ -30,7 +30,7 @@ def values(of: Outcomes, test: str) -> dict[str, float | None]:
         "fig5": _fig5,
         "fig6": _fig6,
     }[test](of)
-    return {name: None if value is None else round(value, 4) for name, value in ours.items()}
+    return {name: None if value is None else round(value, 4) + 0.0 for name, value in ours.items()}
 
 
 def _ratio(numbers: list[float]) -> float:
