@@ -62,7 +62,7 @@ pub struct Config {
     pub stop: Span,
 }
 
-/// What NetPIPE measures.
+/// The exchange that NetPIPE repeats and measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "NetpipeMode")]

@@ -61,10 +61,10 @@ pub enum Category {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmExcess")]
 pub enum Excess {
-    /// Discards it.
+    /// Discards the cell that exceeds the contract.
     #[default]
     Discard,
-    /// Gives it low priority (CLP = 1).
+    /// Gives the cell low priority (CLP = 1), so that buffers drop it first.
     Tag,
 }
 
