@@ -37,7 +37,7 @@ HERE: Final = Path(__file__).parent
 
 @dataclass
 class Came:
-    """What the tests of the study come to."""
+    """The results of the study's tests."""
 
     ours: dict[str, float | None] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def _pages_causes(out: Path, progress: Progress, came: Came, _: Sequence[Stateme
     came.ours |= measure_pages(simulate_pages(out, progress, objects=16), "sixteen-")
 
 
-#: What each test does: writes runs, tells how far it is, and adds to what came of the study.
+#: The function of each test: it writes runs, reports its progress, and adds its results to the study's.
 TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], None]]] = {
     "T_I": _steady,
     "T_I-causes": _steady_causes,

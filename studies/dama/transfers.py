@@ -55,7 +55,7 @@ class File:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What became of a file: seconds as simulated, by equation 9 with the mean RTT as simulated, as printed and with
+    """The transfer of a file: seconds as simulated, by equation 9 with the mean RTT as simulated, as printed and with
     the round trips counted, and by equations 9 to 11 alone; and the efficiency of the terminal's slots."""
 
     simulated_s: float
