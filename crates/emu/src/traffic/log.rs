@@ -158,3 +158,38 @@ impl Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_acknowledgment_did_not_repair_is_counted() {
+        let row = |cwnd, ssthresh, acknowledged| Row {
+            cwnd,
+            ssthresh,
+            acknowledged,
+            time: 0,
+            socket: 1,
+            rtt: None,
+            srtt: None,
+            rttvar: None,
+            rto: 0,
+            inflight: 0,
+            sent: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            ca_state: 3,
+        };
+        let absurd = |rows: &[Row]| {
+            let mut statistics = Statistics::default();
+            rows.iter().for_each(|row| statistics.look(row.socket, row));
+            statistics.absurd
+        };
+        // As seen on Linux 6.18: a window of hundreds of millions in one row, and in what is sent again meanwhile.
+        let odd = row(541_331_527, None, 1000);
+        assert_eq!(absurd(&[row(10, Some(20), 1000), odd.clone(), odd.clone(), row(5, Some(5), 2448)]), 0);
+        assert_eq!(absurd(&[odd, row(541_331_528, None, 2448)]), 1);
+        assert_eq!(absurd(&[row(10, Some(667_073_216), 0), row(11, Some(667_073_216), 1448)]), 1);
+    }
+}
