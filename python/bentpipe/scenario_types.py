@@ -411,7 +411,7 @@ Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
 #: The direction in which a file is sent.
 TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 
-#: What NetPIPE measures.
+#: The exchange that NetPIPE repeats and measures.
 NetpipeMode: TypeAlias = 'Literal["ping-pong", "one-way", "stream"]'
 
 
