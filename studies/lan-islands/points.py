@@ -131,7 +131,7 @@ def real(rtt_ms: float, out: Path, buffer: int | None = None, clock: str = "kern
             legs(rtt_ms),
             f"flow.np.app.run=NPtcp -h {{to}} {common}",
             f"flow.np.app.serve=NPtcp {common}",
-            *(["duration=3 min"] if clock == "real" else []),
+            *(["duration=4 min"] if clock == "real" else []),
         ],
         out=folder,
         allow_commands=True,
