@@ -15,12 +15,13 @@
  * Constants:  as in the draft: BBRHighGain 2.89, cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
  *             BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms; a rate 1 % below the measured one
  *             (draft-ietf-ccwg-bbr, BBR.PacingMarginPercent); aggregation over 5 to 10 round trips.
- * Deviations: those of Linux. Rates are in segments, not bytes. A round-trip time that equals RTprop does not renew it
- *             (that draft: "<="; Linux and draft-ietf-ccwg-bbr: "<"). cwnd allows for acknowledgments that come in lumps
- *             by the largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section
- *             4.5.5). While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too
- *             (there, section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included:
- *             Linux' guess of a policer's rate (the draft does not have it).
+ * Deviations: those of Linux. Rates are in segments, not bytes. BBRInflight is rounded up to an even number, so that
+ *             fewer acknowledgments are delayed. A round-trip time that equals RTprop does not renew it (that draft:
+ *             "<="; Linux and draft-ietf-ccwg-bbr: "<"). cwnd allows for acknowledgments that come in lumps by the
+ *             largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.5).
+ *             While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too (there,
+ *             section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included: Linux' guess
+ *             of a policer's rate (the draft does not have it).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -66,10 +67,13 @@ static inline u32 bbr_pacing_gain(const struct bbr *bbr)
 /* BBRInflight */
 static inline u32 bbr_inflight(struct bp_tcp *tp, const struct bbr *bbr, u32 gain)
 {
+	u32 whole;
+
 	if (bbr->common.min_rtt == BBR_NO_RTT || !bbr_btlbw(bbr))
 		return tp->snd_cwnd;
-	return bbr_segments(bbr_btlbw(bbr), bbr->common.min_rtt, gain) + 3 * bbr_send_quantum(tp) +
-	       (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
+	whole = bbr_segments(bbr_btlbw(bbr), bbr->common.min_rtt, gain) + 3 * bbr_send_quantum(tp);
+	whole += whole % 2;
+	return whole + (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
 }
 
 /* BBRUpdateBtlBw */

@@ -99,7 +99,26 @@ pub enum CongestionError {
         /// The maximum.
         max: i64,
     },
+    /// Two parameters contradict each other.
+    #[error(
+        "{variant}'s parameter {below} is {low} and {above} is {high}; allowed is {below} of at most {above}"
+    )]
+    WrongOrder {
+        /// The variant.
+        variant: &'static str,
+        /// The parameter that is too large.
+        below: &'static str,
+        /// Its value.
+        low: u32,
+        /// The parameter that bounds it.
+        above: &'static str,
+        /// Its value.
+        high: u32,
+    },
 }
+
+/// Pairs of a variant's parameters of which the first must not exceed the second: Vegas would shrink and grow at once.
+const IN_ORDER: [(&str, &str, &str); 2] = [("vegas", "alpha", "beta"), ("vegas95", "alpha", "beta")];
 
 /// All variants, in alphabetical order.
 pub fn variants() -> &'static [Variant] {
@@ -159,7 +178,8 @@ impl Variant {
                 known,
             });
         }
-        self.parameters
+        let values: Vec<u32> = self
+            .parameters
             .iter()
             .map(|parameter| {
                 let &Parameter { name, min, max, default, .. } = parameter;
@@ -168,7 +188,16 @@ impl Variant {
                     CongestionError::OutOfRange { variant: self.name, parameter: name, value, min, max },
                 )
             })
-            .collect()
+            .collect::<Result<_, _>>()?;
+        let value = |name| self.parameters.iter().position(|one| one.name == name).map(|index| values[index]);
+        for (_, below, above) in IN_ORDER.into_iter().filter(|(variant, ..)| *variant == self.name) {
+            if let (Some(low), Some(high)) = (value(below), value(above)) {
+                if low > high {
+                    return Err(CongestionError::WrongOrder { variant: self.name, below, low, above, high });
+                }
+            }
+        }
+        Ok(values)
     }
 }
 

@@ -237,6 +237,12 @@ fn errors_name_what_there_is() {
         "vegas has no parameter \"aplha\" (is \"alpha\" meant?); it has alpha, beta, gamma"
     );
     assert_eq!(error("reno", &[("alpha", 2)]), "reno has no parameter \"alpha\"; it has none");
+    for variant in ["vegas", "vegas95"] {
+        assert_eq!(
+            error(variant, &[("alpha", 5), ("beta", 4)]),
+            format!("{variant}'s parameter alpha is 5 and beta is 4; allowed is alpha of at most beta")
+        );
+    }
     for value in [0, -1, 65536, i64::MIN, i64::MAX] {
         assert_eq!(
             error("vegas", &[("beta", value)]),

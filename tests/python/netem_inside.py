@@ -27,8 +27,8 @@ BYTES_ACKED = 120
 ETHERNET = 14
 #: Settings that bentpipe makes on every host.
 SYSCTLS = {
-    "tcp_rmem": "4096 33554432 1073741824",
-    "tcp_wmem": "4096 4194304 1073741824",
+    "tcp_rmem": "4096 33554432 33554432",
+    "tcp_wmem": "4096 4194302 4194302",
     "tcp_no_metrics_save": "1",
     "tcp_slow_start_after_idle": "0",
     "tcp_ecn": "0",

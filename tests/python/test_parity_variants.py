@@ -21,7 +21,7 @@ from test_parity import without_hosts
 AT_A_TIME = 2
 
 OURS = parity.variant_cases(one["name"] for one in json.loads(_native.variants()))
-KERNELS = parity.kernel_cases()
+KERNELS = parity.kernel_cases() + parity.shared_cases()
 
 Outcome = Callable[[parity.Case], list[parity.Difference]]
 

@@ -119,7 +119,13 @@ fn bench(c: &mut Criterion) {
     group.sample_size(10);
     let packets = 1_000_000;
     group.throughput(Throughput::Elements(packets));
-    let config = Config { delayed_ack: false, timestamps: false, ..Config::default() };
+    let config = Config {
+        delayed_ack: false,
+        timestamps: false,
+        receive_window: None,
+        send_buffer: None,
+        ..Config::default()
+    };
 
     // 10 Mbit/s, 250 ms one way, a window that just fills the pipe.
     let limited = Config { receive_window: Some(Size::from_bytes(417 * 1460)), ..config.clone() };

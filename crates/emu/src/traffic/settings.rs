@@ -7,6 +7,8 @@ use crate::live::{LiveHost, INTERFACE};
 use crate::process;
 use bentpipe_core::Span;
 use bentpipe_engine::scenario::Flow;
+use bentpipe_models::transport::tcp;
+use bentpipe_models::transport::tcp::config::Profile;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -57,6 +59,28 @@ impl Sysctl {
 const KERNEL_RTO_MIN: Span = Span::from_millis(200);
 const KERNEL_WINDOW: u64 = 10;
 
+const RMEM: &str = "net.ipv4.tcp_rmem";
+const WMEM: &str = "net.ipv4.tcp_wmem";
+
+/// The memory of a profile's receive window, twice its size (ip-sysctl.rst, tcp_adv_win_scale); since 6.6 the kernel finds
+/// out how much of it is window. A window that the scenario gives is the socket's own.
+fn receive_memory(config: &tcp::Config) -> String {
+    match config.profile {
+        Profile::Linux => "4096 33554432 33554432".to_owned(),
+        Profile::Linux612 | Profile::Linux61 => "4096 6291456 6291456".to_owned(),
+        _ => "4096 33554432 1073741824".to_owned(),
+    }
+}
+
+/// Linux' own maximum, here a multiple of seven.
+const LEAST_SENT: u64 = (4 << 20) / 7 * 7;
+
+/// The memory that carries a send buffer in a round trip (docs/decisions/0033-buffers.md), at least Linux' own maximum.
+fn send_memory(config: &tcp::Config) -> String {
+    let most = config.send_buffer.map_or(1 << 30, |buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
+    format!("4096 {LEAST_SENT} {}", most.clamp(LEAST_SENT, 1 << 30))
+}
+
 fn on(value: bool) -> String {
     u8::from(value).to_string()
 }
@@ -66,8 +90,8 @@ impl Settings {
     pub fn common() -> Settings {
         let mut settings = Settings::default();
         for (name, value) in [
-            ("net.ipv4.tcp_rmem", "4096 33554432 1073741824"),
-            ("net.ipv4.tcp_wmem", "4096 4194304 1073741824"),
+            (RMEM, "4096 33554432 1073741824"),
+            (WMEM, "4096 4194304 1073741824"),
             ("net.ipv4.tcp_no_metrics_save", "1"),
         ] {
             settings.sysctls.insert(name, value.to_owned());
@@ -97,6 +121,8 @@ impl Settings {
             ("net.ipv4.tcp_retries2", config.retries.value().to_string()),
             ("net.ipv4.tcp_pacing_ss_ratio", config.pacing_ss_ratio.value().to_string()),
             ("net.ipv4.tcp_pacing_ca_ratio", config.pacing_ca_ratio.value().to_string()),
+            (RMEM, receive_memory(config)),
+            (WMEM, send_memory(config)),
         ] {
             self.own(flow, host, name, &value)?;
             self.sysctls.insert(name, value);

@@ -57,7 +57,8 @@ impl Sockets {
     }
 
     fn window(&self) -> Option<i32> {
-        self.config.receive_window.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX))
+        let given = self.config.receive_window.filter(|_| !self.config.has_own_window());
+        given.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX))
     }
 
     /// The socket of a connection, in this thread's namespace.

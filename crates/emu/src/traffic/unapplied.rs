@@ -58,7 +58,11 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
             config.window_validation != config.restart_after_idle,
             "the kernel's is as restart_after_idle",
         ),
-        ("send_buffer", config.send_buffer != model.send_buffer, "the host's never limits"),
+        (
+            "send_buffer",
+            config.send_buffer.is_some_and(|buffer| Some(buffer) < model.send_buffer),
+            "the host's has at least 4 MiB of memory",
+        ),
         (
             "receive_window_start",
             config.receive_window_start != model.receive_window_start,
@@ -109,7 +113,7 @@ fn by_programs(config: &Config) -> Vec<String> {
             config.segment_size != model.segment_size,
             "the program's segments fill the packets",
         ),
-        ("receive_window", config.receive_window != model.receive_window, OWN),
+        ("receive_window", config.receive_window.is_some() && !config.has_own_window(), OWN),
         ("nagle", config.nagle != model.nagle, OWN),
         ("pacing", config.pacing != model.pacing, OWN),
         ("rto_max", config.rto_max != model.rto_max, OWN),

@@ -269,6 +269,9 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
         Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {
             parameter(name, format!("{value} is out of range; allowed: {min} to {max}"), problems);
         }
+        Err(CongestionError::WrongOrder { below, low, above, high, .. }) => {
+            parameter(below, format!("{low} is above {above} = {high}; allowed: at most {above}"), problems);
+        }
     }
 }
 

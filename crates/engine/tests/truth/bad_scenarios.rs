@@ -76,6 +76,7 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("a parameter that Reno has not", &[("\"reno\" }", "\"reno\", parameters = { alpha = 2 } }")]),
     ("a parameter that Vegas has not", &[("\"reno\" }", "\"vegas\", parameters = { alfa = 2 } }")]),
+    ("Vegas with alpha above beta", &[("\"reno\" }", "\"vegas\", parameters = { alpha = 5 } }")]),
     ("a parameter out of range", &[("\"reno\" }", "\"vegas\", parameters = { alpha = -1 } }")]),
     ("an option of TCP that does not exist", &[("\"reno\" }", "\"reno\", delayed_acks = false }")]),
     ("a trace that does not exist", &[("[\"tcp\"]", "[\"tcp\", \"cwnd\"]")]),

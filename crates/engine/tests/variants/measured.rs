@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 const CAMPAIGN: &str = include_str!("../../../../authorities/tcp/linux_tcp_netem_goodput_60s.csv");
 const SINGLE: &str = include_str!("../../../../authorities/tcp/linux_cubic_single_packets_60s.csv");
 const SECONDS: f64 = 60.0;
-const SEEDS: u64 = 9;
+/// So many that the error of a mean is a fifth of what runs differ by: with nine, a row passed or failed by the choice of
+/// seeds.
+const SEEDS: u64 = 30;
 
 /// Variant, delay in ms, loss in percent.
 type Case = (String, u32, u32);
@@ -63,6 +65,7 @@ fn simulated((variant, delay, loss): &Case, offload: bool) -> Vec<f64> {
         [flow.transport]
         kind = "tcp"
         congestion = "{variant}"
+        profile = "linux-6.1"
         segment_size = 1448
         timestamps = true
         segmentation_offload = {offload}

@@ -40,7 +40,9 @@ fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f6
         "rate = \"1 Gbit/s\"\ndelay = \"{half} s\"\nerror = {{ kind = \"packet\", probability = {p} }}\n\
          queue = {{ kind = \"drop-tail\", packets = 100000 }}\nreturn = {{ rate = \"1 Gbit/s\", delay = \"{half} s\" }}"
     );
-    let transport = format!(", delayed_ack = false, initial_ssthresh = {threshold}");
+    let transport = format!(
+        ", delayed_ack = false, initial_ssthresh = {threshold}, receive_window = \"1 GB\", send_buffer = \"1 GB\""
+    );
     let scenario = untraced(&flows(1, variant, duration, &link, &transport));
     let sum: f64 = (0..seeds)
         .map(|seed| {

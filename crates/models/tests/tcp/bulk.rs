@@ -136,7 +136,8 @@ fn thousands_of_losses_of_one_overshoot_cost_one_retransmission_each() {
     let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
     for profile in [classic(), Config::default()] {
         let recovery = profile.recovery;
-        let mut path = Path::bulk(&Config { delayed_ack: false, ..profile }, None, [out, back]);
+        let config = Config { delayed_ack: false, receive_window: None, send_buffer: None, ..profile };
+        let mut path = Path::bulk(&config, None, [out, back]);
         path.run(seconds(20.0));
         let dropped = path.out.totals().dropped.values().map(|held| held.packets).sum::<u64>();
         assert!(dropped > 3000, "{recovery:?}: {dropped} dropped");

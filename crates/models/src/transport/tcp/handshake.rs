@@ -214,7 +214,7 @@ mod tests {
             let offered = handshake.send(Time::ZERO);
             assert_eq!(
                 (offered.mss, offered.window_scale, offered.sack_permitted),
-                (Some(1472), Some(14), true)
+                (Some(1472), Some(10), true)
             );
             let options =
                 SegmentOptions { mss, window_scale: scale, sack_permitted: sack, ..Default::default() };
@@ -229,7 +229,7 @@ mod tests {
             timestamps: true,
             sack: true,
             snack: false,
-            window_scale: Some(14),
+            window_scale: Some(10),
             segment_size: 1460,
             ecn: false,
         };

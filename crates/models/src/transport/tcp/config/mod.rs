@@ -132,16 +132,18 @@ keys! {
     /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
     /// section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
-    /// Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
-    /// nineties.
+    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in the
+    /// profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in linux-6.1; in
+    /// nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     /// right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
-    /// nineties.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is what the 4
+    /// MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never limits. A
+    /// larger value raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
     /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
@@ -223,9 +225,18 @@ keys! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Linux as of version 6.18.
+    /// Linux as of version 6.18, whose receive buffer grows to 32 MiB and whose send buffer to 4 MiB (tcp_rmem and
+    /// tcp_wmem of a machine with 4 GiB of memory or more).
     #[default]
     Linux,
+    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB were window over
+    /// packets of 1512 bytes in a TUN device. How much it is depends on the memory that a device takes for a packet.
+    #[serde(rename = "linux-6.12")]
+    Linux612,
+    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, of which half is window, and
+    /// without the linear time-outs of SYNs.
+    #[serde(rename = "linux-6.1")]
+    Linux61,
     /// A stack of the early 2000s, as simulated in most published studies.
     Classic,
     /// Like `classic`, but with the initial window of FreeBSD at that time: one segment.
@@ -251,6 +262,7 @@ struct Said {
     proportional_reduction: bool,
     undo: bool,
     frto: bool,
+    receive_window: bool,
 }
 
 impl Said {
@@ -264,6 +276,7 @@ impl Said {
             proportional_reduction: draft.proportional_reduction.is_some(),
             undo: draft.undo.is_some(),
             frto: draft.frto.is_some(),
+            receive_window: draft.receive_window.is_some(),
         }
     }
 }
@@ -337,9 +350,10 @@ impl Profile {
             window_validation: true,
             ecn: false,
             nagle: false,
-            receive_window: None,
+            receive_window: Some(Size::from_bytes(16 << 20)),
             receive_window_start: None,
-            send_buffer: None,
+            // Six sevenths of 4 MiB: docs/decisions/0033-buffers.md.
+            send_buffer: Some(Size::from_bytes((4 << 20) / 7 * 6)),
             window_scaling: true,
             timestamps: true,
             rto_estimator: RtoEstimator::Linux,
@@ -368,6 +382,8 @@ impl Profile {
             delayed_ack_min: linux.delayed_ack_timeout,
             quick_acks: Count::new(0),
             quick_window: Size::from_bytes(0),
+            receive_window: None,
+            send_buffer: None,
             ack_compression: Span::ZERO,
             recovery: Recovery::Sack,
             dsack: false,
@@ -386,6 +402,12 @@ impl Profile {
         };
         match self {
             Profile::Linux => linux,
+            Profile::Linux612 => Config { receive_window: Some(Size::from_bytes(3_980_000)), ..linux },
+            Profile::Linux61 => Config {
+                receive_window: Some(Size::from_bytes(3 << 20)),
+                syn_linear_timeouts: Count::new(0),
+                ..linux
+            },
             Profile::Classic => classic,
             Profile::Freebsd => Config { initial_window: Count::new(1), ..classic },
             Profile::Scps => Config {
@@ -454,10 +476,18 @@ impl Config {
         if !said.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
             self.delayed_ack_min = self.delayed_ack_timeout;
         }
+        if !said.receive_window && !self.window_scaling {
+            self.receive_window = self.receive_window.filter(|window| window.bytes() <= UNSCALED_WINDOW);
+        }
         if !said.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
             self.quick_window = Size::from_bytes(0);
         }
         self
+    }
+
+    /// Whether the receive window is that of the profile, which emulated hosts have without being told.
+    pub fn has_own_window(&self) -> bool {
+        self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }
 
     /// How long data is retransmitted, if `retries` stands for a time
@@ -474,9 +504,11 @@ impl Config {
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// Smallest shift count with which the window fits into 16 bits.
+    /// Smallest shift count with which the window fits into 16 bits; with which the buffer's memory does, where that is
+    /// Linux' own.
     pub(super) fn window_scale(&self) -> u8 {
-        (0..14).find(|shift| self.window() >> shift <= UNSCALED_WINDOW).unwrap_or(14)
+        let space = if self.has_own_window() { 2 * self.window() } else { self.window() };
+        (0..14).find(|shift| space >> shift <= UNSCALED_WINDOW).unwrap_or(14)
     }
 }
 
@@ -506,5 +538,8 @@ mod tests {
             Config { receive_window: Some(Size::from_bytes(bytes)), ..Config::default() }.window_scale()
         };
         assert_eq!([65_535, 65_536, 131_071, 131_072, 1 << 30].map(scale), [0, 1, 1, 2, 14]);
+        // As Linux has it for 32 and for 6 MiB of tcp_rmem, and without a limit.
+        let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Classic];
+        assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 14]);
     }
 }

@@ -174,9 +174,11 @@ impl Recovery {
     /// Marks everything lost and restarts with one segment.
     pub(super) fn start_over(&mut self, parts: &mut Parts) {
         self.reset_reno_sacks(parts.state);
-        let border = if self.method == Method::Rack { self.rack.border(parts.state) } else { None };
-        let recent =
-            border.map(|border| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(border.patience));
+        // Before the first delivery, RACK's round-trip time is that of the handshake.
+        let handshake = || Span::from_micros(u64::from(parts.state.srtt_us >> 3));
+        let patience = || self.rack.border(parts.state).map_or_else(handshake, |border| border.patience);
+        let recent = (self.method == Method::Rack)
+            .then(|| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(patience()));
         parts.scoreboard.mark_all_lost(recent, parts.state);
         let ca_state = parts.state.ca_state;
         // Once per window: not for time-outs of what was sent before the last reduction.
