@@ -587,7 +587,7 @@ class Freeze(TypedDict):
 OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
 
 #: A named set of values for all keys of TCP.
-Profile: TypeAlias = 'Literal["linux", "classic", "freebsd", "scps", "nineties"]'
+Profile: TypeAlias = 'Literal["linux", "linux-6.12", "linux-6.1", "classic", "freebsd", "scps", "nineties"]'
 
 #: How losses are detected and repaired.
 Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
@@ -714,8 +714,9 @@ class TcpTransport(TypedDict):
     which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
     get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
-    nineties."""
+    """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
+    the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
+    linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
@@ -759,8 +760,9 @@ class TcpTransport(TypedDict):
     queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
-    nineties."""
+    """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
+    what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never
+    limits. A larger value raises it."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
@@ -2250,8 +2252,9 @@ class Tcp(TypedDict):
     which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
     get; 0 B in the others, which means the whole window from the start."""
     receive_window: NotRequired[Size]
-    """Receive buffer, which is advertised as the window. If unset, it never limits (1 GiB); 8192 B in profile
-    nineties."""
+    """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
+    the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
+    linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
@@ -2295,8 +2298,9 @@ class Tcp(TypedDict):
     queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
     models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. If unset, it never limits; 8192 B in profile
-    nineties."""
+    """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
+    what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never
+    limits. A larger value raises it."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
