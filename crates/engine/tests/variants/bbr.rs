@@ -29,7 +29,7 @@ fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
         transport = {{ kind = "tcp", congestion = "{variant}", timestamps = true }}
         "#
     );
-    let mut run = Run::new(&scenario(&text), 1, 0).finished();
+    let run = Run::new(&scenario(&text), 1, 0).finished();
     let trace = run.results().traces.remove("tcp").expect("the trace");
     let mut begins = Vec::new();
     let mut is_probing = true; // the initial window
