@@ -67,7 +67,7 @@ generate: build ## Regenerate the files generated from the engine: types, refere
 	@$(BIN)/python scripts/generate
 
 studies: build ## Reproduce every published experiment completely (satnex needs `make kernel`): verdicts, figures below runs/
-	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study) || exit 1; done
+	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study | tr _ -) || exit 1; done
 
 lock: venv ## Rewrite requirements.txt from pyproject.toml, with the newest versions
 	@$(BIN)/python -m pip install --quiet uv

@@ -285,11 +285,10 @@ def folders() -> list[Path]:
 
 
 def known() -> dict[str, Path]:
-    """The folders of all studies by their names."""
-    found = {
-        study.parent.name: study.parent for place in reversed(folders()) for study in place.glob("*/study.py")
-    }
-    return dict(sorted(found.items()))
+    """The folders of all studies by their names, in which a hyphen stands for the underscore of a package's name."""
+    places = reversed(folders())
+    found = [study.parent for place in places for study in place.glob("*/study.py")]
+    return dict(sorted((folder.name.replace("_", "-"), folder) for folder in found))
 
 
 def find(name: str) -> Path:

@@ -241,7 +241,7 @@ def studies() -> str:
     for name, folder in of.known().items():
         readme = (folder / "README.md").read_text(encoding="utf-8")
         parts.append(f"## {name}: {readme.splitlines()[0].removeprefix('# ')}")
-        parts.append(f"[Set-up, results and causes](../studies/{name}/README.md)")
+        parts.append(f"[Set-up, results and causes](../studies/{folder.name}/README.md)")
         rows = of.recorded(folder)
         counts = [
             [test, str(len(cells)), *(str([cell[-1] for cell in cells].count(one)) for one in of.OUTCOMES)]

@@ -65,14 +65,14 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
     low, high = joining(sharing, "reno", "cra")
     ours["ten-low-cra"], ours["ten-high-cra"] = low.value, high.value
     ours["fair-saturation-vegas-cra"] = reached_s(vegas.utilisation, FULL)
-    for scheme in ("cra", "vbdc"):
+    for assigned in (SCHEMES[0], SCHEMES[2]):
         reno_runs, vegas_runs = (
-            [sharing[Case(one, scheme, TEN, seed)] for seed in SEEDS] for one in CONGESTIONS
+            [sharing[Case(one, assigned, TEN, seed)] for seed in SEEDS] for one in CONGESTIONS
         )
         time = reno_runs[0].utilisation.time_s
         shown = (time >= SHOWN_S[0]) & (time <= SHOWN_S[1])
         both = [np.mean([one.utilisation.value for one in runs], axis=0) for runs in (reno_runs, vegas_runs)]
-        ours[f"ten-lower-{scheme}"] = 100 * float((both[1] < both[0])[shown].mean())
+        ours[f"ten-lower-{assigned}"] = 100 * float((both[1] < both[0])[shown].mean())
         early, late = (
             np.mean([one.fairness.between(*part).std() for one in reno_runs]) for part in SWINGING_S
         )

@@ -46,7 +46,7 @@ class File:
     @property
     def job(self) -> Job:
         """Its run."""
-        changes = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
+        changes: tuple[str, ...] = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
         if not self.slot:
             changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
         name = f"file-{self.scheme}-{self.size_mb}"

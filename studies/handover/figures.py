@@ -25,16 +25,16 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
     """Sequence numbers of arriving packets, their bytes per second, and windows, by version; the proxy dashed."""
     figure, (sequence, throughput, window) = panels([3.2, 2.2, 2.0])
     seconds = np.arange(1.0, DURATION_S + 0.25, 0.5)
-    lines: list[tuple[str, Course, dict[str, Any]]] = []
+    lines: list[tuple[str, Course, float, dict[str, Any]]] = []
     for number, (version, course) in enumerate(courses.items()):
         begin = number * _EVERY_S / len(courses)
-        style = {"color": _COLOURS[version], "marker": _MARKS[version], "begin": begin, "linestyle": "-"}
-        lines.append((version, course, style))
+        style: dict[str, Any] = {"color": _COLOURS[version], "marker": _MARKS[version], "linestyle": "-"}
+        lines.append((version, course, begin, style))
     if proxied is not None:
-        style = {"color": INK, "marker": "x", "begin": 2.0, "linestyle": DASHES[1]}
-        lines.append(("proxy with Hybla", proxied, style))
-    for label, course, style in lines:
-        begin, line = style.pop("begin"), {**style, "linewidth": 1.0, "markersize": 4}
+        style = {"color": INK, "marker": "x", "linestyle": DASHES[1]}
+        lines.append(("proxy with Hybla", proxied, 2.0, style))
+    for label, course, begin, style in lines:
+        line: dict[str, Any] = {**style, "linewidth": 1.0, "markersize": 4}
         time, numbers = _arrivals(course)
         at = np.searchsorted(time, np.arange(begin, DURATION_S, _EVERY_S))
         # New data as a line, retransmissions as points below it.

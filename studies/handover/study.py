@@ -10,10 +10,10 @@ from typing import Final
 from bentpipe import plots
 from bentpipe.errors import InputError
 from bentpipe.jobs import Progress, run_all
-from bentpipe.studies import Clock, Reproduction, Statement, Table, Verdict, bar, judge, read_published
+from bentpipe.studies import Reproduction, Statement, Table, Verdict, bar, judge, read_published
 
 from . import proxied
-from .cases import EXPERIMENTS, SENSITIVITY, STUDY, VERSIONS, Experiment, Setup, job, split_job
+from .cases import EXPERIMENTS, SENSITIVITY, STUDY, VERSIONS, Clock, Experiment, Setup, job, split_job
 from .figures import draw
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of

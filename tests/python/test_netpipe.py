@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 needs_nptcp = pytest.mark.skipif(shutil.which("NPtcp") is None, reason="NPtcp (netpipe-tcp) is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
-ISLANDS = ROOT / "studies" / "lan-islands" / "islands.toml"
-REAL = ROOT / "studies" / "lan-islands" / "nptcp.toml"
+ISLANDS = ROOT / "studies" / "lan_islands" / "islands.toml"
+REAL = ROOT / "studies" / "lan_islands" / "nptcp.toml"
 
 #: How near the simulated times of blocks come to those of the real program.
 NEAR = 0.05

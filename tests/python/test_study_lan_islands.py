@@ -11,7 +11,7 @@ from bentpipe import studies
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
 
-FOLDER = Path(__file__).resolve().parents[2] / "studies" / "lan-islands"
+FOLDER = Path(__file__).resolve().parents[2] / "studies" / "lan_islands"
 
 
 @pytest.fixture(scope="module")

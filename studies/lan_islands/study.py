@@ -138,7 +138,7 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
             for name, figure in drawn(tests, runs, programs).items()
             for ending in ("png", "svg")
         ],
-        notes=["What the differences come from: studies/lan-islands/README.md"],
+        notes=["What the differences come from: studies/lan_islands/README.md"],
         tables=tables,
     )
 
@@ -289,8 +289,8 @@ def drawn(
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
         made["figure-1-signature"] = figures.signature(of, PAPER)
     if "figure-2" in tests:
-        measured = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
-        windows = dict.fromkeys(RTTS_MS, BASE.window)
+        measured: dict[float, list[Block]] = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
+        windows: dict[float, int] = dict.fromkeys(RTTS_MS, BASE.window)
         made["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
     if "figure-3" in tests:
         windows_of = {socket: rounded(min(socket, 65_535)) for socket in SOCKETS}
