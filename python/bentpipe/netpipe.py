@@ -88,8 +88,8 @@ def np_out(measured: Sequence[Block]) -> str:
     """The blocks in the columns of the program's file: bytes, throughput, seconds.
 
     >>> print(np_out([Block(1, 1995, 0.00000895), Block(1021, 1411, 0.00001406)]), end="")
-           1 0.852456   0.00000895
-        1021 554.034851   0.00001406
+           1 0.852446   0.00000895
+        1021 554.026445   0.00001406
     """
     return "".join(f"{block.size:8d} {block.bit_s / MEGABIT:f} {block.time_s:12.8f}\n" for block in measured)
 

@@ -651,6 +651,8 @@ ROWS: Final[tuple[Row, ...]] = (
     _tcp("ack_every", "ack_every=4"),
     _tcp("pacing_ca_ratio pacing_ss_ratio", "pacing=true;pacing_ca_ratio=150;pacing_ss_ratio=250"),
     _tcp("profile profile.linux", "profile=linux"),
+    _tcp("profile.linux-6.12", "profile=linux-6.12"),
+    _tcp("profile.linux-6.1", "profile=linux-6.1"),
     _tcp("profile.nineties", "profile=nineties;receive_window=65000 B;send_buffer=65000 B"),
     _tcp("profile.classic recovery recovery.sack", "profile=classic;recovery=sack"),
     _tcp("profile.freebsd", "profile=freebsd"),

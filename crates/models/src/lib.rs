@@ -12,7 +12,7 @@ pub mod mac;
 pub mod net;
 pub mod network;
 pub mod orbit;
-mod packet;
+pub mod packet;
 pub mod queue;
 pub mod service;
 mod stage;

@@ -5,7 +5,7 @@
 //! bytes per value, nanoseconds per packet, and the peak memory of the process.
 
 use bentpipe_core::{Column, FlowId, NodeId, Recorder, Sink, Span, Table, Time};
-use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, Timestamps};
+use bentpipe_models::packet::segment::{Segment, SegmentFlags, Timestamps};
 use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
 use std::fs;

@@ -59,7 +59,7 @@ fn ports_of(packet: &Packet, payload: &dyn Payload) -> (u16, u16) {
 mod tests {
     use super::*;
     use bentpipe_core::{FlowId, NodeId, Time};
-    use bentpipe_models::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+    use bentpipe_models::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
     use bentpipe_models::{Body, Ecn};
     use bentpipe_wire::checksum;
 

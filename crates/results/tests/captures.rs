@@ -3,9 +3,7 @@
 mod common;
 
 use bentpipe_core::{FlowId, NodeId, Span, Time};
-use bentpipe_models::transport::tcp::segment::{
-    SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps,
-};
+use bentpipe_models::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps};
 use bentpipe_models::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
 use bentpipe_testing::skipped;

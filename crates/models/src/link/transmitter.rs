@@ -4,7 +4,7 @@
 
 use super::framing::{Added, Framer, Unit};
 use super::REPORT;
-use crate::net::quick_start::{self, Grants};
+use crate::packet::quick_start::{self, Grants};
 use crate::queue::buffer::{Buffer, Effects};
 use crate::queue::unlimited::Unlimited;
 use crate::queue::{Admission, Backlog, Queue, Verdict};

@@ -7,5 +7,4 @@ pub mod edge;
 pub mod fate;
 pub mod gate;
 pub mod proxy;
-pub mod quick_start;
 pub mod router;

@@ -10,7 +10,7 @@ pub mod tfrc;
 pub mod udp;
 
 use crate::app::{App, Workload};
-use crate::net::quick_start::QuickStart;
+use crate::packet::quick_start::QuickStart;
 use crate::Stage;
 use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
 use hosting::Site;

@@ -9,7 +9,7 @@ use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Arrival, End, Event, Workload};
 use crate::channel::effect::Received;
 use crate::transport::{Packets, Seat, Socket, Supply, Transport};
-use crate::{Body, Content, Damage, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
+use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,24 +65,6 @@ pub const HEADER: u32 = 28;
 
 /// Largest payload of a datagram over IPv4.
 pub const LARGEST: u64 = crate::LARGEST_DATAGRAM;
-
-/// The body of a datagram whose payload matters only by its size.
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram;
-
-impl Payload for Datagram {
-    fn content(&self) -> Content {
-        Content::Data
-    }
-
-    fn damage(&self, packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
-        match valid {
-            true if packet.size <= HEADER => Damage::Lost,
-            true => Damage::Unnoticed,
-            false => Damage::Noticed,
-        }
-    }
-}
 
 /// A packet that is not a datagram arrived at a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");

@@ -23,13 +23,13 @@
 
 use super::reno::Reno;
 use bentpipe_core::{Span, Time};
-use bentpipe_models::net::quick_start::QuickStart;
+use bentpipe_models::packet::quick_start::QuickStart;
+use bentpipe_models::packet::segment::{
+    SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps,
+};
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
-use bentpipe_models::transport::tcp::segment::{
-    SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps,
-};
 use bentpipe_models::transport::tcp::Config;
 use std::collections::VecDeque;
 

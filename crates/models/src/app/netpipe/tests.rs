@@ -82,7 +82,7 @@ fn a_block_of_the_size_of_a_message_is_not_mistaken_for_one() {
 #[test]
 fn it_stops_once_a_block_has_taken_a_second_and_repeats_for_a_tenth() {
     // 1 ms for a byte: 1024 bytes take more than a second.
-    let (rows, pending, _) = run(r#"{"perturbation": 0}"#, |bytes| Span::from_millis(bytes));
+    let (rows, pending, _) = run(r#"{"perturbation": 0}"#, Span::from_millis);
     let (block, repeats, time) = *rows.last().unwrap();
     assert_eq!((block, repeats, pending), (1024, 3, 0));
     assert!((time - 1.024).abs() < 1e-9);

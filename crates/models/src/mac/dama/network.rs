@@ -10,7 +10,7 @@ use super::terminal::{self, Logon, Terminal};
 use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
-use crate::net::quick_start::Grants;
+use crate::packet::quick_start::Grants;
 use crate::queue::classes;
 use crate::Supply;
 use bentpipe_core::{NodeId, Time};

@@ -1,7 +1,7 @@
 //! The common part of the mechanisms that remove or recreate acknowledgments.
 
 use super::at;
-use crate::transport::tcp::segment::{Segment, SegmentFlags};
+use crate::packet::segment::{Segment, SegmentFlags};
 use crate::{Body, Packet};
 use bentpipe_core::{Column, Report, Table};
 

@@ -29,8 +29,8 @@
 
 use super::acknowledgments::{acknowledges, ahead};
 use super::{at, Enhancement};
+use crate::packet::segment::{Segment, SegmentFlags};
 use crate::service::{Served, Supply};
-use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Body, DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Time};
 use schemars::JsonSchema;

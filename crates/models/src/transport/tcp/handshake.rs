@@ -14,8 +14,8 @@
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{config::Recovery, header, Config};
-use crate::net::quick_start::QuickStart;
-use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions};
+use crate::packet::quick_start::QuickStart;
+use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 use bentpipe_core::{Rate, Span, Time};
 
 /// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
@@ -204,7 +204,7 @@ impl Handshake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::tcp::segment::Timestamps;
+    use crate::packet::segment::Timestamps;
 
     #[test]
     fn options_are_agreed_on_when_both_ends_offer_them() {

@@ -1,7 +1,7 @@
 //! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the room that
 //! options take.
 
-use crate::transport::tcp::segment::Segment;
+use crate::packet::segment::Segment;
 use bentpipe_core::Time;
 
 /// Size of the IPv4 and TCP headers without options, in bytes.
@@ -104,7 +104,7 @@ pub const fn most_sack_blocks(timestamps: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::tcp::segment::{SackBlocks, SegmentOptions, Timestamps};
+    use crate::packet::segment::{SackBlocks, SegmentOptions, Timestamps};
 
     #[test]
     fn positions_survive_the_wrap() {

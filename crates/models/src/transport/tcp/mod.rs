@@ -33,7 +33,6 @@ pub mod reset;
 mod right_sizing;
 pub mod rtt;
 pub mod scoreboard;
-pub mod segment;
 pub mod sender;
 mod snack;
 mod timer;

@@ -1,6 +1,6 @@
 //! A segment's header as bytes, for captures.
 
-use super::segment::{Segment, SegmentFlags, SegmentOptions};
+use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 use crate::{Content, Damage, Packet, Payload, IPV4_HEADER, TCP};
 
 impl Payload for Segment {

@@ -6,7 +6,7 @@ use super::sender::Sender;
 use super::Config;
 use crate::app::{Actions, App, Arrival, End, Event};
 use crate::channel::effect::Received;
-use crate::net::quick_start::QuickStart;
+use crate::packet::quick_start::QuickStart;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use crate::transport::names;

@@ -1,6 +1,6 @@
 //! What TFRC puts into a packet.
 
-use crate::net::quick_start::QuickStart;
+use crate::packet::quick_start::QuickStart;
 use crate::{Content, Payload};
 use bentpipe_core::{Span, Time};
 use std::sync::Arc;

@@ -29,7 +29,7 @@ use super::traffic::{Asks, Traffic, Waiting};
 use super::waits::{self, Controller, Requests};
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::framing::{Added, Unit, TOO_LONG};
-use crate::net::quick_start::{self, Grants};
+use crate::packet::quick_start::{self, Grants};
 use crate::queue::Verdict;
 use crate::transport::flow::SpanStatistics;
 use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};

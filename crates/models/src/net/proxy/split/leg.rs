@@ -1,10 +1,10 @@
 //! One of the two connections of a split connection, with its records.
 
+use crate::packet::segment::Segment;
 use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Connection, Event};
 use crate::transport::tcp::endpoint::{self, Probes};
 use crate::transport::tcp::header;
-use crate::transport::tcp::segment::Segment;
 use crate::{Body, Ecn, Outbox, Packet, Port};
 use bentpipe_core::Time;
 

@@ -30,6 +30,7 @@ pub use config::{Accept, Config};
 
 use super::{at, directions_at};
 use crate::channel::effect::Received;
+use crate::packet::segment::Segment;
 use crate::service::{Served, Supply};
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::tcp;
@@ -37,7 +38,6 @@ use crate::transport::tcp::connection::{is_syn, Connection, Phase, TIME_WAIT};
 use crate::transport::tcp::endpoint::{self, MakeCongestion, Probes, NOT_TCP};
 use crate::transport::tcp::header;
 use crate::transport::tcp::reset::Reset;
-use crate::transport::tcp::segment::Segment;
 use crate::{Body, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, FlowId, Report, Streams, Table, Time};
 use leg::Leg;

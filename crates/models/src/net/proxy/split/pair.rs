@@ -2,9 +2,9 @@
 
 use super::config::Accept;
 use super::leg::Leg;
+use crate::packet::segment::{Segment, SegmentFlags};
 use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Event, Failure, Phase};
-use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use crate::{Outbox, Packet};
 use bentpipe_core::Time;
 

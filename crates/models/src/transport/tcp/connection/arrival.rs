@@ -1,11 +1,11 @@
 //! Handles arriving segments.
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
-use crate::net::quick_start::QuickStart;
+use crate::packet::quick_start::QuickStart;
+use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::handshake::Agreement;
 use crate::transport::tcp::header::{self, Numbering};
 use crate::transport::tcp::reset::Reset;
-use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::sender::{Ack, News};
 use crate::transport::tcp::snack;
 use bentpipe_core::Time;

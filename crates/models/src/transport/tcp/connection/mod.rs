@@ -30,8 +30,8 @@ use super::receiver::Receiver;
 use super::reset::Reset;
 use super::sender::Sender;
 use super::{config, Config};
+use crate::packet::segment::{Segment, SegmentFlags};
 use crate::transport::flow::SourceCounters;
-use crate::transport::tcp::segment::{Segment, SegmentFlags};
 use bentpipe_core::{Span, Time};
 
 pub use super::events::{Event, Failure};

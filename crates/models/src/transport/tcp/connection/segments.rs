@@ -1,8 +1,8 @@
 //! The segments that a connection sends.
 
 use super::{Connection, Pending, Phase};
+use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::header;
-use crate::transport::tcp::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::sender::Chunk;
 use bentpipe_core::Time;
 

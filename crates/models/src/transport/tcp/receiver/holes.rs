@@ -1,8 +1,8 @@
 //! Out-of-order data: how it is held, and how the sender is informed.
 
 use super::{Due, Receiver};
+use crate::packet::segment::{SackBlocks, Snack};
 use crate::transport::tcp::rtt::Estimator;
-use crate::transport::tcp::segment::{SackBlocks, Snack};
 use crate::transport::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 

@@ -1,6 +1,6 @@
 //! A TCP segment, the only body that a packet keeps in place: boxing it would cost an allocation per packet.
 
-use crate::net::quick_start::QuickStart;
+use super::quick_start::QuickStart;
 use std::fmt;
 
 /// TCP header of a segment (RFC 9293, section 3.1) without the ports, which the flow stands for.

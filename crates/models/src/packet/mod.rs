@@ -1,9 +1,14 @@
 //! The packet: a small header and a typed body. A packet has the size of a cache line, since it is moved by
 //! value.
 
-use crate::net::quick_start::QuickStart;
-use crate::transport::{tcp::segment::Segment, udp::Datagram};
+pub mod datagram;
+pub mod quick_start;
+pub mod segment;
+
 use bentpipe_core::{FlowId, NodeId, Span, Time};
+use datagram::Datagram;
+use quick_start::QuickStart;
+use segment::Segment;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
