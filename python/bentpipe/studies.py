@@ -261,7 +261,7 @@ def summary() -> Table:
         cells = [row[-1] for rows_of in recorded(folder).values() for row in rows_of]
         counts = {outcome: cells.count(outcome) for outcome in OUTCOMES}
         total = {outcome: total[outcome] + counts[outcome] for outcome in OUTCOMES}
-        rows.append([folder.name, str(len(cells)), *map(str, counts.values())])
+        rows.append([name_of(folder), str(len(cells)), *map(str, counts.values())])
     rows.append(["all", str(sum(total.values())), *map(str, total.values())])
     return Table("All studies, as recorded in their READMEs", ["study", "statements", *OUTCOMES], rows)
 
@@ -284,11 +284,16 @@ def folders() -> list[Path]:
     return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
 
 
+def name_of(folder: Path) -> str:
+    """The name of a study: a hyphen stands for an underscore in the name of its folder, which is a package."""
+    return folder.name.replace("_", "-")
+
+
 def known() -> dict[str, Path]:
-    """The folders of all studies by their names, in which a hyphen stands for the underscore of a package's name."""
+    """The folders of all studies by their names."""
     places = reversed(folders())
     found = [study.parent for place in places for study in place.glob("*/study.py")]
-    return dict(sorted((folder.name.replace("_", "-"), folder) for folder in found))
+    return dict(sorted((name_of(folder), folder) for folder in found))
 
 
 def find(name: str) -> Path:
@@ -329,14 +334,14 @@ def run(
     more: dict[str, Any] = {}
     if clock != "virtual":
         if "clock" not in takes:
-            raise InputError(f"the study {folder.name} has its own clocks: leave out --clock {clock}")
+            raise InputError(f"the study {name_of(folder)} has its own clocks: leave out --clock {clock}")
         if clock not in (clocks := getattr(module, "CLOCKS", ("virtual", "real"))):
-            raise unknown("clock", clock, clocks, f"the study {folder.name}")
+            raise unknown("clock", clock, clocks, f"the study {name_of(folder)}")
         more["clock"] = clock
     if replications is not None:
         if "replications" not in takes:
             raise InputError(
-                f"the study {folder.name} decides itself how often it runs what: leave --replications out"
+                f"the study {name_of(folder)} decides itself how often it runs what: leave --replications out"
             )
         more["replications"] = replications
     reproduction = reproduce(test, out, json, **more)

@@ -840,13 +840,13 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         "network.atm network.atm.ends network.atm.legs network.atm.legs.rate network.atm.legs.delay "
-        "network.atm.encapsulation network.atm.encapsulation.llc-snap",
+        "network.atm.encapsulation",
         ATM,
     ),
-    _atm("encapsulation.vc", "encapsulation=vc"),
-    _atm("encapsulation.bridged", "encapsulation=bridged"),
-    _atm("encapsulation.lane", "encapsulation=lane"),
-    _atm("encapsulation.ppp", "encapsulation=ppp"),
+    _atm("encapsulation", "encapsulation=vc"),
+    _atm("encapsulation", "encapsulation=bridged"),
+    _atm("encapsulation", "encapsulation=lane"),
+    _atm("encapsulation", "encapsulation=ppp"),
     _atm("lan", "lan=10 Mbit/s"),
     _atm(
         "legs.error", 'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]', "loss"

@@ -72,7 +72,7 @@ def reproduce(
     reproduction = studies.run(
         folder,
         test,
-        out or Path("runs") / folder.name,
+        out or Path("runs") / studies.name_of(folder),
         json=json,
         clock=studies.clock_of(clock),
         replications=replications,
@@ -84,7 +84,7 @@ def reproduce(
     if json:
         print_json(
             {
-                "study": folder.name,
+                "study": studies.name_of(folder),
                 "test": test,
                 "successful": reproduction.successful,
                 "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
