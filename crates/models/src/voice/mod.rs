@@ -2,3 +2,5 @@
 
 pub mod codec;
 pub mod emodel;
+pub mod iax2;
+pub mod sip;

@@ -1,0 +1,387 @@
+//! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes and a payload, and trunk frames
+//! that carry the voice of several calls.
+//!
+//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length, payload; one with a time stamp is
+//! length, call number, time stamp, payload (section 8.1.3.2).
+
+/// Bytes of the header of a full frame.
+pub const FULL: usize = 12;
+/// Bytes of the header of a mini frame.
+pub const MINI: usize = 4;
+/// Bytes of the header of a trunk frame.
+pub const TRUNK: usize = 8;
+
+/// Why bytes are no frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Malformed {
+    /// Fewer bytes than the header or an entry needs.
+    Short,
+    /// A meta frame other than a trunk.
+    Meta,
+}
+
+/// A frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Frame<'a> {
+    /// Signalling, or voice with its codec.
+    Full(Full, &'a [u8]),
+    /// Voice of the codec of the last full frame.
+    Mini(Voice<'a>),
+    /// Voice of several calls.
+    Trunk(Vec<Voice<'a>>),
+}
+
+/// The voice of a call, in a mini frame or a trunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Voice<'a> {
+    /// The sender's number of the call, 1 to 32767.
+    pub call: u16,
+    /// The low 16 bits of its time stamp in ms; an entry of a trunk without time stamps has that of the trunk.
+    pub timestamp: u16,
+    /// Encoded speech.
+    pub payload: &'a [u8],
+}
+
+/// The header of a full frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Full {
+    /// The sender's number of the call, 1 to 32767.
+    pub source: u16,
+    /// The receiver's number of the call; 0 while it is not known.
+    pub destination: u16,
+    /// Whether it has been sent before.
+    pub retransmitted: bool,
+    /// Milliseconds since the call began at the sender.
+    pub timestamp: u32,
+    /// Its number among the sender's reliable frames of this call.
+    pub out: u8,
+    /// The number of the receiver's frame that the sender expects next.
+    pub expected: u8,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Frame type and subclass of a full frame (sections 8.2 to 8.4), as far as they are used here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Speech of a codec (section 8.7).
+    Voice(Codec),
+    /// A control frame.
+    Control(u8),
+    /// An IAX control frame with information elements.
+    Iax(u8),
+    /// Any other type: its number, and the byte of its subclass.
+    Other(u8, u8),
+}
+
+impl Default for Kind {
+    /// A null frame (section 8.2.5).
+    fn default() -> Kind {
+        Kind::Other(5, 0)
+    }
+}
+
+/// A codec by its bit in formats and capabilities (section 8.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Codec(pub u32);
+
+impl Codec {
+    /// The codec of an encoding's RTP name.
+    pub fn of(encoding: &str) -> Option<Codec> {
+        FORMATS.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding)).map(|(bit, _)| Codec(*bit))
+    }
+}
+
+/// Bits of section 8.7 and the encodings' names in RTP.
+pub const FORMATS: [(u32, &str); 6] =
+    [(0x1, "G723"), (0x2, "GSM"), (0x4, "PCMU"), (0x8, "PCMA"), (0x100, "G729"), (0x400, "iLBC")];
+
+/// Control frames (section 8.3).
+pub mod control {
+    /// The other side has hung up.
+    pub const HANGUP: u8 = 1;
+    /// It rings.
+    pub const RINGING: u8 = 3;
+    /// The call has been answered.
+    pub const ANSWER: u8 = 4;
+    /// The other side is busy.
+    pub const BUSY: u8 = 5;
+    /// There is no capacity.
+    pub const CONGESTION: u8 = 8;
+}
+
+/// IAX frames (section 8.4).
+pub mod iax {
+    /// Begins a call.
+    pub const NEW: u8 = 1;
+    /// Asks whether the other side is there.
+    pub const PING: u8 = 2;
+    /// Answers a PING or POKE.
+    pub const PONG: u8 = 3;
+    /// Acknowledges a frame.
+    pub const ACK: u8 = 4;
+    /// Ends a call.
+    pub const HANGUP: u8 = 5;
+    /// Refuses a call.
+    pub const REJECT: u8 = 6;
+    /// Accepts a call, which now rings or is answered.
+    pub const ACCEPT: u8 = 7;
+    /// Names no call.
+    pub const INVAL: u8 = 10;
+    /// Asks for the lag.
+    pub const LAGRQ: u8 = 11;
+    /// Answers with the time stamp of the question.
+    pub const LAGRP: u8 = 12;
+    /// Asks for frames that are missing.
+    pub const VNAK: u8 = 18;
+    /// Asks whether anybody is there, outside of a call.
+    pub const POKE: u8 = 30;
+    /// A frame is not known.
+    pub const UNSUPPORT: u8 = 33;
+}
+
+/// Information elements (section 8.6).
+pub mod element {
+    /// The number that is called.
+    pub const CALLED: u8 = 1;
+    /// The caller's number.
+    pub const CALLING: u8 = 2;
+    /// Codecs that the sender knows.
+    pub const CAPABILITY: u8 = 8;
+    /// The codec that is wanted, or chosen.
+    pub const FORMAT: u8 = 9;
+    /// Version of the protocol: 2.
+    pub const VERSION: u8 = 11;
+    /// Why a call ended, in words.
+    pub const CAUSE: u8 = 22;
+    /// Why a call ended, by the numbers of Q.931.
+    pub const CAUSECODE: u8 = 42;
+}
+
+impl Kind {
+    /// Type and subclass byte.
+    fn bytes(self) -> [u8; 2] {
+        match self {
+            Kind::Voice(Codec(bit)) => [2, compressed(bit)],
+            Kind::Control(subclass) => [4, subclass],
+            Kind::Iax(subclass) => [6, subclass],
+            Kind::Other(kind, subclass) => [kind, subclass],
+        }
+    }
+
+    fn of(kind: u8, subclass: u8) -> Kind {
+        match kind {
+            2 => Kind::Voice(Codec(expanded(subclass))),
+            4 => Kind::Control(subclass),
+            6 => Kind::Iax(subclass),
+            _ => Kind::Other(kind, subclass),
+        }
+    }
+}
+
+/// A subclass above 127 is a power of 2, and sent as its exponent (section 8.1.1).
+fn compressed(value: u32) -> u8 {
+    if value < 128 {
+        value as u8
+    } else {
+        0x80 | value.trailing_zeros() as u8
+    }
+}
+
+fn expanded(byte: u8) -> u32 {
+    if byte < 128 {
+        u32::from(byte)
+    } else {
+        1u32.checked_shl(u32::from(byte & 0x7f)).unwrap_or(0)
+    }
+}
+
+impl Full {
+    /// The frame with `data` behind its header.
+    pub fn bytes(&self, data: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FULL + data.len());
+        bytes.extend((0x8000 | self.source).to_be_bytes());
+        bytes.extend((u16::from(self.retransmitted) << 15 | self.destination & 0x7fff).to_be_bytes());
+        bytes.extend(self.timestamp.to_be_bytes());
+        bytes.extend([self.out, self.expected]);
+        bytes.extend(self.kind.bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// Why it is no frame.
+    pub fn read(bytes: &'a [u8]) -> Result<Frame<'a>, Malformed> {
+        let word = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+        let first = word(0).ok_or(Malformed::Short)?;
+        if first == 0 {
+            return trunk(bytes);
+        }
+        if first & 0x8000 == 0 {
+            let timestamp = word(2).ok_or(Malformed::Short)?;
+            return Ok(Frame::Mini(Voice { call: first, timestamp, payload: &bytes[MINI..] }));
+        }
+        let header: &[u8; FULL] = bytes.first_chunk().ok_or(Malformed::Short)?;
+        let second = u16::from_be_bytes([header[2], header[3]]);
+        let full = Full {
+            source: first & 0x7fff,
+            destination: second & 0x7fff,
+            retransmitted: second & 0x8000 != 0,
+            timestamp: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+            out: header[8],
+            expected: header[9],
+            kind: Kind::of(header[10], header[11]),
+        };
+        Ok(Frame::Full(full, &bytes[FULL..]))
+    }
+}
+
+fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
+    let header: &[u8; TRUNK] = bytes.first_chunk().ok_or(Malformed::Short)?;
+    if header[2] != 1 {
+        return Err(Malformed::Meta);
+    }
+    let (stamped, common) = (header[3] & 1 == 1, u16::from_be_bytes([header[6], header[7]]));
+    let (mut rest, mut entries) = (&bytes[TRUNK..], Vec::new());
+    while !rest.is_empty() {
+        let size = if stamped { 6 } else { 4 };
+        let (head, behind) = rest.split_at_checked(size).ok_or(Malformed::Short)?;
+        let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let (call, length, timestamp) =
+            if stamped { (word(2), word(0), word(4)) } else { (word(0), word(2), common) };
+        let (payload, behind) = behind.split_at_checked(usize::from(length)).ok_or(Malformed::Short)?;
+        entries.push(Voice { call: call & 0x7fff, timestamp, payload });
+        rest = behind;
+    }
+    Ok(Frame::Trunk(entries))
+}
+
+/// A mini frame.
+pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(MINI + payload.len());
+    bytes.extend((call & 0x7fff).to_be_bytes());
+    bytes.extend(timestamp.to_be_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// A trunk frame of these calls' voice, sent at `timestamp`; `stamped` if its entries have time stamps of their own.
+pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item = Voice<'a>>) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 1, u8::from(stamped)];
+    bytes.extend(timestamp.to_be_bytes());
+    for Voice { call, timestamp, payload } in entries {
+        let (call, length) = (call.to_be_bytes(), (payload.len() as u16).to_be_bytes());
+        if stamped {
+            bytes.extend(length);
+            bytes.extend(call);
+            bytes.extend(timestamp.to_be_bytes());
+        } else {
+            bytes.extend(call);
+            bytes.extend(length);
+        }
+        bytes.extend_from_slice(payload);
+    }
+    bytes
+}
+
+/// Appends an information element.
+pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
+    let value = &value[..value.len().min(255)];
+    data.extend([kind, value.len() as u8]);
+    data.extend_from_slice(value);
+}
+
+/// The value of the first information element of a kind.
+pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
+    while let [known, length, rest @ ..] = data {
+        let (value, behind) = rest.split_at_checked(usize::from(*length))?;
+        if *known == kind {
+            return Some(value);
+        }
+        data = behind;
+    }
+    None
+}
+
+/// The number in an information element of 1, 2 or 4 bytes.
+pub fn number(data: &[u8], kind: u8) -> Option<u32> {
+    let value = find(data, kind).filter(|value| matches!(value.len(), 1 | 2 | 4))?;
+    Some(value.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_full_frame_is_written_as_figure_5_has_it() {
+        let full = Full {
+            source: 0x1234,
+            destination: 0x0567,
+            retransmitted: true,
+            timestamp: 0x0102_0304,
+            out: 5,
+            expected: 6,
+            kind: Kind::Iax(iax::NEW),
+        };
+        let mut data = Vec::new();
+        push(&mut data, element::VERSION, &[0, 2]);
+        let bytes = full.bytes(&data);
+        assert_eq!(bytes, [0x92, 0x34, 0x85, 0x67, 1, 2, 3, 4, 5, 6, 6, 1, 11, 2, 0, 2]);
+        assert_eq!(Frame::read(&bytes), Ok(Frame::Full(full, &data)));
+        assert_eq!(number(&data, element::VERSION), Some(2));
+        // iLBC is bit 10, G.729 bit 8: their subclasses are exponents. GSM's is its bit.
+        for (encoding, byte) in [("iLBC", 0x8a), ("G729", 0x88), ("GSM", 2), ("PCMU", 4)] {
+            let kind = Kind::Voice(Codec::of(encoding).unwrap());
+            assert_eq!(kind.bytes(), [2, byte]);
+            assert_eq!(Kind::of(2, byte), kind);
+        }
+    }
+
+    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of the reference.
+    #[test]
+    fn sizes_are_those_of_the_reference() {
+        let mut rows = 0;
+        for row in include_str!("../../../../../authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
+            let cells: Vec<&str> = row.split(',').collect();
+            let [codec, calls, rtp, minis, plain, stamped, kbps] = cells[..] else { panic!("{row}") };
+            let whole = |text: &str| text.parse::<usize>().unwrap();
+            let calls = whole(calls);
+            let payload = vec![0; whole(rtp) / calls - 40];
+            let voice = |call| Voice { call, timestamp: 0, payload: &payload };
+            assert_eq!(calls * (28 + mini(1, 0, &payload).len()), whole(minis), "{row}");
+            for (with, size) in [(false, plain), (true, stamped)] {
+                let bytes = trunk_of(0, with, (1..=calls as u16).map(voice));
+                assert_eq!(28 + bytes.len(), whole(size), "{row}");
+                let Ok(Frame::Trunk(entries)) = Frame::read(&bytes) else { panic!("{row}") };
+                assert_eq!(entries, (1..=calls as u16).map(voice).collect::<Vec<_>>());
+            }
+            let period = if codec == "iLBC 30 ms" { 30.0 } else { 20.0 };
+            assert!(
+                (whole(stamped) as f64 * 8.0 / period - kbps.parse::<f64>().unwrap()).abs() < 5.1e-4,
+                "{row}"
+            );
+            rows += 1;
+        }
+        assert_eq!(rows, 20);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            match Frame::read(&bytes) {
+                Ok(Frame::Full(full, data)) => prop_assert_eq!(full.bytes(data), bytes),
+                Ok(Frame::Mini(voice)) => prop_assert_eq!(mini(voice.call, voice.timestamp, voice.payload), bytes),
+                Ok(Frame::Trunk(entries)) => {
+                    prop_assert!(entries.iter().map(|voice| voice.payload.len() + 4).sum::<usize>() + TRUNK <= bytes.len());
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,562 @@
+//! SIP messages (RFC 3261, section 7): read from bytes and written to bytes.
+//!
+//! The reader accepts what section 7.3 and 25 permit (folded lines, compact names, several values of a header in one line) and
+//! refuses what they do not, with the reason; it never panics. Header fields keep their order. [`Address`], [`Via`] and
+//! [`Sequence`] read the few values that transactions and dialogs need.
+
+use std::fmt;
+
+/// The largest message that is read, in bytes: what fits into a UDP datagram.
+pub const LARGEST: usize = 65_535;
+
+/// Most header fields in a message.
+const MOST_FIELDS: usize = 256;
+
+/// What is wrong with a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// It ends before the empty line that follows the header fields, or before its body does.
+    Incomplete,
+    /// Longer than [`LARGEST`], or more header fields than are read.
+    TooLong,
+    /// The start line is neither that of a request nor that of a response of SIP/2.0.
+    StartLine,
+    /// A header field is not `Name: value` in UTF-8.
+    Field,
+    /// A header field that every message must have (section 8.1.1) is missing or cannot be read: its name.
+    Missing(&'static str),
+    /// Content-Length is not a number, or more than there is.
+    Length,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Incomplete => f.write_str("the message is not complete"),
+            Wrong::TooLong => {
+                write!(f, "the message is longer than {LARGEST} bytes or {MOST_FIELDS} header fields")
+            }
+            Wrong::StartLine => f.write_str("the first line is not one of SIP/2.0"),
+            Wrong::Field => f.write_str("a header field is not \"name: value\""),
+            Wrong::Missing(name) => write!(f, "the header field {name} is missing or cannot be read"),
+            Wrong::Length => f.write_str("Content-Length is not the length of the body"),
+        }
+    }
+}
+
+/// The first line of a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// A request: its method and the URI of whom it is for.
+    Request {
+        /// INVITE, ACK, BYE, ...
+        method: String,
+        /// The request URI.
+        uri: String,
+    },
+    /// A response: its status and the words for it.
+    Response {
+        /// 100 to 699.
+        status: u16,
+        /// The reason phrase.
+        reason: String,
+    },
+}
+
+/// A request or a response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The first line.
+    pub start: Start,
+    /// Names, in the long form and as they are usually written, and values of the header fields, without Content-Length.
+    pub fields: Vec<(String, String)>,
+    /// What follows the header fields.
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    /// A request without header fields.
+    pub fn request(method: &str, uri: &str) -> Message {
+        let start = Start::Request { method: method.to_owned(), uri: uri.to_owned() };
+        Message { start, fields: Vec::new(), body: Vec::new() }
+    }
+
+    /// A response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and Record-Route, and with `tag` in To
+    /// if that has none.
+    pub fn response(request: &Message, status: u16, tag: &str) -> Message {
+        let start = Start::Response { status, reason: phrase(status).to_owned() };
+        let mut message = Message { start, fields: Vec::new(), body: Vec::new() };
+        for (name, value) in &request.fields {
+            let to = name == "To" && status > 100 && tag_of(value).is_none();
+            match name.as_str() {
+                "To" if to && !tag.is_empty() => message.push(name, &format!("{value};tag={tag}")),
+                "Via" | "From" | "To" | "Call-ID" | "CSeq" => message.push(name, value),
+                "Record-Route" if (101..300).contains(&status) => message.push(name, value),
+                _ => {}
+            }
+        }
+        message
+    }
+
+    /// Adds a header field.
+    pub fn push(&mut self, name: &str, value: &str) {
+        self.fields.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The same message with a header field.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Message {
+        self.push(name, value);
+        self
+    }
+
+    /// The same message with a body of a content type.
+    #[must_use]
+    pub fn with_body(mut self, kind: &str, body: &str) -> Message {
+        self.push("Content-Type", kind);
+        body.as_bytes().clone_into(&mut self.body);
+        self
+    }
+
+    /// The first value of a header field.
+    pub fn field<'a>(&'a self, name: &str) -> Option<&'a str> {
+        self.all(name).next()
+    }
+
+    /// All values of a header field, from the top.
+    pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl DoubleEndedIterator<Item = &'a str> + use<'a, 'n> {
+        let same = self.fields.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name));
+        same.map(|(_, value)| value.as_str())
+    }
+
+    /// Its method, or that of the request that it answers; empty if CSeq cannot be read.
+    pub fn method(&self) -> &str {
+        match &self.start {
+            Start::Request { method, .. } => method,
+            Start::Response { .. } => {
+                self.field("CSeq").and_then(Sequence::read).map_or("", |sequence| sequence.method)
+            }
+        }
+    }
+
+    /// The status of a response.
+    pub fn status(&self) -> Option<u16> {
+        match self.start {
+            Start::Response { status, .. } => Some(status),
+            Start::Request { .. } => None,
+        }
+    }
+
+    /// The topmost Via.
+    pub fn via(&self) -> Option<Via<'_>> {
+        self.field("Via").and_then(Via::read)
+    }
+
+    /// The number in CSeq.
+    pub fn number(&self) -> u32 {
+        self.field("CSeq").and_then(Sequence::read).map_or(0, |sequence| sequence.number)
+    }
+
+    /// The tag of From or To.
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        self.field(name).and_then(tag_of)
+    }
+
+    /// Its bytes, with a Content-Length.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut text = match &self.start {
+            Start::Request { method, uri } => format!("{method} {uri} SIP/2.0\r\n"),
+            Start::Response { status, reason } => format!("SIP/2.0 {status} {reason}\r\n"),
+        };
+        for (name, value) in &self.fields {
+            text.extend([name, ": ", value, "\r\n"]);
+        }
+        text.push_str(&format!("Content-Length: {}\r\n\r\n", self.body.len()));
+        let mut bytes = text.into_bytes();
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+
+    /// Reads a datagram: one message, whose body ends with the datagram if it has no Content-Length (section 18.3).
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(bytes: &[u8]) -> Result<Message, Wrong> {
+        let (mut message, head, length) = Message::head(bytes)?;
+        let rest = &bytes[head..];
+        let body = match length {
+            Some(length) => rest.get(..length).ok_or(Wrong::Length)?,
+            None => rest,
+        };
+        body.clone_into(&mut message.body);
+        message.checked()
+    }
+
+    /// Reads the first message of a stream and how many bytes it takes; a message over TCP must have a Content-Length (section
+    /// 20.14). Empty lines before it are skipped.
+    ///
+    /// # Errors
+    /// [`Wrong::Incomplete`] if more bytes are needed, or what is wrong with it: the stream cannot be read any further.
+    pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), Wrong> {
+        let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let (mut message, head, length) = Message::head(&bytes[blank..])?;
+        let (from, length) = (blank + head, length.ok_or(Wrong::Missing("Content-Length"))?);
+        if length > LARGEST {
+            return Err(Wrong::TooLong);
+        }
+        let body = bytes.get(from..from + length).ok_or(Wrong::Incomplete)?;
+        body.clone_into(&mut message.body);
+        Ok((message.checked()?, from + length))
+    }
+
+    /// Everything up to the empty line, the bytes that it takes, and Content-Length.
+    fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), Wrong> {
+        let within = &bytes[..bytes.len().min(LARGEST)];
+        let end = within.windows(4).position(|four| four == b"\r\n\r\n");
+        let end = end.ok_or(if bytes.len() > LARGEST { Wrong::TooLong } else { Wrong::Incomplete })?;
+        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| Wrong::Field)?;
+        let mut lines = text.split("\r\n");
+        let start = start(lines.next().unwrap_or_default())?;
+        let (mut fields, mut length): (Vec<(String, String)>, _) = (Vec::new(), None);
+        for line in lines {
+            if line.starts_with([' ', '\t']) {
+                let (_, value) = fields.last_mut().ok_or(Wrong::Field)?;
+                value.push(' ');
+                value.push_str(line.trim());
+                continue;
+            }
+            let (name, value) = line.split_once(':').ok_or(Wrong::Field)?;
+            let (name, value) = (name.trim_end(), value.trim());
+            if name.is_empty() || !name.bytes().all(is_token) {
+                return Err(Wrong::Field);
+            }
+            if fields.len() == MOST_FIELDS {
+                return Err(Wrong::TooLong);
+            }
+            fields.push((long_form(name), value.to_owned()));
+        }
+        let mut split = Vec::new();
+        for (name, value) in fields {
+            match name.as_str() {
+                "Content-Length" => length = Some(value.parse().map_err(|_| Wrong::Length)?),
+                "Via" | "Contact" | "Route" | "Record-Route" => {
+                    split.extend(values(&value).map(|value| (name.clone(), value.to_owned())));
+                }
+                _ => split.push((name, value)),
+            }
+        }
+        Ok((Message { start, fields: split, body: Vec::new() }, end + 4, length))
+    }
+
+    /// Whether it has what every message must have.
+    fn checked(self) -> Result<Message, Wrong> {
+        let missing = |name: &'static str| Err(Wrong::Missing(name));
+        if self.field("Call-ID").is_none_or(str::is_empty) {
+            return missing("Call-ID");
+        }
+        for name in ["From", "To"] {
+            if self.field(name).and_then(Address::read).is_none() {
+                return missing(if name == "From" { "From" } else { "To" });
+            }
+        }
+        let Some(sequence) = self.field("CSeq").and_then(Sequence::read) else { return missing("CSeq") };
+        if matches!(&self.start, Start::Request { method, .. } if method != sequence.method) {
+            return missing("CSeq");
+        }
+        if self.via().is_none() {
+            return missing("Via");
+        }
+        Ok(self)
+    }
+}
+
+fn start(line: &str) -> Result<Start, Wrong> {
+    let wrong = Wrong::StartLine;
+    if let Some(rest) = line.strip_prefix("SIP/2.0 ") {
+        let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
+        let status = status.parse().ok().filter(|status| status_is_one(*status)).ok_or(wrong)?;
+        return Ok(Start::Response { status, reason: reason.to_owned() });
+    }
+    let (method, rest) = line.split_once(' ').ok_or(wrong)?;
+    let uri = rest.strip_suffix(" SIP/2.0").ok_or(wrong)?;
+    let good = !method.is_empty() && method.bytes().all(is_token) && !uri.is_empty() && !uri.contains(' ');
+    good.then(|| Start::Request { method: method.to_owned(), uri: uri.to_owned() }).ok_or(wrong)
+}
+
+fn status_is_one(status: u16) -> bool {
+    (100..700).contains(&status)
+}
+
+/// A character of a token (section 25.1).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&byte)
+}
+
+/// The name of a header field in its long form (section 7.3.3) and with the usual capitals.
+fn long_form(name: &str) -> String {
+    const NAMES: [(&str, &str); 14] = [
+        ("v", "Via"),
+        ("f", "From"),
+        ("t", "To"),
+        ("i", "Call-ID"),
+        ("m", "Contact"),
+        ("l", "Content-Length"),
+        ("c", "Content-Type"),
+        ("e", "Content-Encoding"),
+        ("s", "Subject"),
+        ("k", "Supported"),
+        ("", "CSeq"),
+        ("", "Route"),
+        ("", "Record-Route"),
+        ("", "Expires"),
+    ];
+    let known = NAMES
+        .iter()
+        .find(|(short, long)| name.eq_ignore_ascii_case(short) || name.eq_ignore_ascii_case(long));
+    known.map_or(name, |(_, long)| long).to_owned()
+}
+
+/// The values of a header field that lists them between commas, outside of quotes and angle brackets.
+fn values(list: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped, mut angle) = (false, false, false);
+    let parts = list.split(move |character| {
+        if escaped {
+            escaped = false;
+            return false;
+        }
+        match character {
+            '\\' => escaped = quoted,
+            '"' if !angle => quoted = !quoted,
+            '<' if !quoted => angle = true,
+            '>' if !quoted => angle = false,
+            ',' => return !quoted && !angle,
+            _ => {}
+        }
+        false
+    });
+    parts.map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// The value of From, To, Contact or Route: a URI, and the parameters of the header field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address<'a> {
+    /// The URI, with its own parameters.
+    pub uri: &'a str,
+    parameters: &'a str,
+}
+
+impl<'a> Address<'a> {
+    /// Reads `"name" <uri>;parameters` or `uri;parameters`: without brackets the parameters are the field's (section 20).
+    pub fn read(value: &'a str) -> Option<Address<'a>> {
+        let mut rest = value.trim();
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut escaped = false;
+            let end = quoted.find(|character| {
+                let ends = character == '"' && !escaped;
+                escaped = character == '\\' && !escaped;
+                ends
+            })?;
+            rest = quoted[end + 1..].trim_start();
+        }
+        let (uri, parameters) = match rest.find('<') {
+            Some(open) => {
+                let close = open + rest[open..].find('>')?;
+                (&rest[open + 1..close], &rest[close + 1..])
+            }
+            None => rest.split_at(rest.find(';').unwrap_or(rest.len())),
+        };
+        let uri = uri.trim();
+        (!uri.is_empty() && !uri.contains([' ', '<', '"'])).then_some(Address { uri, parameters })
+    }
+
+    /// A parameter of the header field, empty if it has no value.
+    pub fn parameter(&self, name: &str) -> Option<&'a str> {
+        parameter(self.parameters, name)
+    }
+
+    /// The user of the URI, if any: what stands before the `@`.
+    pub fn user(&self) -> Option<&'a str> {
+        self.uri.split_once(':')?.1.split_once('@').map(|(user, _)| user)
+    }
+
+    /// Host and port of the URI, without its parameters.
+    pub fn host(&self) -> &'a str {
+        let rest = self.uri.split_once(':').map_or(self.uri, |(_, rest)| rest);
+        let rest = rest.split_once('@').map_or(rest, |(_, host)| host);
+        rest.split([';', '?']).next().unwrap_or_default()
+    }
+}
+
+/// One of the parameters in `;name=value;name`.
+fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
+    parameters.split(';').find_map(|parameter| {
+        let (known, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        known.trim().eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+fn tag_of(value: &str) -> Option<&str> {
+    Address::read(value)?.parameter("tag").filter(|tag| !tag.is_empty())
+}
+
+/// The value of a Via: over what and from where a request came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Via<'a> {
+    /// UDP, TCP, ...
+    pub transport: &'a str,
+    /// Host and port of its sender.
+    pub sent_by: &'a str,
+    parameters: &'a str,
+}
+
+impl<'a> Via<'a> {
+    /// Reads `SIP/2.0/UDP host:port;parameters`.
+    pub fn read(value: &'a str) -> Option<Via<'a>> {
+        let (protocol, rest) = value.trim().split_once([' ', '\t'])?;
+        let mut parts = protocol.split('/');
+        let sip = parts.next()?.eq_ignore_ascii_case("SIP") && parts.next()? == "2.0";
+        let transport = parts.next()?;
+        let (sent_by, parameters) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
+        let sent_by = sent_by.trim();
+        let good = sip && parts.next().is_none() && !transport.is_empty() && !sent_by.is_empty();
+        good.then_some(Via { transport, sent_by, parameters })
+    }
+
+    /// A parameter, empty if it has no value.
+    pub fn parameter(&self, name: &str) -> Option<&'a str> {
+        parameter(self.parameters, name)
+    }
+
+    /// The branch, which names the transaction (section 17.1.3).
+    pub fn branch(&self) -> &'a str {
+        self.parameter("branch").unwrap_or_default()
+    }
+}
+
+/// The value of CSeq.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sequence<'a> {
+    /// Number of the request in its dialog, less than 2^31.
+    pub number: u32,
+    /// Method of the request.
+    pub method: &'a str,
+}
+
+impl<'a> Sequence<'a> {
+    /// Reads `number METHOD`.
+    pub fn read(value: &'a str) -> Option<Sequence<'a>> {
+        let (number, method) = value.trim().split_once([' ', '\t'])?;
+        let (number, method) = (number.parse().ok()?, method.trim());
+        let good = number < 1 << 31 && !method.is_empty() && method.bytes().all(is_token);
+        good.then_some(Sequence { number, method })
+    }
+}
+
+/// The words for a status (section 21).
+pub fn phrase(status: u16) -> &'static str {
+    match status {
+        100 => "Trying",
+        180 => "Ringing",
+        183 => "Session Progress",
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        415 => "Unsupported Media Type",
+        480 => "Temporarily Unavailable",
+        481 => "Call/Transaction Does Not Exist",
+        486 => "Busy Here",
+        487 => "Request Terminated",
+        488 => "Not Acceptable Here",
+        500 => "Server Internal Error",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        600 => "Busy Everywhere",
+        603 => "Decline",
+        _ => match status / 100 {
+            1 => "Progress",
+            2 => "Success",
+            3 => "Redirection",
+            4 => "Request Failure",
+            5 => "Server Failure",
+            _ => "Global Failure",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The INVITE of RFC 3261, section 24.2, message F1, with a folded line, compact names and two Via in one field.
+    const INVITE: &str = "INVITE sip:bob@biloxi.com SIP/2.0\r\n\
+        v: SIP/2.0/TCP pc33.atlanta.com;branch=z9hG4bKnashds8 , SIP/2.0/UDP other;received=192.0.2.1\r\n\
+        Max-Forwards: 70\r\n\
+        To: \"Bob, \\\"B\\\" <x>\" <sip:bob@biloxi.com>\r\n\
+        f: Alice\r\n\t<sip:alice@atlanta.com>;tag=1928301774\r\n\
+        Call-ID: a84b4c76e66710\r\n\
+        CSEQ: 314159 INVITE\r\n\
+        m: <sip:alice@pc33.atlanta.com;transport=tcp>\r\n\
+        l: 4\r\n\r\nbody";
+
+    #[test]
+    fn a_request_is_read_with_all_freedoms_of_the_standard() {
+        let message = Message::read(INVITE.as_bytes()).unwrap();
+        assert_eq!(message.method(), "INVITE");
+        assert_eq!(message.number(), 314_159);
+        let via = message.via().unwrap();
+        assert_eq!((via.transport, via.sent_by, via.branch()), ("TCP", "pc33.atlanta.com", "z9hG4bKnashds8"));
+        assert_eq!(message.all("Via").count(), 2);
+        assert_eq!(message.tag("From"), Some("1928301774"));
+        assert_eq!(message.tag("To"), None);
+        let to = Address::read(message.field("To").unwrap()).unwrap();
+        assert_eq!((to.uri, to.user(), to.host()), ("sip:bob@biloxi.com", Some("bob"), "biloxi.com"));
+        let contact = Address::read(message.field("Contact").unwrap()).unwrap();
+        assert_eq!((contact.host(), contact.parameter("transport")), ("pc33.atlanta.com", None));
+        assert_eq!(message.body, b"body");
+        // What is written is read as the same.
+        assert_eq!(Message::read(&message.bytes()).unwrap(), message);
+    }
+
+    #[test]
+    fn a_response_repeats_what_names_its_transaction_and_dialog() {
+        let request = Message::read(INVITE.as_bytes()).unwrap();
+        let response = Message::response(&request, 180, "a6c85cf");
+        let read = Message::read(&response.bytes()).unwrap();
+        assert_eq!((read.status(), read.method(), read.number()), (Some(180), "INVITE", 314_159));
+        assert_eq!((read.tag("From"), read.tag("To")), (Some("1928301774"), Some("a6c85cf")));
+        assert_eq!(read.all("Via").collect::<Vec<_>>(), request.all("Via").collect::<Vec<_>>());
+        // 100 has no tag (section 8.2.6.2).
+        assert_eq!(Message::response(&request, 100, "a6c85cf").tag("To"), None);
+    }
+
+    #[test]
+    fn a_stream_is_cut_by_content_length() {
+        let two = format!("\r\n{INVITE}{INVITE}");
+        for end in 0..two.len() {
+            let read = Message::read_stream(&two.as_bytes()[..end]);
+            match end < INVITE.len() + 2 {
+                true => assert_eq!(read, Err(Wrong::Incomplete), "{end}"),
+                false => assert_eq!(read.unwrap().1, INVITE.len() + 2),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_with_its_reason() {
+        let with = |from: &str, to: &str| Message::read(INVITE.replace(from, to).as_bytes()).unwrap_err();
+        assert_eq!(with(" SIP/2.0\r\n", " HTTP/1.1\r\n"), Wrong::StartLine);
+        assert_eq!(with("INVITE sip", "INV ITE sip"), Wrong::StartLine);
+        assert_eq!(with("l: 4", "l: 5"), Wrong::Length);
+        assert_eq!(with("l: 4", "l: -4"), Wrong::Length);
+        assert_eq!(with("\r\n\r\n", "\r\n"), Wrong::Incomplete);
+        assert_eq!(with("Max-Forwards: 70", "Max Forwards: 70"), Wrong::Field);
+        assert_eq!(with("Max-Forwards: 70", "Max-Forwards"), Wrong::Field);
+        assert_eq!(with("314159 INVITE", "314159 BYE"), Wrong::Missing("CSeq"));
+        assert_eq!(with("314159 INVITE", "2147483648 INVITE"), Wrong::Missing("CSeq"));
+        assert_eq!(with("a84b4c76e66710", ""), Wrong::Missing("Call-ID"));
+        assert_eq!(with("<sip:bob@biloxi.com>", ""), Wrong::Missing("To"));
+        assert_eq!(with("SIP/2.0/TCP", "SIP/3.0/TCP"), Wrong::Missing("Via"));
+    }
+}

@@ -1,0 +1,456 @@
+//! SIP transactions (RFC 3261, section 17): a request, its retransmissions, and the responses to it.
+//!
+//! [`Client`] is the side that sends the request (17.1), [`Server`] the side that answers (17.2), each for INVITE and for all
+//! other methods. They are told the time, and return what to send and what to hand to the user above them. The names of the
+//! timers are the standard's:
+//!
+//! | timer | over UDP | over TCP | |
+//! | --- | --- | --- | --- |
+//! | A | T1, doubling | - | retransmits an INVITE |
+//! | B | 64 T1 | 64 T1 | gives up an INVITE that nobody answers |
+//! | D | 32 s | 0 s | absorbs retransmitted final responses to an INVITE |
+//! | E | T1, doubling up to T2 | - | retransmits another request |
+//! | F | 64 T1 | 64 T1 | gives up another request |
+//! | G | T1, doubling up to T2 | - | retransmits a final response of 300 to 699 to an INVITE |
+//! | H | 64 T1 | 64 T1 | gives up waiting for the ACK |
+//! | I | T4 | 0 s | absorbs retransmitted ACKs |
+//! | J | 64 T1 | 0 s | absorbs retransmitted requests |
+//! | K | T4 | 0 s | absorbs retransmitted responses |
+//!
+//! A 2xx to an INVITE ends its transaction on both sides: it is retransmitted by the user that sent it until the ACK comes
+//! (13.3.1.4), which is [`Repeat`]'s task, and the ACK is the other user's. Timer C belongs to proxies.
+//!
+//! Deviation: RFC 6026, by which both sides of an INVITE stay for another 64 T1 after a 2xx, is done by the dialog, which knows
+//! retransmitted 2xx and INVITEs.
+
+use super::message::Message;
+use bentpipe_core::{Span, Time};
+
+/// The times from which all timers are made (RFC 3261, table 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timers {
+    /// T1, an estimate of the round-trip time: 500 ms.
+    pub t1: Span,
+    /// T2, the longest interval between retransmissions of anything but an INVITE: 4 s.
+    pub t2: Span,
+    /// T4, the longest time that a message stays in the network: 5 s.
+    pub t4: Span,
+    /// Whether messages are lost or are not, as over TCP: then nothing is retransmitted.
+    pub reliable: bool,
+}
+
+impl Default for Timers {
+    fn default() -> Timers {
+        Timers { t1: Span::from_millis(500), t2: Span::from_secs(4), t4: Span::from_secs(5), reliable: false }
+    }
+}
+
+impl Timers {
+    /// 64 T1: timers B, F, H and J.
+    pub fn whole(&self) -> Span {
+        self.t1 * 64
+    }
+
+    /// A time that is waited for retransmissions only: none over TCP.
+    fn unless_reliable(&self, span: Span) -> Span {
+        if self.reliable {
+            Span::ZERO
+        } else {
+            span
+        }
+    }
+}
+
+/// A message that is retransmitted at intervals that double, until something ends it.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    next: Time,
+    interval: Span,
+    longest: Span,
+}
+
+impl Repeat {
+    /// Sent now, and again after T1, then at intervals that double up to `longest`.
+    pub fn new(now: Time, t1: Span, longest: Span) -> Repeat {
+        Repeat { next: now + t1, interval: t1, longest }
+    }
+
+    /// When to send it next.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Whether it is due, and if so, when it is next.
+    pub fn due(&mut self, now: Time) -> bool {
+        let due = self.next <= now;
+        if due {
+            self.interval = (self.interval * 2).min(self.longest);
+            self.next += self.interval;
+        }
+        due
+    }
+
+    /// Sets the interval to its longest from the next retransmission on (17.1.2.2, in state Proceeding).
+    fn slow_down(&mut self) {
+        self.interval = self.longest;
+    }
+}
+
+/// What a timer of a transaction asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// Send the transaction's message once more.
+    Again,
+    /// Nobody has answered in 64 T1: tell the user, as if 408 had come (section 8.1.3.1).
+    TimedOut,
+    /// The transaction is over.
+    Over,
+}
+
+/// The state of a client transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asking {
+    /// Sent, nothing has come (Calling, or Trying).
+    Sent,
+    /// A provisional response has come.
+    Proceeding,
+    /// A final response has come.
+    Completed,
+}
+
+/// What a response is to a client transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The user gets it.
+    New,
+    /// The user gets it, and an ACK is sent for it by the transaction (17.1.1.3).
+    Refused,
+    /// It has come before: the ACK is sent once more if there is one.
+    Repeated,
+}
+
+/// A request that was sent.
+#[derive(Clone, Debug)]
+pub struct Client {
+    invite: bool,
+    state: Asking,
+    timers: Timers,
+    repeat: Option<Repeat>,
+    /// Timers B and F; then D and K.
+    ends: Time,
+    /// What is sent: the request, or the ACK for a final response to an INVITE.
+    pub bytes: Vec<u8>,
+    /// The request.
+    pub request: Message,
+}
+
+impl Client {
+    /// A transaction whose request is sent now.
+    pub fn new(now: Time, request: Message, timers: Timers) -> Client {
+        let invite = request.method() == "INVITE";
+        let longest = if invite { Span::MAX } else { timers.t2 };
+        Client {
+            invite,
+            state: Asking::Sent,
+            timers,
+            repeat: (!timers.reliable).then(|| Repeat::new(now, timers.t1, longest)),
+            ends: now + timers.whole(),
+            bytes: request.bytes(),
+            request,
+        }
+    }
+
+    /// Handles a response. The user gets a final response but once.
+    pub fn receive(&mut self, now: Time, response: &Message) -> Answer {
+        let status = response.status().unwrap_or(0);
+        match (self.state, status) {
+            (Asking::Completed, _) => Answer::Repeated,
+            (_, ..=199) => {
+                if self.invite {
+                    // Timers A and B run in state Calling only.
+                    self.repeat = None;
+                    self.ends = Time::MAX;
+                } else if let (Asking::Sent, Some(repeat)) = (self.state, &mut self.repeat) {
+                    repeat.slow_down();
+                }
+                self.state = Asking::Proceeding;
+                Answer::New
+            }
+            (_, 200..=299) if self.invite => {
+                self.complete(now);
+                Answer::New
+            }
+            _ if self.invite => {
+                self.bytes = acknowledgment(&self.request, response).bytes();
+                self.complete(now + self.timers.unless_reliable(Span::from_secs(32)));
+                Answer::Refused
+            }
+            _ => {
+                self.complete(now + self.timers.unless_reliable(self.timers.t4));
+                Answer::New
+            }
+        }
+    }
+
+    fn complete(&mut self, ends: Time) {
+        (self.state, self.repeat, self.ends) = (Asking::Completed, None, ends);
+    }
+
+    /// Whether it is over at `now`: it has had its final response, and waits for no repetition of it.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.state == Asking::Completed && (self.ends <= now || self.ends == Time::MAX)
+    }
+
+    /// Gives an INVITE that was cancelled up at this time (section 9.1).
+    pub fn give_up_at(&mut self, time: Time) {
+        if self.state != Asking::Completed {
+            self.ends = time;
+        }
+    }
+
+    /// Whether a provisional response has come: only then may it be cancelled (section 9.1).
+    pub fn is_proceeding(&self) -> bool {
+        self.state == Asking::Proceeding
+    }
+
+    /// When to ask [`Client::due`].
+    pub fn next_wake(&self) -> Time {
+        self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
+    }
+
+    /// What a timer asks for, if one has come.
+    pub fn due(&mut self, now: Time) -> Option<Due> {
+        if self.ends <= now {
+            let due = if self.state == Asking::Completed { Due::Over } else { Due::TimedOut };
+            self.complete(Time::MAX);
+            return Some(due);
+        }
+        self.repeat.as_mut()?.due(now).then_some(Due::Again)
+    }
+}
+
+/// The ACK of a transaction for a final response of 300 to 699 (17.1.1.3).
+fn acknowledgment(request: &Message, response: &Message) -> Message {
+    let super::message::Start::Request { uri, .. } = &request.start else {
+        unreachable!("a client sends requests")
+    };
+    let mut ack = Message::request("ACK", uri);
+    let field = |message: &Message, name| message.field(name).unwrap_or_default().to_owned();
+    ack.push("Via", &field(request, "Via"));
+    ack.push("Max-Forwards", "70");
+    ack.push("From", &field(request, "From"));
+    ack.push("To", &field(response, "To"));
+    ack.push("Call-ID", &field(request, "Call-ID"));
+    ack.push("CSeq", &format!("{} ACK", request.number()));
+    for route in request.all("Route") {
+        ack.push("Route", route);
+    }
+    ack
+}
+
+/// The state of a server transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answering {
+    /// No final response has been sent (Trying, or Proceeding).
+    Open,
+    /// A final response has been sent.
+    Completed,
+    /// The ACK for it has come.
+    Confirmed,
+}
+
+/// A request that has come, and is answered.
+#[derive(Clone, Debug)]
+pub struct Server {
+    invite: bool,
+    state: Answering,
+    timers: Timers,
+    repeat: Option<Repeat>,
+    /// Timers H, I and J.
+    ends: Time,
+    /// The last response, if any.
+    pub bytes: Vec<u8>,
+    /// The request.
+    pub request: Message,
+}
+
+impl Server {
+    /// A transaction whose request has come.
+    pub fn new(request: Message, timers: Timers) -> Server {
+        let invite = request.method() == "INVITE";
+        let (state, ends) = (Answering::Open, Time::MAX);
+        Server { invite, state, timers, repeat: None, ends, bytes: Vec::new(), request }
+    }
+
+    /// Sends a response, which is in [`Server::bytes`] then.
+    pub fn respond(&mut self, now: Time, response: &Message) {
+        self.bytes = response.bytes();
+        let timers = self.timers;
+        match response.status().unwrap_or(0) {
+            ..=199 => {}
+            200..=299 if self.invite => self.end(Answering::Completed, now),
+            _ if self.invite => {
+                self.end(Answering::Completed, now + timers.whole());
+                self.repeat = (!timers.reliable).then(|| Repeat::new(now, timers.t1, timers.t2));
+            }
+            _ => self.end(Answering::Completed, now + timers.unless_reliable(timers.whole())),
+        }
+    }
+
+    fn end(&mut self, state: Answering, ends: Time) {
+        (self.state, self.repeat, self.ends) = (state, None, ends);
+    }
+
+    /// Whether no final response has been sent.
+    pub fn is_open(&self) -> bool {
+        self.state == Answering::Open
+    }
+
+    /// Whether it is over at `now`.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.state != Answering::Open && self.ends <= now
+    }
+
+    /// The request has come once more: whether its last response is to be sent once more.
+    pub fn repeated(&self) -> bool {
+        self.state != Answering::Confirmed && !self.bytes.is_empty()
+    }
+
+    /// The ACK for a response of 300 to 699 has come.
+    pub fn acknowledged(&mut self, now: Time) {
+        if self.state == Answering::Completed {
+            self.end(Answering::Confirmed, now + self.timers.unless_reliable(self.timers.t4));
+        }
+    }
+
+    /// When to ask [`Server::due`].
+    pub fn next_wake(&self) -> Time {
+        self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
+    }
+
+    /// What a timer asks for, if one has come.
+    pub fn due(&mut self, now: Time) -> Option<Due> {
+        if self.ends <= now {
+            self.repeat = None;
+            return Some(Due::Over);
+        }
+        self.repeat.as_mut()?.due(now).then_some(Due::Again)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: &str) -> Message {
+        Message::request(method, "sip:b@example.org")
+            .with("Via", "SIP/2.0/UDP a.example.org;branch=z9hG4bK1")
+            .with("From", "<sip:a@example.org>;tag=1")
+            .with("To", "<sip:b@example.org>")
+            .with("Call-ID", "1@a.example.org")
+            .with("CSeq", &format!("7 {method}"))
+    }
+
+    /// When messages are sent, and the end with its reason, in seconds.
+    fn course(
+        now: Time,
+        next: impl Fn() -> Time,
+        mut due: impl FnMut(Time) -> Option<Due>,
+    ) -> (Vec<f64>, f64, Due) {
+        let mut sent = vec![now.as_secs_f64()];
+        loop {
+            let now = next();
+            assert!(now < Time::MAX, "it ends by itself");
+            match due(now) {
+                Some(Due::Again) => sent.push(now.as_secs_f64()),
+                Some(end) => return (sent, now.as_secs_f64(), end),
+                None => {}
+            }
+        }
+    }
+
+    fn client(method: &str, reliable: bool) -> (Vec<f64>, f64, Due) {
+        let timers = Timers { reliable, ..Timers::default() };
+        let client = std::cell::RefCell::new(Client::new(Time::ZERO, request(method), timers));
+        course(Time::ZERO, || client.borrow().next_wake(), |now| client.borrow_mut().due(now))
+    }
+
+    /// RFC 3261, 17.1.1.2 and 17.1.2.2: the table of send times.
+    #[test]
+    fn requests_that_nobody_answers_are_retransmitted_at_the_times_of_the_standard() {
+        let invite = [0.0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5];
+        assert_eq!(client("INVITE", false), (invite.to_vec(), 32.0, Due::TimedOut));
+        let other = [0.0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5];
+        assert_eq!(client("BYE", false), (other.to_vec(), 32.0, Due::TimedOut));
+        for method in ["INVITE", "BYE"] {
+            assert_eq!(client(method, true), (vec![0.0], 32.0, Due::TimedOut));
+        }
+    }
+
+    #[test]
+    fn a_provisional_response_ends_the_retransmission_of_an_invite_and_slows_that_of_others_down() {
+        let at = |seconds: f64| Time::ZERO + Span::from_secs_f64(seconds);
+        let mut invite = Client::new(Time::ZERO, request("INVITE"), Timers::default());
+        let ringing = Message::response(&request("INVITE"), 180, "2");
+        assert_eq!(invite.receive(at(0.2), &ringing), Answer::New);
+        assert_eq!((invite.next_wake(), invite.is_proceeding()), (Time::MAX, true));
+        let busy = Message::response(&request("INVITE"), 486, "2");
+        assert_eq!(invite.receive(at(9.0), &busy), Answer::Refused);
+        let ack = Message::read(&invite.bytes).unwrap();
+        assert_eq!((ack.method(), ack.number(), ack.tag("To")), ("ACK", 7, Some("2")));
+        assert_eq!(ack.via().unwrap().branch(), "z9hG4bK1");
+        assert_eq!(invite.receive(at(9.5), &busy), Answer::Repeated);
+        assert_eq!((invite.next_wake(), invite.due(at(41.0))), (at(41.0), Some(Due::Over)));
+
+        // Timer E that was set before the response fires as set, and is T2 from then on; F still ends it.
+        let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
+        bye.receive(at(0.2), &Message::response(&request("BYE"), 100, "2"));
+        let mut sent = Vec::new();
+        while bye.next_wake() < at(32.0) {
+            let now = bye.next_wake();
+            assert_eq!(bye.due(now), Some(Due::Again));
+            sent.push(now.as_secs_f64());
+        }
+        assert_eq!(sent, [0.5, 4.5, 8.5, 12.5, 16.5, 20.5, 24.5, 28.5]);
+        assert_eq!(bye.due(at(32.0)), Some(Due::TimedOut));
+        // K.
+        let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
+        assert_eq!(bye.receive(at(0.2), &Message::response(&request("BYE"), 200, "2")), Answer::New);
+        assert_eq!((bye.next_wake(), bye.due(at(5.2))), (at(5.2), Some(Due::Over)));
+    }
+
+    #[test]
+    fn a_refusal_is_retransmitted_until_its_ack() {
+        let busy = Message::response(&request("INVITE"), 486, "2");
+        let timers = Timers::default();
+        let server = std::cell::RefCell::new(Server::new(request("INVITE"), timers));
+        server.borrow_mut().respond(Time::ZERO, &busy);
+        let (sent, end, _) =
+            course(Time::ZERO, || server.borrow().next_wake(), |now| server.borrow_mut().due(now));
+        // Timer G doubles up to T2, and H ends it.
+        assert_eq!(sent, [0.0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5]);
+        assert_eq!(end, 32.0);
+
+        let mut server = Server::new(request("INVITE"), timers);
+        assert!(!server.repeated(), "nothing has been sent yet");
+        server.respond(Time::ZERO, &busy);
+        let now = Time::ZERO + Span::from_millis(100);
+        server.acknowledged(now);
+        assert!(!server.repeated());
+        assert_eq!((server.next_wake(), server.due(now + timers.t4)), (now + timers.t4, Some(Due::Over)));
+
+        // Over TCP nothing is retransmitted, and a confirmed transaction is over at once.
+        let mut server = Server::new(request("INVITE"), Timers { reliable: true, ..timers });
+        server.respond(Time::ZERO, &busy);
+        assert_eq!(server.next_wake(), Time::ZERO + Span::from_secs(32));
+        server.acknowledged(now);
+        assert_eq!(server.due(now), Some(Due::Over));
+        // J, and the response to a repeated request.
+        for (reliable, wait) in [(false, 32), (true, 0)] {
+            let mut server = Server::new(request("BYE"), Timers { reliable, ..timers });
+            server.respond(now, &Message::response(&request("BYE"), 200, "2"));
+            assert!(server.repeated());
+            assert_eq!(server.next_wake(), now + Span::from_secs(wait));
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Any bytes, read as frames of IAX2: nothing panics, full and mini frames are written as they were read, and an exchange that
+//! gets them, between calls of its own, asks for no wake in the past.
+#![no_main]
+
+use bentpipe_core::{Span, Time};
+use bentpipe_models::voice::iax2::frame::{find, mini, Codec, Frame, TRUNK};
+use bentpipe_models::voice::iax2::{Event, Exchange, Out, Trunk};
+use libfuzzer_sys::fuzz_target;
+use std::net::SocketAddr;
+
+fuzz_target!(|bytes: &[u8]| {
+    match Frame::read(bytes) {
+        Ok(Frame::Full(full, data)) => {
+            assert_eq!(full.bytes(data), bytes);
+            (0..=255).for_each(|kind| drop(find(data, kind)));
+        }
+        Ok(Frame::Mini(voice)) => assert_eq!(mini(voice.call, voice.timestamp, voice.payload), bytes),
+        Ok(Frame::Trunk(entries)) => {
+            let size: usize = entries.iter().map(|voice| voice.payload.len() + 4).sum();
+            assert!(size + TRUNK <= bytes.len());
+        }
+        Err(_) => {}
+    }
+
+    let address = |host: u8| SocketAddr::from(([192, 0, 2, host], 4569));
+    let trunk = Trunk { period: Span::from_millis(20), timestamps: bytes.len() % 2 == 0 };
+    let mut exchange = Exchange::new(Some(trunk));
+    let (mut now, mut out) = (Time::ZERO, Out::default());
+    exchange.call(now, address(2), "1", "2", Codec(4), &mut out);
+    let mut rest = bytes;
+    while let [length, behind @ ..] = rest {
+        let (piece, behind) = behind.split_at(usize::from(*length).min(behind.len()));
+        rest = behind;
+        exchange.receive(now, address(2), piece, &mut out);
+        for event in std::mem::take(&mut out.events) {
+            match event {
+                Event::Incoming { call, .. } => {
+                    exchange.ring(now, call, &mut out);
+                    exchange.answer(now, call, &mut out);
+                }
+                Event::Answered { call } => exchange.voice(now, call, vec![0; 33], 0, &mut out),
+                _ => {}
+            }
+        }
+        for sending in out.send.drain(..) {
+            Frame::read(&sending.bytes).expect("what is sent can be read");
+        }
+        if exchange.next_wake() < Time::MAX {
+            assert!(exchange.next_wake() >= now);
+            now = exchange.next_wake();
+            exchange.wake(now, &mut out);
+        }
+    }
+});
