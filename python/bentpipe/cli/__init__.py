@@ -33,6 +33,7 @@ from .report import report
 from .reproduce import reproduce
 from .run import run
 from .schema import schema
+from .serve import serve
 from .set import set_
 from .shell import shell
 from .show import show
@@ -71,6 +72,7 @@ _COMMANDS = (
         schema,
         doctor,
         calibrate,
+        serve,
         pep,
     ),
 )

@@ -1,0 +1,91 @@
+"""``bentpipe serve``: the web test bed on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def serve(
+    data: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder of the database and of all runs.")
+    ] = Path("testbed-data"),
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, metavar="NUMBER", help="The port to listen at.")
+    ] = 8470,
+    socket: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Listen at this Unix socket instead, for a proxy in front.",
+            show_default=False,
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="BENTPIPE_DATABASE",
+            help="The database, such as postgresql://user@/bentpipe.",
+            show_default="an SQLite file in the folder of data",
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="A name or address by which browsers reach this machine. Repeatable.",
+            show_default="loopback only",
+        ),
+    ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of runs at a time.", show_default="processors less one"
+        ),
+    ] = None,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Allow emulation in real time, one run at a time.")
+    ] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow log-ins over plain HTTP from other machines.")
+    ] = False,
+    part: Annotated[
+        Literal["all", "web", "executor"],
+        typer.Option(metavar="PART", help="What this process is: all, web or executor."),
+    ] = "all",
+) -> None:
+    """Start the web test bed: a laboratory that a group shares in a browser."""
+    from bentpipe.errors import InputError
+
+    try:
+        from bentpipe.testbed.serving import Address, prepare
+        from bentpipe.testbed.serving import serve as serve_
+        from bentpipe.testbed.settings import Settings
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("bentpipe"):
+            raise
+        raise InputError(
+            f"the test bed needs the Python package {error.name}: install bentpipe[testbed]"
+        ) from error
+    given = {} if slots is None else {"slots": slots}
+    settings = Settings(
+        data.resolve(), database or "", tuple(names or ()), insecure=insecure, real_time=real_time, **given
+    )
+    address = Address(host, port, socket)
+    secret = prepare(settings)
+
+    def ready() -> None:
+        if part == "executor":
+            typer.echo(f"bentpipe: taking runs from {settings.data}")
+            return
+        typer.echo(f"The test bed is at {address.url} (end it with Ctrl-C). Data: {settings.data}")
+        if secret is not None:
+            typer.echo("There is no administrator yet. Create the account with this link, which works once:")
+            typer.echo(f"  {address.url}/#/join/{secret}")
+
+    raise typer.Exit(serve_(settings, address, part, ready))

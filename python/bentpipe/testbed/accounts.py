@@ -1,0 +1,226 @@
+"""Accounts: passwords, log-ins, tokens and invitations.
+
+A log-in is a random secret whose hash is in the table ``session``, so it can be ended at once and a stolen database
+logs nobody in. Passwords are hashed with argon2id (RFC 9106).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session as Transaction
+
+from bentpipe.errors import InputError
+
+from .store import Store
+from .tables import LEVELS, Attempt, Audit, Invitation, Session, User
+
+#: A log-in ends after so many seconds without use, and in any case after so many.
+IDLE_S: Final = 12 * 3600.0
+ABSOLUTE_S: Final = 14 * 24 * 3600.0
+TOKEN_S: Final = 365 * 24 * 3600.0
+INVITATION_S: Final = 7 * 24 * 3600.0
+
+#: Failed log-ins within so many seconds, of an account or from an address, after which further ones are refused.
+WINDOW_S: Final = 900.0
+MOST_OF_ACCOUNT: Final = 10
+MOST_OF_ADDRESS: Final = 50
+
+#: Lengths of passwords. The upper limit bounds the work of hashing.
+PASSWORD: Final = (10, 256)
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+
+#: Tokens of the command line, recognisable where they should not be.
+TOKEN_PREFIX: Final = "bpt_"
+
+_hasher = PasswordHasher(parallelism=1)
+#: Compared with for a name that does not exist, so that the answer takes as long.
+_NOBODY: Final = _hasher.hash(secrets.token_urlsafe())
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a fault
+    """A request that is refused, with the status of its answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request, and by which log-in."""
+
+    id: int
+    name: str
+    level: str
+    session: str
+    kind: str
+    scope: str
+
+    def is_at_least(self, level: str) -> bool:
+        """Whether the account has at least the rights of ``level``."""
+        return LEVELS.index(self.level) >= LEVELS.index(level)
+
+
+def digest(secret: str) -> str:
+    """Returns the hash of a random secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def hashed(password: str) -> str:
+    """Returns the hash of a new password. Raises :class:`Refused` for one that is too short or too long."""
+    least, most = PASSWORD
+    if not least <= len(password) <= most:
+        raise Refused(422, f"a password has {least} to {most} characters")
+    return _hasher.hash(password)
+
+
+def matches(password: str, known: str | None) -> bool:
+    """Whether a password has the hash ``known``; takes as long without one."""
+    try:
+        return _hasher.verify(known or _NOBODY, password[: PASSWORD[1] + 1]) and known is not None
+    except (Argon2Error, InvalidHashError):
+        return False
+
+
+def named(name: str) -> str:
+    """Returns a valid name of an account, or raises :class:`Refused`."""
+    if not NAME.fullmatch(name):
+        raise Refused(
+            422,
+            f'"{name[:40]}" is not a name; allowed: 1 to 32 letters, digits, dots, hyphens and underscores',
+        )
+    return name
+
+
+def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, Caller]:
+    """Returns the secret of a new log-in and who it is. Raises :class:`Refused`."""
+    now = time.time()
+    keys = {f"account:{name[:64]}": MOST_OF_ACCOUNT, f"address:{address[:64]}": MOST_OF_ADDRESS}
+    with store.writing() as rows:
+        rows.execute(delete(Attempt).where(Attempt.at < now - WINDOW_S))
+        for key, most in keys.items():
+            failed = rows.scalar(select(func.count()).where(Attempt.who == key, Attempt.at <= now)) or 0
+            if failed >= most:
+                raise Refused(429, "too many failed log-ins; try again in a quarter of an hour")
+        # Counted before the hash is computed, so that parallel guesses count too.
+        counted = [Attempt(who=key, at=now) for key in keys]
+        rows.add_all(counted)
+        user = rows.scalar(select(User).where(User.name == name))
+    if not matches(password, user.password if user else None) or user is None:
+        raise Refused(401, "the name or the password is wrong")
+    with store.writing() as rows:
+        rows.execute(delete(Attempt).where(Attempt.id.in_([one.id for one in counted])))
+        secret = open_session(rows, user, "browser", ABSOLUTE_S)
+        note(rows, user, "log in")
+        return secret, caller_of(rows, secret)
+
+
+def open_session(
+    rows: Transaction, user: User, kind: str, lasts: float, name: str = "", scope: str = "write"
+) -> str:
+    """Returns the secret of a new log-in of a user."""
+    secret = (TOKEN_PREFIX if kind == "token" else "") + secrets.token_urlsafe(32)
+    row = Session(
+        hash=digest(secret), user_id=user.id, kind=kind, name=name, scope=scope, expires=time.time() + lasts
+    )
+    rows.add(row)
+    rows.flush()
+    return secret
+
+
+def caller_of(rows: Transaction, secret: str) -> Caller:
+    """Returns whose log-in a secret is. Raises :class:`Refused` for an unknown or an expired one."""
+    now = time.time()
+    row = rows.get(Session, digest(secret))
+    if row is None or row.expires < now or (row.kind == "browser" and row.used + IDLE_S < now):
+        raise Refused(401, "log in first")
+    if now - row.used > 60:
+        row.used = now
+    return Caller(row.user.id, row.user.name, row.user.level, row.id, row.kind, row.scope)
+
+
+def invite(store: Store, level: str, by: Caller | None = None) -> str:
+    """Returns the secret of a link that creates one account of a level."""
+    secret = secrets.token_urlsafe(24)
+    with store.writing() as rows:
+        rows.execute(delete(Invitation).where(Invitation.expires < time.time()))
+        rows.add(Invitation(hash=digest(secret), level=level, expires=time.time() + INVITATION_S))
+        note(rows, by, "invite", level)
+    return secret
+
+
+def accept(store: Store, secret: str, name: str, password: str) -> str:
+    """Create the account of an invitation; returns the secret of its first log-in. Raises :class:`Refused`."""
+    named(name)
+    with store.reading() as rows:
+        if rows.get(Invitation, digest(secret)) is None:
+            raise Refused(403, "this invitation is not valid, or was used")
+    known = hashed(password)
+    with store.writing() as rows:
+        invitation = rows.get(Invitation, digest(secret))
+        if invitation is None or invitation.expires < time.time():
+            raise Refused(403, "this invitation is not valid, or was used")
+        if rows.scalar(select(User.id).where(func.lower(User.name) == name.lower())) is not None:
+            raise Refused(409, f'there is an account "{name}"; choose another name')
+        user = User(name=name, password=known, level=invitation.level)
+        rows.add(user)
+        rows.delete(invitation)
+        rows.flush()
+        note(rows, user, "join", user.level)
+        return open_session(rows, user, "browser", ABSOLUTE_S)
+
+
+def first_invitation(store: Store) -> str | None:
+    """Returns the secret of an administrator's invitation if there is no administrator."""
+    with store.reading() as rows:
+        if administrators(rows):
+            return None
+    with store.writing() as rows:
+        rows.execute(delete(Invitation).where(Invitation.level == LEVELS[-1]))
+    return invite(store, LEVELS[-1])
+
+
+def administrators(rows: Transaction) -> int:
+    """Returns the number of administrators."""
+    return rows.scalar(select(func.count()).where(User.level == LEVELS[-1])) or 0
+
+
+def change_level(rows: Transaction, user: User, level: str) -> None:
+    """Change an account's level, which ends its log-ins. Raises :class:`Refused` for the last administrator."""
+    if user.level == LEVELS[-1] and level != LEVELS[-1] and administrators(rows) == 1:
+        raise Refused(409, "the last administrator stays; make someone else administrator first")
+    user.level = level
+    end_sessions(rows, user)
+
+
+def end_sessions(rows: Transaction, user: User, but: str = "") -> None:
+    """End all log-ins and tokens of a user but one."""
+    rows.execute(delete(Session).where(Session.user_id == user.id, Session.id != but))
+
+
+def note(rows: Transaction, who: Caller | User | None, action: str, what: str = "") -> None:
+    """Add a line to the audit log."""
+    rows.add(
+        Audit(
+            user_id=who.id if who else None,
+            user=who.name if who else "console",
+            action=action,
+            what=what[:200],
+        )
+    )
+
+
+def level_named(level: str) -> str:
+    """Returns a level, or raises :class:`bentpipe.InputError`."""
+    if level not in LEVELS:
+        raise InputError(f'"{level}" is not a level; allowed: {", ".join(LEVELS)}')
+    return level

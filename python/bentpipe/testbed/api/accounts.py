@@ -1,0 +1,108 @@
+"""Accounts and the audit log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+from sqlalchemy import select
+
+from bentpipe.testbed import accounts
+from bentpipe.testbed.accounts import Refused
+from bentpipe.testbed.tables import Audit, User
+
+from .callers import Administrator, Anyone, Database
+from .sessions import Strict
+
+router = APIRouter(tags=["accounts"])
+
+Level = Literal["guest", "user", "administrator"]
+
+
+class Account(BaseModel):
+    """An account."""
+
+    id: int
+    name: str
+    level: Level
+    created: float
+
+
+class OfLevel(Strict):
+    """A level."""
+
+    level: Level
+
+
+class Invitation(BaseModel):
+    """The end of the link with which one person creates one account, to follow the page's address."""
+
+    level: Level
+    link: str
+
+
+class AuditLine(BaseModel):
+    """A line of the audit log."""
+
+    id: int
+    at: float
+    user: str
+    action: str
+    what: str
+
+
+@router.get("/accounts")
+def listed(_: Administrator, store: Database) -> list[Account]:
+    """Return all accounts."""
+    with store.reading() as rows:
+        found = rows.scalars(select(User).order_by(User.name))
+        return [Account.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.patch("/accounts/{account}")
+def change(account: int, given: OfLevel, who: Administrator, store: Database) -> Account:
+    """Change the level of an account, which ends its log-ins."""
+    with store.writing() as rows:
+        user = _found(rows.get(User, account))
+        accounts.change_level(rows, user, given.level)
+        accounts.note(rows, who, "change level", f"{user.name}: {given.level}")
+        return Account.model_validate(user, from_attributes=True)
+
+
+@router.delete("/accounts/{account}", status_code=204)
+def remove(account: int, who: Administrator, store: Database) -> None:
+    """Remove an account with everything that it owns."""
+    with store.writing() as rows:
+        user = _found(rows.get(User, account))
+        if user.id == who.id:
+            raise Refused(409, "you cannot remove your own account")
+        accounts.change_level(rows, user, "guest")
+        rows.delete(user)
+        accounts.note(rows, who, "remove account", user.name)
+
+
+@router.post("/invitations", status_code=201)
+def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
+    """Create a link with which one person creates an account, within a week."""
+    return Invitation(level=given.level, link=f"/#/join/{accounts.invite(store, given.level, who)}")
+
+
+@router.get("/audit")
+def audit(
+    who: Anyone, store: Database, before: int | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> list[AuditLine]:
+    """Return the newest lines of the audit log: all for administrators, one's own for others."""
+    found = select(Audit).order_by(Audit.id.desc()).limit(limit)
+    if before is not None:
+        found = found.where(Audit.id < before)
+    if not who.is_at_least("administrator"):
+        found = found.where(Audit.user_id == who.id)
+    with store.reading() as rows:
+        return [AuditLine.model_validate(one, from_attributes=True) for one in rows.scalars(found)]
+
+
+def _found(user: User | None) -> User:
+    if user is None:
+        raise Refused(404, "there is no such account")
+    return user

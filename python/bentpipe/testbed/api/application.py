@@ -1,0 +1,103 @@
+"""The application: its routes, the page, and the answers to errors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from sqlalchemy.exc import OperationalError
+
+import bentpipe
+from bentpipe._native import ScenarioError
+from bentpipe.errors import InputError
+from bentpipe.testbed.accounts import Refused
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store
+
+from . import accounts, configurations, drafts, results, runs, sessions
+from .events import Broadcast
+from .security import Guard
+
+#: Where `make web` puts the built page.
+PAGE: Final = Path(__file__).resolve().parents[1] / "static"
+
+_UNBUILT: Final = """<!doctype html><html lang="en"><title>bentpipe</title><h1>The page is not built</h1>
+<p>Run <code>make web</code> in the repository (it needs Node), then reload. The interface works: see
+<a href="/api/openapi.json">/api/openapi.json</a>."""
+
+
+def application(settings: Settings, store: Store) -> FastAPI:
+    """Returns the web process's application."""
+    broadcast = Broadcast(store)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with broadcast.running():
+            yield
+
+    app = FastAPI(
+        title="bentpipe test bed",
+        version=bentpipe.__version__,
+        summary="Everything that the page does.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
+    for module in (sessions, accounts, drafts, configurations, runs, results):
+        app.include_router(module.router, prefix="/api")
+    _errors(app)
+    _page(app)
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def _errors(app: FastAPI) -> None:
+    """Every error is ``{"detail": TEXT}``, without anything of this machine in it."""
+
+    @app.exception_handler(Refused)
+    def refused(_: Request, error: Refused) -> Response:
+        return JSONResponse({"detail": str(error)}, error.status)
+
+    @app.exception_handler(ScenarioError)
+    @app.exception_handler(InputError)
+    def invalid(_: Request, error: ValueError) -> Response:
+        return JSONResponse({"detail": str(error)}, 422)
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(_: Request, error: RequestValidationError) -> Response:
+        # What was sent is not repeated: it may be a password.
+        told = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
+        return JSONResponse({"detail": "; ".join(told)}, 422)
+
+    @app.exception_handler(OperationalError)
+    def busy(_: Request, __: OperationalError) -> Response:
+        return JSONResponse({"detail": "the database is busy or cannot be written; try again"}, 503)
+
+
+def _page(app: FastAPI) -> None:
+    @app.get("/assets/{name}", include_in_schema=False)
+    def asset(name: str) -> Response:
+        file = PAGE / "assets" / name
+        if file.parent != PAGE / "assets" or not file.is_file():
+            return JSONResponse({"detail": "there is no such file"}, 404)
+        # Its name contains a hash of its content.
+        return FileResponse(file, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+
+    @app.get("/", include_in_schema=False)
+    def index() -> Response:
+        file = PAGE / "index.html"
+        if not file.is_file():
+            return HTMLResponse(_UNBUILT, 503)
+        return FileResponse(file, headers={"Cache-Control": "no-cache"})
+
+
+def openapi() -> dict[str, Any]:
+    """Returns the interface's document, without a database."""
+    return application(Settings(Path()), Store("sqlite://")).openapi()

@@ -1,0 +1,80 @@
+"""Who makes a request: from the cookie of a browser's log-in, or a token."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+
+from bentpipe.testbed.accounts import Caller, Refused, caller_of
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store
+
+from .security import SAFE
+
+#: The browser sends it only over an encrypted connection or to this machine, and never to another host.
+COOKIE: Final = "__Host-bentpipe"
+
+
+def store_of(request: Request) -> Store:
+    """Returns the database."""
+    store: Store = request.app.state.store
+    return store
+
+
+def settings_of(request: Request) -> Settings:
+    """Returns the settings."""
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+Database = Annotated[Store, Depends(store_of)]
+Given = Annotated[Settings, Depends(settings_of)]
+
+
+def secret_of(request: Request) -> str:
+    """Returns the secret that a request shows, or an empty text."""
+    authorization = request.headers.get("authorization", "")
+    if authorization:
+        return authorization.removeprefix("Bearer ").strip()
+    return request.cookies.get(COOKIE, "")
+
+
+def caller(request: Request, store: Database) -> Caller:
+    """Returns who makes a request. Raises :class:`Refused`."""
+    with store.writing() as rows:
+        found = caller_of(rows, secret_of(request))
+    if (found.kind == "token") != ("authorization" in request.headers):
+        raise Refused(401, "log in first")
+    if found.scope == "read" and request.method not in SAFE:
+        raise Refused(403, "this token may only read")
+    return found
+
+
+def user(found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """Returns the caller, who has to be at least a user."""
+    if not found.is_at_least("user"):
+        raise Refused(403, "guests only look; ask an administrator for an account of the level user")
+    return found
+
+
+def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """Returns the caller, who has to be an administrator by log-in, not by a token."""
+    if not found.is_at_least("administrator"):
+        raise Refused(403, "this is for administrators")
+    return found
+
+
+Anyone = Annotated[Caller, Depends(caller)]
+AUser = Annotated[Caller, Depends(user)]
+Administrator = Annotated[Caller, Depends(administrator)]
+
+
+def owns(who: Caller, owner: int) -> bool:
+    """Whether the caller may change what ``owner`` has."""
+    return who.is_at_least("user") and (who.id == owner or who.is_at_least("administrator"))
+
+
+def may_see(who: Caller, owner: int, shared: bool) -> bool:
+    """Whether the caller may look at what ``owner`` has."""
+    return shared or who.id == owner or who.is_at_least("administrator")

@@ -1,0 +1,207 @@
+"""Named configurations: saved, loaded, changed, removed, shared, forked and reset."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from sqlalchemy import func, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session as Transaction
+
+from bentpipe.testbed.accounts import Caller, Refused, note
+from bentpipe.testbed.rules import OF_LEVEL, check_text
+from bentpipe.testbed.tables import Configuration
+
+from .callers import Anyone, AUser, Database, may_see, owns
+from .drafts import Text
+from .sessions import Strict
+
+router = APIRouter(tags=["configurations"])
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+$")
+]
+Positions = Annotated[
+    dict[Annotated[str, Field(max_length=200)], tuple[float, float]], Field(max_length=5000)
+]
+
+
+class Brief(BaseModel):
+    """A configuration in a list."""
+
+    id: str
+    name: str
+    owner: str
+    mine: bool
+    shared: bool
+    version: int
+    changed: float
+
+
+class Full(Brief):
+    """A configuration with its scenario, and where its nodes are drawn."""
+
+    text: str
+    positions: dict[str, Any]
+
+
+class New(Strict):
+    """A configuration to save."""
+
+    name: Name
+    text: Text
+    positions: Positions = Field(default_factory=dict)
+
+
+class Change(Strict):
+    """What to change; what is not given stays. ``version`` is the one that was changed, so that nobody overwrites
+    what another window has saved."""
+
+    version: int
+    name: Name | None = None
+    text: Text | None = None
+    positions: Positions | None = None
+    shared: bool | None = None
+
+
+class Fork(Strict):
+    """The name of a copy."""
+
+    name: Name
+
+
+@router.get("/configurations")
+def listed(who: Anyone, store: Database) -> list[Brief]:
+    """Return one's own configurations and those that are shared; all for administrators."""
+    found = select(Configuration).order_by(Configuration.changed.desc()).limit(1000)
+    if not who.is_at_least("administrator"):
+        found = found.where(or_(Configuration.owner_id == who.id, Configuration.shared))
+    with store.reading() as rows:
+        return [brief(one, who) for one in rows.scalars(found)]
+
+
+@router.post("/configurations", status_code=201)
+def save(given: New, who: AUser, store: Database) -> Full:
+    """Save a configuration under a new name. It may be unfinished; launching needs it valid."""
+    check_text(given.text, who.level)
+    with store.writing() as rows:
+        row = Configuration(owner_id=who.id, origin=given.text, **given.model_dump())
+        _add(rows, row, who)
+        note(rows, who, "save configuration", given.name)
+        return full(row, who)
+
+
+@router.get("/configurations/{configuration}")
+def load(configuration: str, who: Anyone, store: Database) -> Full:
+    """Return a configuration."""
+    with store.reading() as rows:
+        return full(visible(rows, configuration, who), who)
+
+
+@router.put("/configurations/{configuration}")
+def change(configuration: str, given: Change, who: AUser, store: Database) -> Full:
+    """Change a configuration: its name, scenario, drawing, or whether others may look at it."""
+    if given.text is not None:
+        check_text(given.text, who.level)
+    with store.writing() as rows:
+        row = _own(rows, configuration, who)
+        if row.version != given.version:
+            raise Refused(409, "it was changed elsewhere in the meantime; load it again")
+        if given.name is not None and given.name != row.name:
+            _free(rows, row.owner_id, given.name)
+        for key, value in given.model_dump(exclude={"version"}, exclude_none=True).items():
+            setattr(row, key, value)
+        row.version += 1
+        row.changed = time.time()
+        note(rows, who, "share configuration" if given.shared else "change configuration", row.name)
+        return full(row, who)
+
+
+@router.delete("/configurations/{configuration}", status_code=204)
+def remove(configuration: str, who: AUser, store: Database) -> None:
+    """Remove a configuration. Its runs stay."""
+    with store.writing() as rows:
+        row = _own(rows, configuration, who)
+        rows.delete(row)
+        note(rows, who, "remove configuration", row.name)
+
+
+@router.post("/configurations/{configuration}/fork", status_code=201)
+def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
+    """Copy a configuration that one may look at, under a name of one's own."""
+    with store.writing() as rows:
+        of = visible(rows, configuration, who)
+        row = Configuration(
+            owner_id=who.id, name=given.name, text=of.text, origin=of.text, positions=dict(of.positions)
+        )
+        _add(rows, row, who)
+        note(rows, who, "fork configuration", f"{of.name}: {given.name}")
+        return full(row, who)
+
+
+@router.post("/configurations/{configuration}/reset")
+def reset(configuration: str, who: AUser, store: Database) -> Full:
+    """Restore the scenario with which a configuration was first saved. Its id stays."""
+    with store.writing() as rows:
+        row = _own(rows, configuration, who)
+        row.text, row.positions, row.changed = row.origin, {}, time.time()
+        row.version += 1
+        note(rows, who, "reset configuration", row.name)
+        return full(row, who)
+
+
+def brief(row: Configuration, who: Caller) -> Brief:
+    """Returns a row of the list."""
+    return Brief(
+        id=row.id,
+        name=row.name,
+        owner=row.owner.name,
+        mine=owns(who, row.owner_id),
+        shared=row.shared,
+        version=row.version,
+        changed=row.changed,
+    )
+
+
+def full(row: Configuration, who: Caller) -> Full:
+    """Returns a configuration as the page needs it."""
+    return Full(**brief(row, who).model_dump(), text=row.text, positions=row.positions)
+
+
+def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration:
+    """Returns a configuration that the caller may look at. Raises :class:`Refused`: one that she may not is not
+    there."""
+    row = rows.get(Configuration, configuration[:32])
+    if row is None or not may_see(who, row.owner_id, row.shared):
+        raise Refused(404, "there is no such configuration")
+    return row
+
+
+def _own(rows: Transaction, configuration: str, who: Caller) -> Configuration:
+    row = visible(rows, configuration, who)
+    if not owns(who, row.owner_id):
+        raise Refused(403, "it is someone else's; fork it to change your own copy")
+    return row
+
+
+def _free(rows: Transaction, owner: int, name: str) -> None:
+    same = select(Configuration.id).where(Configuration.owner_id == owner, Configuration.name == name)
+    if rows.scalar(same) is not None:
+        raise Refused(409, f'there is a configuration "{name}"; choose another name')
+
+
+def _add(rows: Transaction, row: Configuration, who: Caller) -> None:
+    _free(rows, who.id, row.name)
+    count = rows.scalar(select(func.count()).where(Configuration.owner_id == who.id)) or 0
+    most = OF_LEVEL[who.level].configurations
+    if count >= most:
+        raise Refused(409, f"you have {most} configurations; remove one first")
+    rows.add(row)
+    try:
+        rows.flush()
+    except IntegrityError:
+        raise Refused(409, f'there is a configuration "{row.name}"; choose another name') from None
+    rows.refresh(row)

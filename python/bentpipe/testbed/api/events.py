@@ -1,0 +1,143 @@
+"""The stream of events: one reader of the table, from which every browser tab gets what its user may see."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from bentpipe.testbed.accounts import Caller
+from bentpipe.testbed.store import Store
+from bentpipe.testbed.tables import Event, Session
+
+#: Seconds between looks at the table, and between signs of life.
+LOOK_S: Final = 0.25
+ALIVE_S: Final = 15.0
+#: Events that wait for a slow browser; with more, it is told to load everything again.
+MOST_WAITING: Final = 500
+#: Streams at a time: of a user, and of all.
+MOST_OF_USER: Final = 20
+MOST: Final = 1000
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event, without what belongs to its table."""
+
+    id: int
+    owner: int
+    text: str
+
+
+class Broadcast:
+    """Reads new events once and passes them to all who follow."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.followers: dict[asyncio.Queue[Told | None], Caller] = {}
+        self.last = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Context manager while which events are read."""
+        with contextlib.suppress(SQLAlchemyError):
+            self.last = await asyncio.to_thread(self._newest)
+        task = asyncio.create_task(self._loop())
+        try:
+            yield
+        finally:
+            task.cancel()
+            for waiting in list(self.followers):
+                _end(waiting)
+
+    async def _loop(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if not self.followers:
+                continue
+            with contextlib.suppress(SQLAlchemyError):
+                found, ended = await asyncio.to_thread(
+                    self._since, self.last, {one.session for one in self.followers.values()}
+                )
+                for waiting, who in list(self.followers.items()):
+                    if who.session in ended:
+                        _end(waiting)
+                        continue
+                    for one in found:
+                        if one.owner == who.id or who.is_at_least("administrator"):
+                            if waiting.full():
+                                _end(waiting)
+                                break
+                            waiting.put_nowait(one)
+                if found:
+                    self.last = found[-1].id
+
+    def _newest(self) -> int:
+        with self.store.reading() as rows:
+            return rows.scalar(select(func.max(Event.id))) or 0
+
+    def _since(self, last: int, sessions: set[str]) -> tuple[list[Told], set[str]]:
+        """Returns the events after ``last``, and which of the log-ins have ended."""
+        with self.store.reading() as rows:
+            found = rows.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(2000)).all()
+            alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions))))
+            return [_told(one) for one in found], sessions - alive
+
+    def _missed(self, who: Caller, last: int) -> tuple[list[Told], bool]:
+        """Returns the events after ``last`` that a user may see, and whether some are no longer kept."""
+        with self.store.reading() as rows:
+            oldest = rows.scalar(select(func.min(Event.id))) or 0
+            found = select(Event).where(Event.id > last).order_by(Event.id).limit(MOST_WAITING)
+            if not who.is_at_least("administrator"):
+                found = found.where(Event.owner_id == who.id)
+            return [_told(one) for one in rows.scalars(found)], last + 1 < oldest
+
+    async def follow(self, who: Caller, last: int | None) -> AsyncIterator[str]:
+        """Yields the text of a stream."""
+        if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
+            # The stream has begun, so this is an event, after which the browser waits.
+            yield "retry: 30000\nevent: busy\ndata: {}\n\n"
+            return
+        waiting: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING + 1)
+        self.followers[waiting] = who
+        sent = last or 0
+        try:
+            yield "retry: 2000\n\n"
+            if last is not None:
+                missed, gap = await asyncio.to_thread(self._missed, who, last)
+                if gap:
+                    yield "event: reload\ndata: {}\n\n"
+                for one in missed:
+                    sent = one.id
+                    yield one.text
+            while True:
+                try:
+                    found = await asyncio.wait_for(waiting.get(), ALIVE_S)
+                except TimeoutError:
+                    yield ": alive\n\n"
+                    continue
+                if found is None:
+                    yield "event: reload\ndata: {}\n\n"
+                    return
+                if found.id > sent:
+                    yield found.text
+        finally:
+            self.followers.pop(waiting, None)
+
+
+def _told(event: Event) -> Told:
+    text = f"id: {event.id}\nevent: run\ndata: {json.dumps({'run': event.run_id, **event.data})}\n\n"
+    return Told(event.id, event.owner_id, text)
+
+
+def _end(waiting: asyncio.Queue[Told | None]) -> None:
+    while waiting.full():
+        waiting.get_nowait()
+    waiting.put_nowait(None)

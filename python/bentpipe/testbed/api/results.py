@@ -1,0 +1,225 @@
+"""Results of runs: flows, series for plots, reports, files, and comparisons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse, Response
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from bentpipe.comparison import compare
+from bentpipe.results import flow_results
+from bentpipe.runs import Run
+from bentpipe.testbed import tables
+from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store
+
+from .callers import Anyone, Database, Given
+from .runs import seen
+
+router = APIRouter(tags=["results"])
+
+#: A report contains what users wrote. It may not run scripts, load anything, or act as this origin.
+SANDBOX: Final = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+)
+#: Points of a plotted line: more than a screen has columns.
+MOST_POINTS: Final = 2_000
+#: Lines of a plot.
+MOST_LINES: Final = 12
+
+
+class File(BaseModel):
+    """A file of a run: its path for the route of files, and its size."""
+
+    path: str
+    bytes: int
+
+
+class PlotLine(BaseModel):
+    """A line of a plot: times in seconds and values."""
+
+    name: str
+    time: list[float]
+    value: list[float | None]
+
+
+class Series(BaseModel):
+    """A quantity over time, a line per flow, terminal or link. Long lines are thinned to the extremes of equal
+    parts."""
+
+    quantity: str
+    unit: str
+    thinned: bool
+    lines: list[PlotLine]
+
+
+class Results(BaseModel):
+    """What a run measured: a row per flow, beside its prediction, and the quantities that can be plotted."""
+
+    complete: bool
+    flows: list[dict[str, Any]]
+    quantities: dict[str, list[str]]
+    provenance: dict[str, Any]
+    fidelity: dict[str, Any]
+
+
+class Compared(BaseModel):
+    """The differences of runs from the first."""
+
+    baseline: str
+    others: list[dict[str, Any]]
+
+
+def folder_of(store: Store, settings: Settings, run: str, who: Caller) -> tuple[tables.Run, Path]:
+    """Returns a run that one may look at, and its folder. Raises :class:`Refused`."""
+    with store.reading() as rows:
+        row = seen(rows, run, who)
+    folder = settings.folder(row.owner_id, row.id)
+    if not (folder / "provenance.json").is_file():
+        raise Refused(409, "this run has no results" + (" yet" if row.state not in tables.FINAL else ""))
+    return row, folder
+
+
+@router.get("/runs/{run}/results")
+def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
+    """Return what a run measured."""
+    of = Run(folder_of(store, settings, run, who)[1])
+    provenance = {
+        key: of.provenance.get(key)
+        for key in (
+            "bentpipe",
+            "commit",
+            "instrument",
+            "seed",
+            "run",
+            "status",
+            "simulated_seconds",
+            "wall_seconds",
+            "events",
+        )
+    }
+    return Results(
+        complete=of.complete,
+        flows=[one.as_dict() for one in flow_results(of)] if (of.path / "flows.parquet").is_file() else [],
+        quantities=of.traces,
+        provenance=provenance,
+        fidelity={key: of.fidelity[key] for key in ("verdict",) if key in of.fidelity},
+    )
+
+
+@router.get("/runs/{run}/series/{quantity}")
+def series(run: str, quantity: str, who: Anyone, store: Database, settings: Given) -> Series:
+    """Return a quantity over time, such as `tcp.cwnd`."""
+    of = Run(folder_of(store, settings, run, who)[1])
+    frame = of.trace(quantity)
+    if frame.width != 3:
+        raise Refused(422, f'"{quantity}" is a whole trace; choose one of its quantities')
+    who_column, column = frame.columns[1:]
+    if not frame.schema[column].is_numeric():
+        raise Refused(422, f'"{quantity}" is not a number')
+    lines, thinned = [], False
+    for (name,), part in list(frame.group_by(who_column, maintain_order=True))[:MOST_LINES]:
+        times, values, less = thin(part["time"].to_list(), part[column].cast(float).to_list())
+        thinned |= less
+        lines.append(PlotLine(name=str(name), time=times, value=values))
+    return Series(quantity=quantity, unit=units().get(column, ""), thinned=thinned, lines=lines)
+
+
+@router.get("/runs/{run}/report")
+def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
+    """Return a run's report, an HTML page, in a sandbox."""
+    _, folder = folder_of(store, settings, run, who)
+    if not (folder / "report.html").is_file():
+        raise Refused(409, "this run has no report")
+    return FileResponse(
+        folder / "report.html", media_type="text/html", headers={"Content-Security-Policy": SANDBOX}
+    )
+
+
+@router.get("/runs/{run}/files")
+def files(run: str, who: Anyone, store: Database, settings: Given) -> list[File]:
+    """Return the files of a run."""
+    _, folder = folder_of(store, settings, run, who)
+    return [File(path=name, bytes=file.stat().st_size) for name, file in sorted(_files(folder).items())]
+
+
+@router.get("/runs/{run}/files/{path:path}")
+def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> Response:
+    """Return a file of a run, to be saved."""
+    _, folder = folder_of(store, settings, run, who)
+    # Only what is listed is sent, so no path leads out of the folder.
+    found = _files(folder).get(path)
+    if found is None:
+        raise Refused(404, "this run has no such file")
+    headers = {"Content-Security-Policy": SANDBOX, "Accept-Ranges": "none"}
+    return FileResponse(found, filename=found.name, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/comparison")
+def comparison(
+    run: Annotated[list[Annotated[str, Field(max_length=32)]], Query(min_length=1, max_length=12)],
+    who: Anyone,
+    store: Database,
+    settings: Given,
+    baseline: Annotated[str, Query(max_length=32)] = "",
+) -> Compared:
+    """Return in what runs differ from a baseline: the one that is given, or the caller's pinned one, or the first."""
+    if not baseline:
+        with store.reading() as rows:
+            pinned = rows.scalar(
+                select(tables.Run.id).where(tables.Run.owner_id == who.id, tables.Run.baseline)
+            )
+        baseline = pinned or run[0]
+    first, folder = folder_of(store, settings, baseline, who)
+    others = []
+    for one in dict.fromkeys(run):
+        if one == baseline:
+            continue
+        row, other = folder_of(store, settings, one, who)
+        both = compare(folder, other).as_dict()
+        others.append(
+            {"run": row.id, "name": row.name, "number": row.number, "label": row.label}
+            | {key: both[key] for key in ("equal", "scenario", "flows", "missing")}
+        )
+    return Compared(baseline=first.id, others=others)
+
+
+def thin(times: list[float], values: list[float | None]) -> tuple[list[float], list[float | None], bool]:
+    """Returns a line of at most :data:`MOST_POINTS` points: of each part of equal length the least and the greatest
+    value, in the order in which they come."""
+    if len(times) <= MOST_POINTS:
+        return times, values, False
+    part = -(-len(times) * 2 // MOST_POINTS)
+    kept: list[int] = []
+    for start in range(0, len(times), part):
+        known = [place for place in range(start, min(start + part, len(times))) if values[place] is not None]
+        if known:
+            extremes = {
+                min(known, key=lambda place: values[place] or 0.0),
+                max(known, key=lambda place: values[place] or 0.0),
+            }
+            kept += sorted(extremes)
+    return [times[place] for place in kept], [values[place] for place in kept], True
+
+
+def units() -> dict[str, str]:
+    """Returns the unit of every column of the traces."""
+    from bentpipe import _native
+
+    listed = json.loads(_native.tables())["traces"]
+    return {column["name"]: column["unit"] for table in listed for column in table["columns"]}
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Returns the regular files of a run by their path in its folder."""
+    return {
+        file.relative_to(folder).as_posix(): file
+        for file in folder.rglob("*")
+        if file.is_file() and not file.is_symlink()
+    }

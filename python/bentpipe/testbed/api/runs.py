@@ -1,0 +1,390 @@
+"""Runs: launched, listed, watched, cancelled, removed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from math import prod
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session as Transaction
+
+from bentpipe.campaign.variants import variations
+from bentpipe.facts import facts
+from bentpipe.testbed import queue
+from bentpipe.testbed.accounts import Caller, Refused, note
+from bentpipe.testbed.drafts import read
+from bentpipe.testbed.executor import wake
+from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
+from bentpipe.testbed.store import Store
+from bentpipe.testbed.tables import ACTIVE, FINAL, Run, identifier
+
+from .callers import Anyone, AUser, Database, Given, may_see, owns
+from .configurations import Name, visible
+from .drafts import Text
+from .events import Broadcast
+from .sessions import Strict
+
+router = APIRouter(tags=["runs"])
+
+Instrument = Literal["simulate", "kernel", "emulate"]
+State = Literal["queued", "leased", "running", "done", "failed", "cancelled", "incomplete"]
+
+
+def _simulate() -> list[Instrument]:
+    return ["simulate"]
+
+
+class Launch(Strict):
+    """What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side;
+    ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the
+    client's: launching again with the same returns the same runs."""
+
+    configuration: Annotated[str, Field(max_length=32)] | None = None
+    text: Text | None = None
+    name: Name | None = None
+    instruments: Annotated[list[Instrument], Field(min_length=1, max_length=3)] = Field(
+        default_factory=_simulate
+    )
+    campaign: bool = False
+    once: Annotated[str, Field(max_length=50)] | None = None
+
+
+class Entry(BaseModel):
+    """A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to
+    start."""
+
+    id: str
+    number: int
+    name: str
+    label: str
+    owner: str
+    mine: bool
+    configuration: str | None
+    batch: str | None
+    instrument: Instrument
+    state: State
+    reason: str
+    progress: float
+    queued: float
+    started: float | None
+    ended: float | None
+    shared: bool
+    baseline: bool
+    position: int | None = None
+    expected: float | None = None
+
+
+class Scenario(Entry):
+    """A run with the scenario that it is about, resolved."""
+
+    scenario: str
+
+
+class Mark(Strict):
+    """Whether others may look at a run, and whether one's comparisons are with it."""
+
+    shared: bool | None = None
+    baseline: bool | None = None
+
+
+class Queue(BaseModel):
+    """The queue: what waits and what runs, and by how many at a time. Only one's own runs have names."""
+
+    slots: int
+    real_time: bool
+    running: int
+    waiting: int
+    entries: list[Entry]
+
+
+@router.post("/runs", status_code=201)
+def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
+    """Put runs into the queue."""
+    if again := _again(store, given.once, who):
+        return again
+    with store.reading() as rows:
+        if given.configuration is not None:
+            of = visible(rows, given.configuration, who)
+            text, name = of.text, of.name
+        elif given.text is not None:
+            text, name = given.text, given.name or "Unnamed"
+        else:
+            raise Refused(422, "either a configuration or a text is needed")
+    if "emulate" in given.instruments and not settings.real_time:
+        raise Refused(
+            409, "this test bed does not emulate in real time; its administrator starts it with --real-time"
+        )
+    planned = _plan(given, text, who)
+    batch = identifier() if len(planned) > 1 else None
+    with store.writing() as rows:
+        _room(rows, who, len(planned))
+        made = [
+            Run(
+                owner_id=who.id,
+                configuration_id=given.configuration,
+                name=name,
+                batch=batch,
+                once=None if given.once is None else f"{given.once}#{place}",
+                **values,
+            )
+            for place, values in enumerate(planned)
+        ]
+        rows.add_all(made)
+        try:
+            rows.flush()
+        except IntegrityError:
+            # The same launch has arrived a second time while this one was checked.
+            rows.rollback()
+            return _again(store, given.once, who)
+        for run in made:
+            rows.refresh(run)
+            queue.tell(rows, run)
+        note(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
+        listed = [entry(one, who) for one in made]
+    wake(settings, made[0].number)
+    return listed
+
+
+def _again(store: Store, once: str | None, who: Caller) -> list[Entry]:
+    """Returns the runs of a launch that has been done already."""
+    if once is None:
+        return []
+    before = select(Run).where(Run.owner_id == who.id, Run.once.like(_pattern(once), escape="\\"))
+    with store.reading() as rows:
+        return [entry(one, who) for one in rows.scalars(before.order_by(Run.number))]
+
+
+def _pattern(text: str) -> str:
+    """Returns the pattern of LIKE that matches all runs of a launch."""
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, "\\" + special)
+    return f"{text}#%"
+
+
+def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
+    """Returns the columns of each run, checked. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
+    limits = OF_LEVEL[who.level]
+    loaded = read(text, who.level)
+    sets: list[tuple[str, list[str]]] = [("", [])]
+    replications = 1
+    if given.campaign:
+        if loaded.campaign is None:
+            raise Refused(422, "the scenario has no [campaign]")
+        replications = int(loaded.campaign.get("replications", 1))
+        _bound(loaded.campaign, limits.queued)
+        sets = [
+            (one.label, [f"{key}={value}" for key, value in one.values.items()])
+            for one in variations(loaded.campaign)
+        ]
+    if len(sets) * replications * len(given.instruments) > limits.queued:
+        raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
+    planned: list[dict[str, object]] = []
+    for label, overrides in sets:
+        one = read(text, who.level, overrides) if overrides else loaded
+        wanted = cost(one.data, facts(one))
+        for instrument in given.instruments:
+            check_cost(wanted, instrument, who.level)
+            for replication in range(replications):
+                parts = [label, instrument if len(given.instruments) > 1 else ""]
+                parts.append(f"replication {replication}" if replications > 1 else "")
+                planned.append(
+                    {
+                        "label": ", ".join(filter(None, parts))[:200],
+                        "instrument": instrument,
+                        "replication": replication,
+                        "scenario": one.toml,
+                        "events": wanted.events,
+                    }
+                )
+    return planned
+
+
+def _bound(campaign: Mapping[str, Any], most: int) -> None:
+    """Refuse a campaign with more variants than may wait, before they are made. Raises :class:`Refused`."""
+    sizes = [len(values) for values in campaign.get("vary", {}).values()]
+    sizes += [len(next(iter(lists.values()), [])) for lists in campaign.get("zip", [])]
+    sizes += [max(1, len(campaign.get("list") or [])), int((campaign.get("sample") or {}).get("count", 1))]
+    if prod(sizes) > most:
+        raise Refused(422, f"the campaign has more than the {most} runs that may wait at a time")
+
+
+def _room(rows: Transaction, who: Caller, more: int) -> None:
+    """Refuse runs beyond what a level may have in the queue and keep. Raises :class:`Refused`."""
+    limits = OF_LEVEL[who.level]
+    count = select(func.count()).where(Run.owner_id == who.id)
+    waiting = rows.scalar(count.where(Run.state.in_(("queued", *ACTIVE)))) or 0
+    if waiting + more > limits.queued:
+        raise Refused(409, f"{waiting} of your runs wait already; your level allows {limits.queued}")
+    kept = rows.scalar(count) or 0
+    if kept + more > limits.runs:
+        raise Refused(409, f"you keep {kept} runs; your level allows {limits.runs}: remove some first")
+
+
+@router.get("/runs")
+def listed(
+    who: Anyone,
+    store: Database,
+    state: State | None = None,
+    search: Annotated[str, Query(max_length=100)] = "",
+    batch: Annotated[str, Query(max_length=32)] = "",
+    configuration: Annotated[str, Query(max_length=32)] = "",
+    before: int | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> list[Entry]:
+    """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
+    found = _seen(who).order_by(Run.number.desc()).limit(limit)
+    if state is not None:
+        found = found.where(Run.state == state)
+    if search:
+        found = found.where(
+            or_(Run.name.icontains(search, autoescape=True), Run.label.icontains(search, autoescape=True))
+        )
+    if batch:
+        found = found.where(Run.batch == batch)
+    if configuration:
+        found = found.where(Run.configuration_id == configuration)
+    if before is not None:
+        found = found.where(Run.number < before)
+    with store.reading() as rows:
+        places = _places(rows)
+        return [entry(one, who, places) for one in rows.scalars(found)]
+
+
+@router.get("/queue")
+def the_queue(who: Anyone, store: Database, settings: Given) -> Queue:
+    """Return the queue."""
+    with store.reading() as rows:
+        places = _places(rows)
+        running = rows.scalars(select(Run).where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
+        first = sorted(places, key=lambda run: places[run][0])[:100]
+        waiting = rows.scalars(select(Run).where(Run.id.in_(first))).all()
+        ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
+        entries = [entry(one, who, places) for one in ordered]
+        for one, run in zip(entries, ordered, strict=True):
+            if not may_see(who, run.owner_id, run.shared):
+                one.id, one.name, one.label, one.owner, one.reason = "", "someone's run", "", "", ""
+                one.configuration = one.batch = None
+    return Queue(
+        slots=settings.slots,
+        real_time=settings.real_time,
+        running=len(running),
+        waiting=len(places),
+        entries=entries,
+    )
+
+
+@router.get("/runs/{run}")
+def one(run: str, who: Anyone, store: Database) -> Scenario:
+    """Return a run."""
+    with store.reading() as rows:
+        row = seen(rows, run, who)
+        return Scenario(**entry(row, who, _places(rows)).model_dump(), scenario=row.scenario)
+
+
+@router.patch("/runs/{run}")
+def mark(run: str, given: Mark, who: AUser, store: Database) -> Entry:
+    """Share a run, or pin it as the baseline of one's comparisons."""
+    with store.writing() as rows:
+        row = owned(rows, run, who)
+        if given.shared is not None:
+            row.shared = given.shared
+            note(rows, who, "share run" if given.shared else "stop sharing run", f"{row.name} {row.number}")
+        if given.baseline is not None:
+            for other in rows.scalars(select(Run).where(Run.owner_id == row.owner_id, Run.baseline)):
+                other.baseline = False
+            row.baseline = given.baseline
+            note(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
+        return entry(row, who)
+
+
+@router.post("/runs/{run}/cancel")
+def cancel(run: str, who: AUser, store: Database) -> Entry:
+    """Cancel a run that waits or runs. What it has written so far stays."""
+    with store.writing() as rows:
+        row = owned(rows, run, who)
+        if row.state not in FINAL:
+            queue.cancel(rows, row)
+            note(rows, who, "cancel", f"{row.name} {row.number}")
+        return entry(row, who)
+
+
+@router.delete("/runs/{run}", status_code=204)
+def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
+    """Remove a run with its results."""
+    with store.writing() as rows:
+        row = owned(rows, run, who)
+        if row.state not in FINAL:
+            raise Refused(409, "it has not ended; cancel it first")
+        folder = settings.folder(row.owner_id, row.id)
+        rows.delete(row)
+        note(rows, who, "remove run", f"{row.name} {row.number}")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@router.get("/events")
+async def events(request: Request, who: Anyone) -> StreamingResponse:
+    """Follow one's runs: server-sent events ``{"run", "state", "progress", "reason"}``. One stream per browser tab;
+    after a broken connection, Last-Event-ID continues where it ended."""
+    broadcast: Broadcast = request.app.state.broadcast
+    last = request.headers.get("last-event-id", "")
+    stream = broadcast.follow(who, int(last) if last.isdigit() and len(last) < 16 else None)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+def entry(row: Run, who: Caller, places: dict[str, tuple[int, float]] | None = None) -> Entry:
+    """Returns a run as the page needs it."""
+    position, expected = (places or {}).get(row.id, (None, None))
+    return Entry.model_validate(
+        {
+            **{key: getattr(row, key) for key in Entry.model_fields if hasattr(row, key)},
+            "owner": row.owner.name,
+            "mine": owns(who, row.owner_id),
+            "configuration": row.configuration_id,
+            "position": position,
+            "expected": expected,
+        }
+    )
+
+
+def seen(rows: Transaction, run: str, who: Caller) -> Run:
+    """Returns a run that the caller may look at. Raises :class:`Refused`: one that she may not is not there."""
+    row = rows.scalar(select(Run).where(Run.id == run[:32]))
+    if row is None or not may_see(who, row.owner_id, row.shared):
+        raise Refused(404, "there is no such run")
+    return row
+
+
+def owned(rows: Transaction, run: str, who: Caller) -> Run:
+    """Returns a run that the caller may change. Raises :class:`Refused`."""
+    row = seen(rows, run, who)
+    if not owns(who, row.owner_id):
+        raise Refused(403, "it is someone else's")
+    return row
+
+
+def _seen(who: Caller) -> Select[Run]:
+    if who.is_at_least("administrator"):
+        return select(Run)
+    return select(Run).where(or_(Run.owner_id == who.id, Run.shared))
+
+
+def _places(rows: Transaction) -> dict[str, tuple[int, float]]:
+    """Returns position and expected start of every queued run."""
+    ordered = queue.order(rows)
+    if not ordered:
+        return {}
+    per_second = queue.rate(rows)
+    events: dict[str, float] = dict(
+        rows.execute(select(Run.id, Run.events).where(Run.state == "queued")).all()
+    )
+    places, ahead = {}, 0.0
+    for place, run in enumerate(ordered, 1):
+        places[run] = (place, ahead)
+        ahead += 1.0 + events.get(run, 0.0) / per_second
+    return places

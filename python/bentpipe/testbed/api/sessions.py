@@ -1,0 +1,223 @@
+"""Log in, log out, passwords, tokens, and invitations that are accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import delete, select
+
+from bentpipe.testbed import accounts
+from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.rules import OF_LEVEL
+from bentpipe.testbed.tables import Session, User
+
+from .callers import COOKIE, Anyone, Database, Given
+from .security import is_encrypted
+
+router = APIRouter(tags=["session"])
+
+#: A hash takes a core for a third of a second, so one is computed at a time, and few wait.
+_hashing: Final = ThreadPoolExecutor(1, "passwords")
+MOST_WAITING: Final = 20
+_waiting = 0
+
+Password = Annotated[str, Field(max_length=256)]
+
+
+class Strict(BaseModel):
+    """A body in which unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class LogIn(Strict):
+    """Name and password."""
+
+    name: Annotated[str, Field(max_length=64)]
+    password: Password
+
+
+class Acceptance(LogIn):
+    """An invitation, and the account to create."""
+
+    invitation: Annotated[str, Field(max_length=100)]
+
+
+class NewPassword(Strict):
+    """The old and the new password."""
+
+    old: Password
+    new: Password
+
+
+class NewToken(Strict):
+    """A token for the command line."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    scope: Literal["read", "write"] = "write"
+
+
+class Who(BaseModel):
+    """The caller and what the level allows."""
+
+    id: int
+    name: str
+    level: Literal["guest", "user", "administrator"]
+    limits: dict[str, Any]
+
+
+class Token(BaseModel):
+    """A token; its secret is shown once."""
+
+    id: str
+    name: str
+    scope: str
+    created: float
+    used: float
+    secret: str | None = None
+
+
+async def hashing(work: Any, *given: Any) -> Any:
+    """Returns ``work(*given)``, which computes a hash, when it is its turn."""
+    global _waiting
+    if _waiting >= MOST_WAITING:
+        raise Refused(503, "too many log-ins at once; try again in a few seconds")
+    _waiting += 1
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_hashing, work, *given)
+    finally:
+        _waiting -= 1
+
+
+def describe(who: Caller) -> Who:
+    """Returns the caller as the page needs it."""
+    limits = asdict(OF_LEVEL[who.level])
+    return Who.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
+
+
+def give(response: Response, secret: str) -> None:
+    """Give a log-in to the browser."""
+    response.set_cookie(
+        COOKIE, secret, max_age=int(accounts.ABSOLUTE_S), path="/", secure=True, httponly=True, samesite="lax"
+    )
+
+
+def require_encryption(request: Request, settings: Any) -> None:
+    """Refuse a password over plain HTTP from another machine."""
+    if not is_encrypted(request.scope, settings):
+        raise Refused(
+            403, "log-ins need https; put a proxy with a certificate in front, or start with --insecure"
+        )
+
+
+@router.post("/session")
+async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
+    """Log in: the answer sets a cookie."""
+    require_encryption(request, settings)
+    address = request.client.host if request.client else "socket"
+    secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
+    give(response, secret)
+    return describe(who)
+
+
+@router.post("/invitations/accept", status_code=201)
+async def accept(
+    given: Acceptance, request: Request, response: Response, store: Database, settings: Given
+) -> Who:
+    """Create the account of an invitation and log in."""
+    require_encryption(request, settings)
+    secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
+    with store.writing() as rows:
+        who = accounts.caller_of(rows, secret)
+    give(response, secret)
+    return describe(who)
+
+
+@router.get("/session")
+def who_am_i(who: Anyone) -> Who:
+    """Return the caller."""
+    return describe(who)
+
+
+@router.delete("/session", status_code=204)
+def log_out(who: Anyone, response: Response, store: Database) -> None:
+    """End this log-in."""
+    with store.writing() as rows:
+        rows.execute(delete(Session).where(Session.id == who.session))
+        accounts.note(rows, who, "log out")
+    response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+
+
+@router.put("/session/password", status_code=204)
+async def change_password(given: NewPassword, who: Anyone, store: Database) -> None:
+    """Change the password, which ends all other log-ins and all tokens."""
+
+    def change() -> None:
+        with store.reading() as rows:
+            user = rows.get_one(User, who.id)
+        if who.kind != "browser" or not accounts.matches(given.old, user.password):
+            raise Refused(403, "the old password is wrong")
+        known = accounts.hashed(given.new)
+        with store.writing() as rows:
+            user = rows.get_one(User, who.id)
+            user.password = known
+            accounts.end_sessions(rows, user, who.session)
+            accounts.note(rows, who, "change password")
+
+    await hashing(change)
+
+
+@router.get("/tokens")
+def tokens(who: Anyone, store: Database) -> list[Token]:
+    """Return the caller's tokens, without their secrets."""
+    with store.reading() as rows:
+        found = rows.scalars(select(Session).where(Session.user_id == who.id, Session.kind == "token"))
+        return [Token.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.post("/tokens", status_code=201)
+def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
+    """Create a token for the command line. Its secret is in this answer only."""
+    if who.kind != "browser":
+        raise Refused(403, "a token cannot create tokens; log in")
+    with store.writing() as rows:
+        user = rows.get_one(User, who.id)
+        if (
+            len(
+                rows.scalars(
+                    select(Session.id).where(Session.user_id == who.id, Session.kind == "token")
+                ).all()
+            )
+            >= 50
+        ):
+            raise Refused(409, "you have 50 tokens; remove one first")
+        secret = accounts.open_session(rows, user, "token", accounts.TOKEN_S, given.name, given.scope)
+        accounts.note(rows, who, "create token", given.name)
+        found = rows.get_one(Session, accounts.digest(secret))
+        return Token(
+            id=found.id,
+            name=found.name,
+            scope=found.scope,
+            created=found.created,
+            used=time.time(),
+            secret=secret,
+        )
+
+
+@router.delete("/tokens/{token}", status_code=204)
+def remove_token(token: str, who: Anyone, store: Database) -> None:
+    """Remove a token, which ends it at once."""
+    with store.writing() as rows:
+        found = rows.scalar(
+            select(Session).where(Session.id == token, Session.user_id == who.id, Session.kind == "token")
+        )
+        if found is None:
+            raise Refused(404, "there is no such token")
+        rows.delete(found)
+        accounts.note(rows, who, "remove token", found.name)

@@ -1,0 +1,237 @@
+"""A scenario while someone works on it: what it is, whether it is valid, what it looks like, and changes of single
+values.
+
+The text is the scenario. Picture and forms are read from what the engine resolves, and each change made in them
+becomes a change of the text that keeps its comments and order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array, InlineTable, Table
+
+from bentpipe._native import ScenarioError
+from bentpipe.facts import facts
+from bentpipe.prediction import predict_scenario
+from bentpipe.scenarios import Scenario, ScenarioText, load
+from bentpipe.summary import explain
+
+from .accounts import Refused
+from .rules import Cost, check_cost, check_resolved, check_text, cost
+
+#: Parts of a scenario that are lists of named tables.
+LISTS: Final = ("link", "access", "flow", "proxy", "service", "handover", "change")
+#: Name of a text in messages.
+NAME: Final = "scenario"
+
+
+def read(text: str, level: str, overrides: Sequence[str] = ()) -> Scenario:
+    """Returns a scenario of the web, resolved and checked by all rules but those of cost. Raises :class:`Refused`, and
+    :class:`bentpipe.ScenarioError`."""
+    check_text(text, level)
+    try:
+        loaded = load(ScenarioText(text, NAME), overrides)
+    except TypeError as error:
+        raise Refused(422, f"the scenario cannot be read: {error}") from error
+    check_resolved(loaded.data, len(loaded.nodes), level)
+    return loaded
+
+
+def view(text: str, level: str) -> dict[str, Any]:
+    """Returns everything that the page shows about a draft: problems, or else summary, warnings, resolved values,
+    picture, predictions and cost."""
+    try:
+        loaded = read(text, level)
+        known = facts(loaded)
+        wanted = cost(loaded.data, known)
+        predictions = [one.as_dict() | {"arguments": {}} for one in predict_scenario(loaded).values()]
+    except ScenarioError as error:
+        return {"valid": False, "problems": [dict(one) | {"file": NAME} for one in error.problems]}
+    except Refused as refused:
+        problem: dict[str, Any] = {
+            "file": NAME,
+            "line": None,
+            "column": None,
+            "path": "",
+            "value": None,
+            "allowed": [],
+            "nearest": None,
+        }
+        return {"valid": False, "problems": [problem | {"message": str(refused)}]}
+    return {
+        "valid": True,
+        "problems": [],
+        "summary": explain(loaded, known),
+        "warnings": loaded.warnings,
+        "resolved": loaded.data,
+        "campaign": loaded.campaign,
+        "picture": picture(loaded),
+        "predictions": predictions,
+        "cost": {"events": wanted.events, "seconds": wanted.seconds, "refused": _refusal(wanted, level)},
+    }
+
+
+def _refusal(wanted: Cost, level: str) -> str | None:
+    try:
+        check_cost(wanted, "simulate", level)
+    except Refused as refused:
+        return str(refused)
+    return None
+
+
+def picture(scenario: Scenario) -> dict[str, Any]:
+    """Returns nodes and edges of the drawing. Every part has the key path of its entity in the scenario."""
+    data = scenario.data
+    edges: list[dict[str, Any]] = []
+    hubs: list[dict[str, Any]] = []
+    for link in data.get("link", []):
+        label = f"{link['name']}: {link['rate']}, {link['delay']}"
+        edges.append(_edge(["link", link["name"]], link["from"], link["to"], label))
+    for name, network in data.get("network", {}).items():
+        path = ["network", name]
+        hub = f"network {name}"
+        hubs.append({"id": hub, "label": f"{name} ({network['kind']})", "kind": "network", "path": path})
+        for node in _attached(network):
+            if node in scenario.nodes:
+                edges.append(_edge(path, node, hub, ""))
+            else:
+                # A group of terminals is drawn as one.
+                hubs.append({"id": f"group {name} {node}", "label": node, "kind": "group", "path": path})
+                edges.append(_edge(path, f"group {name} {node}", hub, ""))
+    grouped = {node for node in scenario.nodes if _is_grouped(node, data)}
+    services = {one["node"] for kind in ("proxy", "service") for one in data.get(kind, [])}
+    ends = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
+    nodes = [
+        {
+            "id": node,
+            "label": node,
+            "kind": "proxy" if node in services else "host" if node in ends else "router",
+            "path": ["node", node],
+        }
+        for node in scenario.nodes
+        if node not in grouped
+    ]
+    first = next((flow["from"] for flow in data.get("flow", [])), None)
+    return {"nodes": [*nodes, *hubs], "edges": edges, "first": first}
+
+
+def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
+    return {"id": " ".join([*path, start, end]), "from": start, "to": end, "label": label, "path": path}
+
+
+def _attached(network: Mapping[str, Any]) -> list[str]:
+    """Returns the nodes of an access network; a group of terminals is PREFIX with its number."""
+    listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
+    if "gateway" in network:
+        listed.append(network["gateway"])
+    for terminal in network.get("terminals", []):
+        if isinstance(terminal, str):
+            listed.append(terminal)
+        elif terminal.get("name"):
+            listed.append(terminal["name"])
+        else:
+            listed.append(f"{terminal['count']} × {terminal['prefix']}")
+    return listed
+
+
+def _is_grouped(node: str, data: Mapping[str, Any]) -> bool:
+    used = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
+    return node not in used and any(
+        isinstance(one, Mapping)
+        and one.get("prefix")
+        and node.startswith(one["prefix"])
+        and one.get("count", 0) > 8
+        for network in data.get("network", {}).values()
+        for one in network.get("terminals", [])
+    )
+
+
+def edit(text: str, path: Sequence[str], value: Any) -> str:
+    """Returns the text with one value replaced, added, or removed if ``value`` is None. A table of a list is
+    addressed by its name. Raises :class:`Refused` if the text is not TOML or the path cannot exist."""
+    if not path:
+        raise Refused(422, "a change needs a key")
+    try:
+        document = tomlkit.parse(text)
+        *above, last = path
+        part: Any = document
+        for depth, key in enumerate(above):
+            part = _inner(part, key, depth, removing=value is None)
+            if part is None:
+                return text
+        _put(part, last, value)
+        return tomlkit.dumps(document)
+    except (TOMLKitError, RecursionError) as error:
+        raise Refused(422, f"the text is not TOML, so nothing was changed: {error}") from error
+
+
+def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
+    """Returns the table or list of a key, which is created if it does not exist."""
+    if isinstance(part, list):
+        found = _named(part, key)
+        if found is not None or removing:
+            return found
+        table = tomlkit.inline_table() if isinstance(part, Array) else tomlkit.table()
+        table["name"] = key
+        part.append(table)
+        return _named(part, key)
+    if not isinstance(part, Mapping):
+        raise Refused(422, f"there is no table {key}")
+    there = part.get(key)
+    if isinstance(there, Mapping | list):
+        return there
+    if there is None and removing:
+        return None
+    made: Any
+    if there is None and depth == 0:
+        made = tomlkit.aot() if key in LISTS else tomlkit.table()
+    else:
+        made = tomlkit.inline_table() if isinstance(part, InlineTable) or depth > 0 else tomlkit.table()
+    if isinstance(there, str):
+        # The short form of a variant: its kind alone.
+        made["kind"] = str(there)
+    part[key] = made  # type: ignore[index]
+    return part[key]
+
+
+def _put(part: Any, key: str, value: Any) -> None:
+    if isinstance(part, list):
+        found = _named(part, key)
+        if found is not None:
+            part.remove(found)
+        if value is not None:
+            part.append(_item({"name": key, **value}, table=not isinstance(part, Array)))
+        return
+    if not isinstance(part, Mapping):
+        raise Refused(422, f"there is no table for {key}")
+    if value is None:
+        part.pop(key, None)  # type: ignore[attr-defined]
+    else:
+        part[key] = _item(value)  # type: ignore[index]
+
+
+def _item(value: Any, *, table: bool = False) -> Any:
+    """Returns a value as TOML; tables in it are inline, and null values are left out."""
+    if isinstance(value, Mapping):
+        made: Table | InlineTable = tomlkit.table() if table else tomlkit.inline_table()
+        for key, inner in value.items():
+            if inner is not None:
+                made[key] = _item(inner)
+        return made
+    if isinstance(value, list):
+        array = tomlkit.array()
+        for inner in value:
+            array.append(_item(inner))
+        return array
+    return tomlkit.item(value)
+
+
+def _named(part: list[Any], key: str) -> Any:
+    for place, one in enumerate(part):
+        if isinstance(one, Mapping) and (one.get("name") == key or ("name" not in one and str(place) == key)):
+            return one
+    return None

@@ -1,0 +1,277 @@
+"""The executor: takes runs from the queue and does each in a process of its own.
+
+It is told over a Unix socket that there is work, and reads everything else from the database: the socket carries a
+run's number and nothing more, and only from a process of the same user. One executor works in a folder of data at a
+time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from bentpipe._native import ScenarioError
+from bentpipe.errors import InputError
+
+from . import queue
+from .accounts import Refused
+from .drafts import read
+from .rules import OF_LEVEL, Limits, check_cost, cost
+from .settings import Settings
+from .store import Store
+from .tables import ACTIVE, Run
+
+#: Seconds between looks at the queue, if nobody says that there is work, and between looks at a run.
+LOOK_S: Final = 1.0
+WATCH_S: Final = 0.5
+#: Bytes that the disk keeps free.
+SPARE: Final = 200_000_000
+
+
+class Executor:
+    """Runs what is queued until :meth:`stop`."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings = settings
+        self.store = store
+        self.worker = secrets.token_hex(8)
+        self.work = threading.Event()
+        self.ending = threading.Event()
+        self.busy: dict[int, threading.Thread] = {}
+        self.exclusive = False
+        self.lock = _alone(settings.data)
+        with store.writing() as rows:
+            # No other executor works here, so whatever is marked as active belongs to one that was killed.
+            for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
+                queue.reclaim(rows, worker)
+
+    def stop(self, *_: object) -> None:
+        """End after the runs in progress were stopped."""
+        self.ending.set()
+        self.work.set()
+
+    def loop(self) -> None:
+        """Take runs until stopped. Trouble with the database is waited out."""
+        threading.Thread(target=self._listen, daemon=True).start()
+        while not self.ending.is_set():
+            try:
+                while self._take():
+                    pass
+                with self.store.writing() as rows:
+                    queue.reclaim(rows)
+                    queue.forget(rows)
+            except SQLAlchemyError as error:
+                print(f"bentpipe: the queue cannot be read: {error}", file=sys.stderr)
+            self.work.wait(LOOK_S)
+            self.work.clear()
+        for thread in list(self.busy.values()):
+            thread.join()
+        self.lock.close()
+
+    def _take(self) -> bool:
+        """Start the next run if there is one and a free slot. Returns whether it did."""
+        self.busy = {number: thread for number, thread in self.busy.items() if thread.is_alive()}
+        if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
+            return False
+        instruments = ["simulate", "kernel"]
+        if self.settings.real_time and not self.busy:
+            instruments.append("emulate")
+        with self.store.writing() as rows:
+            run = queue.claim(rows, self.worker, instruments)
+        if run is None:
+            return False
+        self.exclusive = run.instrument in queue.EXCLUSIVE
+        self.busy[run.number] = threading.Thread(target=self._do, args=(run,))
+        self.busy[run.number].start()
+        return True
+
+    def _do(self, run: Run) -> None:
+        """Do one run, and record its end whatever happens."""
+        try:
+            state, reason = self._run(run)
+        except (Refused, ScenarioError, InputError) as refused:
+            state, reason = "failed", f"refused: {refused}"
+        except Exception as error:  # noqa: BLE001 - the queue has to go on
+            state, reason = "failed", f"the executor failed: {error}"
+        while True:
+            try:
+                with self.store.writing() as rows:
+                    queue.finish(rows, run.number, self.worker, state, reason)
+                break
+            except SQLAlchemyError:
+                # Until it is recorded, nothing else takes its slot.
+                time.sleep(LOOK_S)
+        self.work.set()
+
+    def _run(self, run: Run) -> tuple[str, str]:
+        level = run.owner.level
+        # What the web process has checked is checked again: the database is not trusted with privileges.
+        loaded = read(run.scenario, level)
+        from bentpipe.facts import facts
+
+        check_cost(cost(loaded.data, facts(loaded)), run.instrument, level)
+        limits = OF_LEVEL[level]
+        folder = self.settings.folder(run.owner_id, run.id)
+        if shutil.disk_usage(self.settings.data).free < SPARE:
+            return "failed", "the disk is full; runs need 200 MB of free space"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        given = {
+            "scenario": run.scenario,
+            "instrument": run.instrument,
+            "replication": run.replication,
+            # Relative, so that no report names a folder of this machine.
+            "folder": run.id,
+            "memory": limits.memory,
+            "bytes": limits.bytes,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bentpipe.testbed.runner", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            cwd=folder.parent,
+            env={
+                name: value for name, value in os.environ.items() if not name.startswith("BENTPIPE_DATABASE")
+            },
+        )
+        assert process.stdin is not None and process.stdout is not None
+        said = Said(process.stdout)
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(given))
+                process.stdin.close()
+            return self._watch(run, process, said, folder, limits)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            said.thread.join()
+            process.stdout.close()
+
+    def _watch(
+        self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits
+    ) -> tuple[str, str]:
+        """Wait for the end of a run, and end it early if it is cancelled or exceeds a limit."""
+        started = time.monotonic()
+        while not said.ended.wait(WATCH_S):
+            with contextlib.suppress(SQLAlchemyError), self.store.writing() as rows:
+                if not queue.renew(rows, run.number, self.worker, said.progress):
+                    return "cancelled", "cancelled while it was running"
+            if self.ending.is_set():
+                return "incomplete", "the test bed was stopped while this run was running; launch it again"
+            if time.monotonic() - started > limits.seconds:
+                return "failed", f"it took longer than the {limits.seconds:g} s that its owner's level allows"
+            if size(folder) > limits.bytes:
+                return (
+                    "failed",
+                    f"it wrote more than the {limits.bytes // 1_000_000} MB that its owner's level allows",
+                )
+            if shutil.disk_usage(folder).free < SPARE / 2:
+                return "failed", "the disk is full"
+        process.wait()
+        if said.last == "done":
+            return "done", ""
+        if said.last.startswith("failed "):
+            return "failed", said.last.removeprefix("failed ")
+        return "failed", f"its process ended by itself with {process.returncode}: probably out of memory"
+
+    def _listen(self) -> None:
+        """Wake up the loop when the web process says that there is work."""
+        path = self.settings.socket
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            server.bind(str(path))
+            path.chmod(0o660)
+            server.listen(16)
+            while not self.ending.is_set():
+                connection, _ = server.accept()
+                with connection:
+                    if permitted(connection):
+                        self.work.set()
+
+
+class Said:
+    """What a run's process says, read by a thread."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self.progress = 0.0
+        self.last = ""
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self.thread.start()
+
+    def _read(self, pipe: IO[str]) -> None:
+        for line in pipe:
+            word, _, rest = line.strip().partition(" ")
+            if word == "progress":
+                with contextlib.suppress(ValueError):
+                    self.progress = float(rest)
+            else:
+                self.last = line.strip()[:2000]
+        self.ended.set()
+
+
+def permitted(connection: socket.socket) -> bool:
+    """Whether the other end of a Unix socket is a process of this user, or of root."""
+    size_of = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size_of))
+    return user in (0, os.geteuid())
+
+
+def wake(settings: Settings, number: int) -> None:
+    """Tell the executor, if it listens, that there is a run to do; it looks at the queue every second anyway."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(0.2)
+        client.connect(str(settings.socket))
+        client.sendall(b"%d\n" % number)
+
+
+def size(folder: Path) -> int:
+    """Returns the bytes of all files below a folder."""
+    total = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+def _alone(data: Path) -> Any:
+    """Returns the lock that makes this the only executor of a folder. Raises :class:`bentpipe.InputError`."""
+    file = (data / "executor.lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise InputError(f"another executor works in {data}; stop it, or choose another --data") from None
+    return file
+
+
+def run_executor(settings: Settings, ready: Callable[[], None] = lambda: None) -> None:
+    """Be the executor until SIGTERM or SIGINT."""
+    store = Store(settings.url)
+    executor = Executor(settings, store)
+    signal.signal(signal.SIGTERM, executor.stop)
+    signal.signal(signal.SIGINT, executor.stop)
+    ready()
+    executor.loop()
+    store.close()

@@ -1,0 +1,1 @@
+"""One file per change; numbers in order."""

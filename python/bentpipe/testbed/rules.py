@@ -1,0 +1,179 @@
+"""What a scenario from the web may contain and what a run of it may cost, by the level of its owner: the only place
+for that.
+
+The web process checks before it stores a run, and the executor again before it starts it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bentpipe.facts import Facts
+from bentpipe.quantities import base_value
+
+from .accounts import Refused
+
+#: Instruments of a run, in the order of the page.
+INSTRUMENTS: Final = ("simulate", "kernel", "emulate")
+
+MEGA: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a level may use. ``events`` is compared with the prediction; the others also end a run that exceeds them:
+    ``seconds`` of the machine's time, ``bytes`` of its folder, ``memory`` of its process."""
+
+    instruments: tuple[str, ...]
+    events: float
+    seconds: float
+    bytes: int
+    memory: int
+    nodes: int
+    #: Length of a scenario's text in bytes.
+    text: int
+    #: Runs in the queue, runs kept, configurations kept.
+    queued: int
+    runs: int
+    configurations: int
+
+
+OF_LEVEL: Final = {
+    "guest": Limits((), 0, 0, 0, 0, 2_000, 256_000, 0, 0, 0),
+    "user": Limits(
+        INSTRUMENTS, 200 * MEGA, 900, 2_000 * MEGA, 3_000 * MEGA, 2_000, 256_000, 200, 20_000, 500
+    ),
+    "administrator": Limits(
+        INSTRUMENTS,
+        2_000 * MEGA,
+        7_200,
+        20_000 * MEGA,
+        6_000 * MEGA,
+        20_000,
+        1_000_000,
+        2_000,
+        200_000,
+        5_000,
+    ),
+}
+
+#: Keys that name a file (any table with this key is replaced by the file's text), at any depth.
+FILE: Final = "file"
+#: The application that is a program of the machine, and its keys.
+PROGRAM: Final = "command"
+PROGRAM_KEYS: Final = ("run", "serve")
+
+#: Deepest nesting, and most values, of a text.
+DEEPEST: Final = 24
+MOST_VALUES: Final = 50_000
+#: Longest duration, in seconds of the scenario.
+LONGEST_S: Final = 30 * 86_400.0
+
+
+def check_text(text: str, level: str) -> dict[str, Any]:
+    """Returns the tables of a scenario's text, before the engine sees it. Raises :class:`Refused` for what no
+    scenario from the web may contain. Errors of TOML itself are the engine's to report, with their place: the answer
+    is then empty."""
+    limits = OF_LEVEL[level]
+    if len(text.encode("utf-8", "surrogatepass")) > limits.text:
+        raise Refused(413, f"the scenario is longer than {limits.text} bytes")
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if isinstance(error, RecursionError):
+            raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
+        return {}
+    counted = 0
+    for values, (depth, key, value) in enumerate(walk(tables)):
+        if values > MOST_VALUES:
+            raise Refused(422, f"the scenario has more than {MOST_VALUES} values")
+        if depth > DEEPEST:
+            raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables")
+        parts = key.split(".")
+        if FILE in parts:
+            raise Refused(
+                422, f'the key "{key}" would read a file of this machine, which the test bed does not do'
+            )
+        if PROGRAM in (value, *parts) or (parts[-1] in PROGRAM_KEYS and isinstance(value, str)):
+            raise Refused(
+                422, f'"{key}" would start a program of this machine, which the test bed does not do'
+            )
+        if key == "count" and isinstance(value, int):
+            counted += value
+    if counted > limits.nodes:
+        raise Refused(
+            422, f"{counted} terminals are more than the {limits.nodes} nodes that your level allows"
+        )
+    return tables
+
+
+def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
+    """Yields depth, key and value of everything in a scenario; elements of a list have the list's key."""
+    stack: list[tuple[int, str, Any]] = [(depth, "", value)]
+    while stack:
+        depth, key, value = stack.pop()
+        if key:
+            yield depth, key, value
+        if depth > DEEPEST:
+            continue
+        if isinstance(value, Mapping):
+            stack += [(depth + 1, str(name), one) for name, one in value.items()]
+        elif isinstance(value, list):
+            stack += [(depth + 1, key or "-", one) for one in value]
+
+
+def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:
+    """Check a resolved scenario, also one that a campaign has produced. Raises :class:`Refused`."""
+    limits = OF_LEVEL[level]
+    if nodes > limits.nodes:
+        raise Refused(422, f"{nodes} nodes are more than the {limits.nodes} that your level allows")
+    if base_value(scenario["duration"]) > LONGEST_S:
+        raise Refused(
+            422, f"a duration of {scenario['duration']} is longer than the 30 days that the test bed allows"
+        )
+    for flow in scenario.get("flow", []):
+        if flow["app"]["kind"] == PROGRAM:
+            raise Refused(
+                422, f"flow {flow['name']} is a program of this machine, which the test bed does not start"
+            )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run is expected to need: events of the engine, and seconds on the scenario's clock."""
+
+    events: float
+    seconds: float
+
+
+def cost(scenario: Mapping[str, Any], known: Facts) -> Cost:
+    """Estimates a run's cost from the packets that its flows can send: one event per packet, direction and hop."""
+    duration = base_value(scenario["duration"])
+    events = 0.0
+    for flow in known["flows"]:
+        there, back = flow["there"] or [], flow["back"] or []
+        rates = [hop["rate_bit_s"]["mean"] / max(1, hop["flows"]) for hop in there]
+        rates += [rate for rate in (flow["share_bit_s"], flow["demand_bit_s"]) if rate is not None]
+        packets = (
+            min(rates, default=0.0) / 8 / max(1, flow["packet_bytes"]) * max(0.0, duration - flow["start_s"])
+        )
+        events += packets * (len(there) + len(back) + 1)
+    return Cost(events, duration)
+
+
+def check_cost(wanted: Cost, instrument: str, level: str) -> None:
+    """Refuse a run that would cost more than a level may use. Raises :class:`Refused`."""
+    limits = OF_LEVEL[level]
+    if instrument not in limits.instruments:
+        raise Refused(403, f"your level may not {instrument}")
+    if wanted.events > limits.events:
+        raise Refused(
+            422, f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}"
+        )
+    if instrument == "emulate" and wanted.seconds > limits.seconds:
+        raise Refused(
+            422, f"the run takes {wanted.seconds:g} s in real time; your level allows {limits.seconds:g} s"
+        )

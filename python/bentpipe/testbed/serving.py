@@ -1,0 +1,153 @@
+"""Starts the two processes and stops them together."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import uvicorn
+
+from bentpipe.errors import InputError
+
+from . import accounts
+from .api import application
+from .executor import run_executor
+from .settings import Settings
+from .store import Store, migrate
+
+#: What of the test bed a process is: both together, or one where they are units of their own.
+Part = Literal["all", "web", "executor"]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the web process listens: a port of an address, or a Unix socket."""
+
+    host: str
+    port: int
+    socket: Path | None = None
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def prepare(settings: Settings) -> str | None:
+    """Create the folder and the database, or bring it up to date. Returns the secret of the first administrator's
+    invitation if there is no administrator."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    settings.data.chmod(0o700)
+    settings.runs.mkdir(exist_ok=True)
+    store = Store(settings.url)
+    migrate(store)
+    secret = accounts.first_invitation(store)
+    store.close()
+    return secret
+
+
+def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], None]) -> int:
+    """Serve until SIGTERM or SIGINT. Returns the exit code."""
+    if part == "executor":
+        run_executor(settings, ready)
+        return 0
+    # Bound before anything starts, so that a port in use is found first.
+    listening = bind(address)
+    executor = None
+    if part == "all":
+        context = multiprocessing.get_context("spawn")
+        executor = context.Process(target=_executor, args=(settings, os.getpid()), daemon=False)
+        executor.start()
+    try:
+        store = Store(settings.url)
+        config = uvicorn.Config(
+            application(settings, store),
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=True,
+            timeout_graceful_shutdown=2,
+            limit_concurrency=1500,
+            lifespan="on",
+        )
+        server = Server(config, ready)
+        server.run(sockets=[listening])
+        store.close()
+    finally:
+        if executor is not None:
+            _end(executor)
+        if address.socket is not None:
+            address.socket.unlink(missing_ok=True)
+    return 0
+
+
+class Server(uvicorn.Server):
+    """The web server, which tells when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening."""
+        await super().startup(sockets)
+        self.ready()
+
+
+def bind(address: Address) -> socket.socket:
+    """Returns the listening socket. Raises :class:`bentpipe.InputError` with the remedy if it is taken."""
+    if address.socket is not None:
+        address.socket.unlink(missing_ok=True)
+        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        local.bind(str(address.socket))
+        address.socket.chmod(0o660)
+        return local
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address.host, address.port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"{address.host}, port {address.port}: {reason}; choose another with --port"
+        ) from error
+    return found
+
+
+def _executor(settings: Settings, parent: int) -> None:
+    """The executor's process, which ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        run_executor(settings)
+    except InputError as error:
+        print(f"bentpipe: {error}", file=sys.stderr)
+
+
+def _end(process: Any) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    process.join(10)
+    if process.is_alive():
+        process.kill()
+        process.join()

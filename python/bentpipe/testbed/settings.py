@@ -1,0 +1,43 @@
+"""What ``bentpipe serve`` is told, for both of its processes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The folder of the data, and what differs from the defaults.
+
+    ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are names of this machine,
+    beside its loopback addresses, under which browsers may reach the page. ``slots`` is the number of runs at a time.
+    ``insecure`` allows log-ins over plain HTTP from other machines.
+    """
+
+    data: Path
+    database: str = ""
+    names: tuple[str, ...] = ()
+    slots: int = max(1, (os.cpu_count() or 2) - 1)
+    insecure: bool = False
+    real_time: bool = False
+
+    @property
+    def url(self) -> str:
+        """The database."""
+        return self.database or f"sqlite:///{self.data / 'testbed.sqlite'}"
+
+    @property
+    def runs(self) -> Path:
+        """The folder of run folders, one folder per owner in it."""
+        return self.data / "runs"
+
+    @property
+    def socket(self) -> Path:
+        """The Unix socket at which the executor is told of new work."""
+        return self.data / "executor.socket"
+
+    def folder(self, owner: int, run: str) -> Path:
+        """The folder of a run. Both parts were chosen by this program, never by a user."""
+        return self.runs / str(owner) / run

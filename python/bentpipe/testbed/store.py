@@ -1,0 +1,94 @@
+"""Opens the database: connects, creates its tables or brings them up to date, and refuses one from a newer version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session, sessionmaker
+
+from bentpipe.errors import InputError
+
+
+class Store:
+    """The database."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = connect(url)
+        self.session = sessionmaker(self.engine, expire_on_commit=False)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Yields a session that is committed at the end, or rolled back by an exception."""
+        with self.session.begin() as session:
+            session.connection(execution_options={"writes": True})
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Yields a session for reading only."""
+        with self.session() as session:
+            yield session
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def connect(url: str) -> Engine:
+    """Returns an engine for a URL of SQLite or PostgreSQL."""
+    if not url.startswith(("sqlite://", "postgresql")):
+        raise InputError(
+            f"{url.split('://')[0]} is not a database of the test bed; allowed: sqlite, postgresql"
+        )
+    if not url.startswith("sqlite"):
+        try:
+            import psycopg  # noqa: F401 - SQLAlchemy imports it late, and says less
+        except ModuleNotFoundError as error:
+            raise InputError(f"PostgreSQL needs the Python package psycopg: {error}") from error
+        return create_engine(url.replace("postgresql://", "postgresql+psycopg://"), pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": 20})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        # The driver would start transactions late, and as readers, which cannot become writers while another writes.
+        connection.isolation_level = None
+        for setting in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        # A writer announces itself: one that begins as a reader fails if another has written in between.
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def migrate(store: Store) -> None:
+    """Create the tables, or bring those of an older version up to date. Raises :class:`bentpipe.InputError` for a
+    database of a newer version, and for one that cannot be opened."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    script = ScriptDirectory.from_config(config)
+    try:
+        with store.engine.begin() as connection:
+            there = MigrationContext.configure(connection).get_current_revision()
+            if there is not None and there not in {one.revision for one in script.walk_revisions()}:
+                raise InputError(
+                    f"the database is from a newer version of bentpipe (its tables are {there}, this version "
+                    f"knows up to "
+                    f"{script.get_current_head()}); it was not changed: update bentpipe, or choose another --data"
+                )
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    except OperationalError as error:
+        raise InputError(f"the database cannot be opened: {error.orig}") from error

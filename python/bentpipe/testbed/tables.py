@@ -1,0 +1,155 @@
+"""The tables of the test bed's database. :mod:`bentpipe.testbed.migrations` creates and changes them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Any, Final
+
+from sqlalchemy import JSON, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+#: The levels of accounts, each with the rights of those before it.
+LEVELS: Final = ("guest", "user", "administrator")
+
+#: States of a run in the queue. The last four are final.
+STATES: Final = ("queued", "leased", "running", "done", "failed", "cancelled", "incomplete")
+FINAL: Final = STATES[3:]
+ACTIVE: Final = STATES[1:3]
+
+
+def identifier() -> str:
+    """Returns a name for a row that cannot be guessed."""
+    return secrets.token_hex(8)
+
+
+class Base(DeclarativeBase):
+    """The base of all tables. Times are seconds of Unix time."""
+
+    type_annotation_map = {dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012 - SQLAlchemy reads it from the class
+
+
+class User(Base):
+    """An account."""
+
+    __tablename__ = "account"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    password: Mapped[str] = mapped_column(String(200))
+    level: Mapped[str] = mapped_column(String(16))
+    created: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+class Session(Base):
+    """A log-in of a browser, or a token of the command line; only the hash of its secret is stored."""
+
+    __tablename__ = "session"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)
+    user_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    name: Mapped[str] = mapped_column(String(64), default="")
+    #: What a token may do: "read" or "write".
+    scope: Mapped[str] = mapped_column(String(16), default="write")
+    created: Mapped[float] = mapped_column(Float, default=time.time)
+    used: Mapped[float] = mapped_column(Float, default=time.time)
+    expires: Mapped[float] = mapped_column(Float)
+    user: Mapped[User] = relationship(lazy="joined")
+
+
+class Invitation(Base):
+    """A link with which one person creates one account."""
+
+    __tablename__ = "invitation"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    level: Mapped[str] = mapped_column(String(16))
+    expires: Mapped[float] = mapped_column(Float)
+
+
+class Attempt(Base):
+    """A failed log-in, of an account or from an address."""
+
+    __tablename__ = "attempt"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    who: Mapped[str] = mapped_column(String(100), index=True)
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+class Configuration(Base):
+    """A named scenario of a user. ``origin`` is what `reset` restores."""
+
+    __tablename__ = "configuration"
+    __table_args__ = (UniqueConstraint("owner_id", "name"),)
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=identifier)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(120))
+    text: Mapped[str] = mapped_column(Text)
+    origin: Mapped[str] = mapped_column(Text)
+    positions: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    shared: Mapped[bool] = mapped_column(default=False)
+    version: Mapped[int] = mapped_column(Integer, default=1)
+    changed: Mapped[float] = mapped_column(Float, default=time.time)
+    owner: Mapped[User] = relationship(lazy="joined")
+
+
+class Run(Base):
+    """A run, from its place in the queue to its results."""
+
+    __tablename__ = "run"
+    __table_args__ = (
+        UniqueConstraint("owner_id", "once"),
+        Index("run_queue", "state", "number"),
+        Index("run_of_owner", "owner_id", "number"),
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    configuration_id: Mapped[str | None] = mapped_column(
+        ForeignKey("configuration.id", ondelete="SET NULL"), index=True
+    )
+    name: Mapped[str] = mapped_column(String(120))
+    #: What belongs together: the variants of a campaign, or one scenario by several instruments.
+    batch: Mapped[str | None] = mapped_column(String(32), index=True)
+    label: Mapped[str] = mapped_column(String(200), default="")
+    instrument: Mapped[str] = mapped_column(String(16))
+    replication: Mapped[int] = mapped_column(Integer, default=0)
+    #: The resolved scenario, which is what runs.
+    scenario: Mapped[str] = mapped_column(Text)
+    #: Chosen by the client, so that a launch that is sent twice is one run.
+    once: Mapped[str | None] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16), default="queued")
+    reason: Mapped[str] = mapped_column(Text, default="")
+    progress: Mapped[float] = mapped_column(Float, default=0.0)
+    events: Mapped[float] = mapped_column(Float, default=0.0)
+    queued: Mapped[float] = mapped_column(Float, default=time.time)
+    started: Mapped[float | None] = mapped_column(Float)
+    ended: Mapped[float | None] = mapped_column(Float)
+    worker: Mapped[str | None] = mapped_column(String(64))
+    lease: Mapped[float | None] = mapped_column(Float)
+    cancel: Mapped[bool] = mapped_column(default=False)
+    shared: Mapped[bool] = mapped_column(default=False)
+    baseline: Mapped[bool] = mapped_column(default=False)
+    owner: Mapped[User] = relationship(lazy="joined")
+
+
+class Event(Base):
+    """A change of a run, for browsers that watch. Old ones are removed."""
+
+    __tablename__ = "event"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(32), index=True)
+    owner_id: Mapped[int] = mapped_column(Integer)
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+    data: Mapped[dict[str, Any]]
+
+
+class Audit(Base):
+    """Who changed what. Rows are only ever added."""
+
+    __tablename__ = "audit"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+    user_id: Mapped[int | None] = mapped_column(Integer, index=True)
+    user: Mapped[str] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(64))
+    what: Mapped[str] = mapped_column(String(200), default="")

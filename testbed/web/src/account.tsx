@@ -1,0 +1,233 @@
+// One's own account: password, tokens and audit log; and everyone's, for administrators.
+
+import { useState, type FormEvent } from "react";
+import { api } from "./api";
+import type { Account, Invitation, AuditLine, Token, Who } from "./api.gen";
+import { Field, Notice, Title, when } from "./parts";
+import { message, useLoaded } from "./state";
+
+export function AccountView({ who, left }: { who: Who; left: () => void }) {
+  return (
+    <>
+      <div className="heading">
+        <Title>{who.name}</Title>
+        <span className="badge">{who.level}</span>
+        <span className="grow" />
+        <button onClick={() => void api.remove("/session").then(left, left)}>Log out</button>
+      </div>
+      <div className="columns">
+        <Password />
+        <Tokens />
+      </div>
+      <Audit />
+    </>
+  );
+}
+
+function Password() {
+  const [old, setOld] = useState("");
+  const [fresh, setFresh] = useState("");
+  const [told, setTold] = useState<{ text: string; kind: "good" | "error" }>({ text: "", kind: "good" });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    api.put("/session/password", { old, new: fresh }).then(
+      () => {
+        setTold({ text: "Changed. All your other log-ins and tokens have ended.", kind: "good" });
+        setOld("");
+        setFresh("");
+      },
+      (error: unknown) => setTold({ text: message(error), kind: "error" }),
+    );
+  };
+  return (
+    <section>
+      <h2>Password</h2>
+      <form className="stack" onSubmit={submit}>
+        <Field label="Old password">
+          {(id) => <input id={id} type="password" autoComplete="current-password" required value={old} onChange={(event) => setOld(event.target.value)} />}
+        </Field>
+        <Field label="New password" help="At least 10 characters.">
+          {(id, described) => (
+            <input
+              id={id}
+              aria-describedby={described}
+              type="password"
+              autoComplete="new-password"
+              minLength={10}
+              maxLength={256}
+              required
+              value={fresh}
+              onChange={(event) => setFresh(event.target.value)}
+            />
+          )}
+        </Field>
+        <button>Change the password</button>
+        <Notice text={told.text} kind={told.kind} />
+      </form>
+    </section>
+  );
+}
+
+function Tokens() {
+  const { value, again } = useLoaded<Token[]>("/tokens");
+  const [name, setName] = useState("");
+  const [scope, setScope] = useState("write");
+  const [made, setMade] = useState<Token | null>(null);
+  const [trouble, setTrouble] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    api.post<Token>("/tokens", { name, scope }).then(
+      (token) => {
+        setMade(token);
+        setName("");
+        again();
+      },
+      (error: unknown) => setTrouble(message(error)),
+    );
+  };
+  return (
+    <section>
+      <h2>Tokens</h2>
+      <p className="soft">
+        For <code>bentpipe lab</code> and programs of your own. A token acts as you.
+      </p>
+      <ul>
+        {value?.map((one) => (
+          <li key={one.id}>
+            {one.name} <span className="soft">({one.scope}, used {when(one.used)})</span>{" "}
+            <button onClick={() => void api.remove(`/tokens/${one.id}`).then(again, (error: unknown) => setTrouble(message(error)))} aria-label={`Remove token ${one.name}`}>
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      {made?.secret && (
+        <p className="notice good" role="status">
+          Copy it now, it is shown once: <code className="secret">{made.secret}</code>
+        </p>
+      )}
+      <form className="row" onSubmit={submit}>
+        <Field label="Name of a new token">{(id) => <input id={id} value={name} maxLength={64} required onChange={(event) => setName(event.target.value)} />}</Field>
+        <Field label="It may">
+          {(id) => (
+            <select id={id} value={scope} onChange={(event) => setScope(event.target.value)}>
+              <option value="write">read and change</option>
+              <option value="read">only read</option>
+            </select>
+          )}
+        </Field>
+        <button>Create</button>
+      </form>
+      <Notice text={trouble} />
+    </section>
+  );
+}
+
+function Audit() {
+  const { value } = useLoaded<AuditLine[]>("/audit");
+  return (
+    <section>
+      <h2>Audit log</h2>
+      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th>When</th>
+              <th>Who</th>
+              <th>Action</th>
+              <th>What</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value?.map((one) => (
+              <tr key={one.id}>
+                <td>{when(one.at)}</td>
+                <td>{one.user}</td>
+                <td>{one.action}</td>
+                <td className="text">{one.what}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+const LEVELS = ["guest", "user", "administrator"];
+
+export function People() {
+  const { value, error, again } = useLoaded<Account[]>("/accounts");
+  const [level, setLevel] = useState("user");
+  const [invitation, setInvitation] = useState<Invitation | null>(null);
+  const [trouble, setTrouble] = useState("");
+  const act = (work: Promise<unknown>) => work.then(again, (refused: unknown) => setTrouble(message(refused)));
+  return (
+    <>
+      <Title>People</Title>
+      <Notice text={error || trouble} />
+      <section className="panel" aria-labelledby="invite">
+        <h2 id="invite">Invite someone</h2>
+        <div className="row">
+          <Field label="Level" help="Guests look; users work on what is theirs; administrators see and change everything.">
+            {(id, described) => (
+              <select id={id} aria-describedby={described} value={level} onChange={(event) => setLevel(event.target.value)}>
+                {LEVELS.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <button
+            className="primary"
+            onClick={() => api.post<Invitation>("/invitations", { level }).then(setInvitation, (refused: unknown) => setTrouble(message(refused)))}
+          >
+            Create a link
+          </button>
+        </div>
+        {invitation && (
+          <p className="notice good" role="status">
+            It creates one account of the level {invitation.level}, within a week: <code className="secret">{location.origin + invitation.link}</code>
+          </p>
+        )}
+      </section>
+      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>Level</th>
+              <th>Since</th>
+              <th>
+                <span className="hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {value?.map((one) => (
+              <tr key={one.id}>
+                <th scope="row">{one.name}</th>
+                <td>
+                  <select aria-label={`Level of ${one.name}`} value={one.level} onChange={(event) => void act(api.patch(`/accounts/${one.id}`, { level: event.target.value }))}>
+                    {LEVELS.map((each) => (
+                      <option key={each}>{each}</option>
+                    ))}
+                  </select>
+                </td>
+                <td>{when(one.created)}</td>
+                <td className="actions">
+                  <button
+                    aria-label={`Remove ${one.name}`}
+                    onClick={() => confirm(`Remove ${one.name} with all configurations and runs?`) && void act(api.remove(`/accounts/${one.id}`))}
+                  >
+                    Remove
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

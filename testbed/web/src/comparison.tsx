@@ -1,0 +1,197 @@
+// Runs side by side: only what differs, from a pinned baseline.
+
+import { useMemo, useState } from "react";
+import type { Compared, Entry } from "./api.gen";
+import { Field, Notice, rounded, Title } from "./parts";
+import { Quantity } from "./run";
+import { go, useLoaded, usePlace } from "./state";
+
+interface Difference {
+  key: string;
+  a: unknown;
+  b: unknown;
+}
+interface NumberDifference {
+  flow: string;
+  quantity: string;
+  a: number | null;
+  b: number | null;
+  relative: number | null;
+}
+
+export function Comparison() {
+  const { values } = usePlace();
+  const runs = (values.get("run") ?? "").split(",").filter(Boolean);
+  const baseline = values.get("baseline") ?? "";
+  const listed = useLoaded<Entry[]>("/runs?limit=200&state=done").value;
+  const [quantity, setQuantity] = useState(values.get("show") ?? "tcp.cwnd");
+  const query = new URLSearchParams([...runs.map((one) => ["run", one]), ...(baseline ? [["baseline", baseline]] : [])] as [string, string][]);
+  const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
+  const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: quantity }, true);
+  const name = (id: string) => {
+    const found = listed?.find((one) => one.id === id);
+    return found ? `${found.number} ${found.name}${found.label ? ` (${found.label})` : ""}` : id;
+  };
+  const plotted = useMemo(
+    () => (value ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: name(id) })) : []),
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [value, listed],
+  );
+  return (
+    <>
+      <Title>Compare</Title>
+      <div className="row">
+        <Field label="Add a run">
+          {(id) => (
+            <select id={id} value="" onChange={(event) => to([...runs, event.target.value])}>
+              <option value="">choose…</option>
+              {listed
+                ?.filter((one) => !runs.includes(one.id))
+                .map((one) => (
+                  <option key={one.id} value={one.id}>
+                    {name(one.id)}
+                  </option>
+                ))}
+            </select>
+          )}
+        </Field>
+        {runs.length > 0 && (
+          <Field label="Baseline" help="Pinned, until another one is chosen here.">
+            {(id, described) => (
+              <select id={id} aria-describedby={described} value={value?.baseline ?? ""} onChange={(event) => to(runs, event.target.value)}>
+                {[...new Set([...(value ? [value.baseline] : []), ...runs])].map((one) => (
+                  <option key={one} value={one}>
+                    {name(one)}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
+        {value && value.others.length > 0 && (
+          <>
+            <button onClick={() => save("comparison.csv", csv(value, name))}>CSV</button>
+            <button onClick={() => save("comparison.tex", latex(value, name))}>LaTeX</button>
+          </>
+        )}
+      </div>
+      <Notice text={error} />
+      {runs.length === 0 && <p className="soft">Choose runs to compare, here or in the list of runs.</p>}
+      {value && value.others.length === 0 && <p className="soft">This is the baseline. Add another run.</p>}
+      {value?.others.map((one) => (
+        <section key={String(one.run)}>
+          <div className="heading">
+            <h2>{name(String(one.run))}</h2>
+            <button onClick={() => to(runs.filter((other) => other !== one.run))} aria-label={`Remove ${name(String(one.run))} from the comparison`}>
+              Remove
+            </button>
+          </div>
+          <Differences scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
+        </section>
+      ))}
+      {plotted.length > 1 && (
+        <>
+          <Field label="Plot">
+            {(id) => (
+              <select id={id} value={quantity} onChange={(event) => setQuantity(event.target.value)}>
+                {["tcp.cwnd", "tcp.ssthresh", "tcp.rtt", "tcp.inflight"].map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <Quantity runs={plotted} quantity={quantity} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Differences({ scenario, flows, missing }: { scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
+  const differing = flows.filter((one) => one.a !== one.b);
+  return (
+    <div className="columns">
+      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <table>
+          <caption>What differs in the scenario</caption>
+          <thead>
+            <tr>
+              <th>Key</th>
+              <th>Baseline</th>
+              <th>This run</th>
+            </tr>
+          </thead>
+          <tbody>
+            {scenario.map((one) => (
+              <tr key={one.key}>
+                <th scope="row">
+                  <code>{one.key}</code>
+                </th>
+                <td>{rounded(one.a)}</td>
+                <td>{rounded(one.b)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {scenario.length === 0 && <p className="soft">Nothing.</p>}
+      </div>
+      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <table>
+          <caption>What differs in the results</caption>
+          <thead>
+            <tr>
+              <th>Flow</th>
+              <th>Quantity</th>
+              <th>Baseline</th>
+              <th>This run</th>
+              <th>Difference</th>
+            </tr>
+          </thead>
+          <tbody>
+            {differing.map((one) => (
+              <tr key={`${one.flow} ${one.quantity}`}>
+                <th scope="row">{one.flow}</th>
+                <td>{one.quantity.replaceAll("_", " ")}</td>
+                <td>{rounded(one.a)}</td>
+                <td>{rounded(one.b)}</td>
+                <td>{one.relative === null ? "–" : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {differing.length === 0 && <p className="soft">Nothing: all numbers of all flows are equal.</p>}
+        {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
+      </div>
+    </div>
+  );
+}
+
+type Row = [string, string, string, string, string];
+
+function rows(value: Compared, name: (id: string) => string): Row[] {
+  return value.others.flatMap((one) =>
+    (one.flows as NumberDifference[]).map((each): Row => [name(String(one.run)), each.flow, each.quantity, String(each.a ?? ""), String(each.b ?? "")]),
+  );
+}
+
+function csv(value: Compared, name: (id: string) => string): string {
+  // A cell that begins like a formula would be one in a spreadsheet.
+  const cell = (text: string) => `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  return [["run", "flow", "quantity", "baseline", "value"], ...rows(value, name)].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function latex(value: Compared, name: (id: string) => string): string {
+  const special: Record<string, string> = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
+  const cell = (text: string) => text.replace(/[\\~^]|[&%$#_{}]/g, (one) => special[one] ?? `\\${one}`);
+  const body = rows(value, name).map((row) => `${row.map((one) => cell(one === "" || Number.isNaN(Number(one)) ? one : rounded(Number(one)))).join(" & ")} \\\\`);
+  return ["\\begin{tabular}{lllrr}", "\\hline", "run & flow & quantity & baseline & value \\\\", "\\hline", ...body, "\\hline", "\\end{tabular}", ""].join("\n");
+}
+
+function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const element = document.createElement("a");
+  element.href = url;
+  element.download = name;
+  element.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,156 @@
+// The list of named configurations, and how to start a new one.
+
+import { useMemo, useState } from "react";
+import { api } from "./api";
+import type { Brief, Draft, Full, Template, Who } from "./api.gen";
+import { Field, Notice, Title, when } from "./parts";
+import { go, link, message, useLoaded } from "./state";
+
+export function Configurations({ who }: { who: Who }) {
+  const { value, error, again } = useLoaded<Brief[]>("/configurations");
+  const [trouble, setTrouble] = useState("");
+  const guest = who.level === "guest";
+  const act = (work: Promise<unknown>) => work.then(again, (refused: unknown) => setTrouble(message(refused)));
+  return (
+    <>
+      <Title>Configurations</Title>
+      <Notice text={error || trouble} />
+      {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
+      {value?.length === 0 && <p className="soft">There are none yet.</p>}
+      {value && value.length > 0 && (
+        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>Owner</th>
+                <th>Shared</th>
+                <th>Changed</th>
+                <th>
+                  <span className="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.map((one) => (
+                <tr key={one.id}>
+                  <th scope="row">
+                    <a href={link(["configuration", one.id])}>{one.name}</a>
+                  </th>
+                  <td>{one.owner}</td>
+                  <td>{one.shared ? "yes" : "no"}</td>
+                  <td>{when(one.changed)}</td>
+                  <td className="actions">
+                    {!guest && (
+                      <button onClick={() => act(fork(one))} aria-label={`Fork ${one.name}`}>
+                        Fork
+                      </button>
+                    )}
+                    {one.mine && (
+                      <>
+                        <button
+                          onClick={() => act(api.put(`/configurations/${one.id}`, { version: one.version, shared: !one.shared }))}
+                          aria-label={`${one.shared ? "Stop sharing" : "Share"} ${one.name}`}
+                        >
+                          {one.shared ? "Stop sharing" : "Share"}
+                        </button>
+                        <button
+                          onClick={() => confirm(`Remove "${one.name}"? Its runs stay.`) && act(api.remove(`/configurations/${one.id}`))}
+                          aria-label={`Remove ${one.name}`}
+                        >
+                          Remove
+                        </button>
+                      </>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+async function fork(one: Brief): Promise<void> {
+  const name = prompt("Name of your copy", `${one.name} (copy)`);
+  if (!name) return;
+  const made = await api.post<Full>(`/configurations/${one.id}/fork`, { name });
+  go(["configuration", made.id]);
+}
+
+function Start({ names }: { names: string[] }) {
+  const { value } = useLoaded<Template[]>("/templates");
+  const [template, setTemplate] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const [busy, setBusy] = useState(false);
+  const chosen = useMemo(() => value?.find((one) => one.name === template) ?? value?.[0], [value, template]);
+  const free = (wanted: string) => {
+    let name = wanted;
+    for (let count = 2; names.includes(name); count++) name = `${wanted} ${count}`;
+    return name;
+  };
+  const create = async (wanted: string, text: () => Promise<string>) => {
+    setBusy(true);
+    setTrouble("");
+    try {
+      const made = await api.post<Full>("/configurations", { name: free(wanted), text: await text() });
+      go(["configuration", made.id]);
+    } catch (error) {
+      setTrouble(message(error));
+      setBusy(false);
+    }
+  };
+  const upload = (files: FileList | null) => {
+    const file = files?.[0];
+    if (file) void create(file.name.replace(/\.toml$/i, "").slice(0, 100) || "Uploaded", () => file.text());
+  };
+  return (
+    <section aria-labelledby="start" className="panel">
+      <h2 id="start">Start a new one</h2>
+      <div className="row">
+        <Field label="From" help={chosen?.about}>
+          {(id, described) => (
+            <select id={id} aria-describedby={described} value={chosen?.name ?? ""} onChange={(event) => setTemplate(event.target.value)}>
+              {KINDS.map(([kind, label]) => (
+                <optgroup key={kind} label={label}>
+                  {value
+                    ?.filter((one) => one.kind === kind)
+                    .map((one) => (
+                      <option key={one.name} value={one.name}>
+                        {one.name}
+                      </option>
+                    ))}
+                </optgroup>
+              ))}
+            </select>
+          )}
+        </Field>
+        <button
+          className="primary"
+          disabled={busy || !chosen}
+          onClick={() =>
+            chosen &&
+            void create(chosen.name === "blank" ? "My scenario" : chosen.name, async () => {
+              return (await api.get<Draft>(`/templates/${chosen.name}`)).text;
+            })
+          }
+        >
+          Create
+        </button>
+        <label className="button">
+          Upload TOML
+          <input type="file" accept=".toml" className="hidden" onChange={(event) => upload(event.target.files)} />
+        </label>
+      </div>
+      <Notice text={trouble} />
+    </section>
+  );
+}
+
+const KINDS = [
+  ["experiment", "Experiments"],
+  ["preset", "Presets"],
+  ["blank", "Blank page"],
+] as const;

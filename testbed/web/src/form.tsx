@@ -1,0 +1,272 @@
+// The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
+
+import { memo, useId } from "react";
+import { beginning, choices, isTable, resolved, variants, type Schema, type Table } from "./schema";
+
+interface Given {
+  schema: Schema;
+  root: Schema;
+  value: unknown;
+  change: (value: unknown) => void;
+  disabled?: boolean;
+}
+
+/** A table's keys. `fixed` are those that the form does not change. */
+export function TableForm({ schema, root, value, change, disabled, fixed = [] }: Given & { fixed?: string[] }) {
+  const table = isTable(value) ? value : {};
+  const required = schema.required ?? [];
+  const keys = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "kind" && !fixed.includes(key));
+  const set = (key: string, inner: unknown) => {
+    const { [key]: _, ...rest } = table;
+    change(inner === undefined ? rest : { ...table, [key]: inner });
+  };
+  return (
+    <div className="keys">
+      {keys.map(([key, inner]) => (
+        <Key
+          key={key}
+          name={key}
+          schema={inner}
+          root={root}
+          value={table[key]}
+          required={required.includes(key)}
+          change={(given) => set(key, given)}
+          disabled={disabled}
+        />
+      ))}
+    </div>
+  );
+}
+
+const Key = memo(
+  function Key({ name, schema: given, root, value, required, change, disabled }: Given & { name: string; required: boolean }) {
+    const id = useId();
+    const schema = resolved(given, root);
+    const simple = isSimple(schema);
+    const about = [given.description ?? schema.description ?? "", range(schema)].filter(Boolean).join(" ");
+    const label = name.replaceAll("_", " ");
+    const described = about ? `${id}-help` : undefined;
+    if (simple) {
+      return (
+        <div className="field">
+          <label htmlFor={id}>
+            {label}
+            {required && <span className="soft"> (required)</span>}
+          </label>
+          <Simple id={id} described={described} schema={schema} value={value} change={change} disabled={disabled} required={required} />
+          {about && <About id={`${id}-help`} text={about} />}
+        </div>
+      );
+    }
+    const isSet = value !== undefined && value !== null;
+    return (
+      <fieldset className="inner">
+        <legend>{label}</legend>
+        {about && <About id={`${id}-help`} text={about} />}
+        {!required && (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={isSet}
+              disabled={disabled}
+              onChange={(event) => change(event.target.checked ? beginning(given, root) : undefined)}
+            />
+            set
+          </label>
+        )}
+        {isSet && <Value schema={schema} root={root} value={value} change={change} disabled={disabled} />}
+      </fieldset>
+    );
+  },
+  (before, after) => before.value === after.value && before.schema === after.schema && before.disabled === after.disabled && before.change === after.change,
+);
+
+function About({ id, text }: { id: string; text: string }) {
+  return (
+    <p className="help" id={id}>
+      {flowing(text)}
+    </p>
+  );
+}
+
+/** Text without the line breaks of its source, except between paragraphs. */
+function flowing(text: string): string {
+  return text.replace(/([^\n])\n(?!\n|```)/g, "$1 ").replaceAll("`", "");
+}
+
+function range({ minimum, maximum, default: standard, changeable }: Schema): string {
+  const parts = [];
+  if (minimum !== undefined || maximum !== undefined) parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
+  if (standard !== undefined && standard !== null && typeof standard !== "object") parts.push(`Default: ${String(standard)}.`);
+  if (changeable) parts.push("Can change while it runs.");
+  return parts.join(" ");
+}
+
+function isSimple(schema: Schema): boolean {
+  if (choices(schema).length > 0) return true;
+  return ["string", "boolean", "integer", "number"].includes(String(schema.type)) && !schema.oneOf && !schema.anyOf;
+}
+
+function Simple({
+  id,
+  described,
+  schema,
+  value,
+  change,
+  disabled,
+  required,
+}: Omit<Given, "root"> & { id: string; described?: string; required: boolean }) {
+  const common = { id, "aria-describedby": described, disabled };
+  const listed = choices(schema);
+  if (schema.type === "boolean" && listed.length === 0) {
+    return (
+      <select {...common} value={value === undefined ? "" : String(value)} onChange={(event) => change(event.target.value === "" ? undefined : event.target.value === "true")}>
+        {(!required || value === undefined) && <option value="">not set</option>}
+        <option value="true">yes</option>
+        <option value="false">no</option>
+      </select>
+    );
+  }
+  if (listed.length > 0) {
+    return (
+      <select {...common} value={value === undefined ? "" : String(value)} onChange={(event) => change(event.target.value === "" ? undefined : event.target.value)}>
+        {(!required || value === undefined) && <option value="">not set</option>}
+        {listed.map((one) => (
+          <option key={one.value} value={one.value} title={one.about}>
+            {one.value}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  const numeric = schema.type === "integer" || schema.type === "number";
+  return (
+    <input
+      {...common}
+      type="text"
+      inputMode={numeric ? "decimal" : undefined}
+      value={value === undefined || value === null ? "" : String(value)}
+      placeholder={schema.examples?.[0] ?? (required ? "" : "not set")}
+      onChange={(event) => change(typed(event.target.value, numeric))}
+    />
+  );
+}
+
+/** What was typed: a number where one is meant, and otherwise the text, about which the check says what is wrong. */
+function typed(text: string, numeric: boolean): unknown {
+  if (text === "") return undefined;
+  return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text) ? Number(text) : text;
+}
+
+function Value({ schema: given, root, value, change, disabled }: Given) {
+  const id = useId();
+  const schema = resolved(given, root);
+  const kinds = variants(schema);
+  if (kinds.length > 0) {
+    const kind = isTable(value) ? String(value.kind) : String(value);
+    const chosen = kinds.find((one) => one.kind === kind);
+    return (
+      <>
+        <div className="field">
+          <label htmlFor={id}>kind</label>
+          <select
+            id={id}
+            value={chosen ? kind : ""}
+            disabled={disabled}
+            onChange={(event) => {
+              const next = kinds.find((one) => one.kind === event.target.value);
+              if (next) change(moved(value, next.schema, root));
+            }}
+          >
+            {kinds.map((one) => (
+              <option key={one.kind}>{one.kind}</option>
+            ))}
+          </select>
+          {chosen?.schema.description && <p className="help">{flowing(chosen.schema.description)}</p>}
+        </div>
+        {chosen && <TableForm schema={chosen.schema} root={root} value={value} change={change} disabled={disabled} />}
+      </>
+    );
+  }
+  if (isSimple(schema)) {
+    return (
+      <>
+        <label htmlFor={id} className="hidden">
+          value
+        </label>
+        <Simple id={id} schema={schema} value={value} change={change} disabled={disabled} required />
+      </>
+    );
+  }
+  if (schema.type === "array") {
+    return <List schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+  }
+  if (schema.properties) {
+    return <TableForm schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+  }
+  const parts = schema.oneOf ?? schema.anyOf ?? [];
+  const part = parts.map((one) => resolved(one, root)).find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
+  if (part && part !== schema) return <Value schema={part} root={root} value={value} change={change} disabled={disabled} />;
+  if (isTable(value) && isTable(schema.additionalProperties)) {
+    return <Named schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+  }
+  return <p className="help">{JSON.stringify(value)} – change it in the TOML text.</p>;
+}
+
+/** Another variant with the values that both have. */
+function moved(value: unknown, schema: Schema, root: Schema): Table {
+  const made = beginning(schema, root) as Table;
+  if (!isTable(value)) return made;
+  for (const key of Object.keys(schema.properties ?? {})) {
+    if (key !== "kind" && key in value && (schema.required ?? []).includes(key)) made[key] = value[key];
+  }
+  return made;
+}
+
+function List({ schema, root, value, change, disabled }: Given) {
+  const items = Array.isArray(value) ? (value as unknown[]) : [];
+  const of = schema.items ?? {};
+  return (
+    <div className="list">
+      {items.map((item, place) => (
+        <div className="item" key={place}>
+          <div className="grow">
+            <Value
+              schema={of}
+              root={root}
+              value={item}
+              disabled={disabled}
+              change={(given) => change(items.map((other, at) => (at === place ? given : other)))}
+            />
+          </div>
+          <button type="button" disabled={disabled} onClick={() => change(items.filter((_, at) => at !== place))} aria-label={`Remove ${place + 1}`}>
+            Remove
+          </button>
+        </div>
+      ))}
+      <button type="button" disabled={disabled} onClick={() => change([...items, beginning(of, root)])}>
+        Add
+      </button>
+    </div>
+  );
+}
+
+function Named({ schema, root, value, change, disabled }: Given) {
+  const table = value as Table;
+  return (
+    <>
+      {Object.entries(table).map(([name, inner]) => (
+        <fieldset className="inner" key={name}>
+          <legend>{name}</legend>
+          <Value
+            schema={schema.additionalProperties as Schema}
+            root={root}
+            value={inner}
+            disabled={disabled}
+            change={(given) => change({ ...table, [name]: given })}
+          />
+        </fieldset>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+// Small parts that several views use.
+
+import { useEffect, useId, useRef, type ReactNode } from "react";
+
+export function Notice({ text, kind = "error" }: { text: string; kind?: "error" | "good" | "plain" }) {
+  if (!text) return null;
+  return (
+    <p className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
+      {text}
+    </p>
+  );
+}
+
+export function Field({
+  label,
+  children,
+  help,
+}: {
+  label: string;
+  help?: string;
+  children: (id: string, described: string | undefined) => ReactNode;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id, help ? `${id}-help` : undefined)}
+      {help && (
+        <p className="help" id={`${id}-help`}>
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A heading that gets the focus when a view opens, so that a screen reader says where one is. */
+export function Title({ children, focus = true }: { children: ReactNode; focus?: boolean }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (focus && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, [focus]);
+  return (
+    <h1 tabIndex={-1} ref={heading}>
+      {children}
+    </h1>
+  );
+}
+
+export function Progress({ value, label }: { value: number; label: string }) {
+  return (
+    <progress max={1} value={value} aria-label={label}>
+      {Math.round(100 * value)} %
+    </progress>
+  );
+}
+
+export function when(seconds: number | null | undefined): string {
+  return seconds ? new Date(seconds * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium" }) : "–";
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 1) return "less than a second";
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+export function rounded(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return typeof value === "string" ? value : JSON.stringify(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6) return value.toExponential(3);
+  return String(Number(value.toPrecision(4)));
+}
+
+export function bits(value: unknown): string {
+  if (typeof value !== "number") return "–";
+  for (const [unit, factor] of [["Gbit/s", 1e9], ["Mbit/s", 1e6], ["kbit/s", 1e3]] as const) {
+    if (value >= factor) return `${rounded(value / factor)} ${unit}`;
+  }
+  return `${rounded(value)} bit/s`;
+}

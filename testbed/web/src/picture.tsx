@@ -1,0 +1,169 @@
+// The picture of the network, and the same as a list for the keyboard.
+
+import {
+  Background,
+  Controls,
+  Handle,
+  Position,
+  ReactFlow,
+  useEdgesState,
+  useNodesState,
+  type Connection,
+  type Edge,
+  type Node,
+  type NodeProps,
+} from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { memo, useEffect, useMemo } from "react";
+
+export interface PictureNode {
+  id: string;
+  label: string;
+  kind: "host" | "router" | "proxy" | "network" | "group";
+  path: string[];
+}
+export interface PictureEdge {
+  id: string;
+  from: string;
+  to: string;
+  label: string;
+  path: string[];
+}
+export interface PictureData {
+  nodes: PictureNode[];
+  edges: PictureEdge[];
+  first?: string | null;
+}
+export type Positions = Record<string, [number, number]>;
+
+type PartNode = Node<{ label: string; kind: string }, "part">;
+
+const Part = memo(function Part({ data, selected }: NodeProps<PartNode>) {
+  return (
+    <div className={`part ${data.kind}${selected ? " chosen" : ""}`}>
+      <Handle type="target" position={Position.Left} />
+      <span className="symbol" aria-hidden="true">
+        {SYMBOLS[data.kind] ?? ""}
+      </span>
+      {data.label}
+      <Handle type="source" position={Position.Right} />
+    </div>
+  );
+});
+
+const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "◈", network: "☄", group: "⋮" };
+const TYPES = { part: Part };
+
+export function Picture({
+  data,
+  positions,
+  chosen,
+  choose,
+  move,
+  connect,
+}: {
+  data: PictureData;
+  positions: Positions;
+  chosen: string;
+  choose: (path: string[]) => void;
+  move?: (positions: Positions) => void;
+  connect?: (from: string, to: string) => void;
+}) {
+  const places = useMemo(() => laid(data, positions), [data, positions]);
+  const paths = useMemo(() => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])), [data]);
+  const [nodes, setNodes, nodesChanged] = useNodesState<PartNode>([]);
+  const [edges, setEdges, edgesChanged] = useEdgesState<Edge>([]);
+  useEffect(() => {
+    setNodes(
+      data.nodes.map((one) => ({
+        id: one.id,
+        type: "part" as const,
+        position: { x: places[one.id]![0], y: places[one.id]![1] },
+        data: { label: one.label, kind: one.kind },
+        selected: one.path.join(".") === chosen,
+        ariaLabel: `${one.kind} ${one.label}`,
+      })),
+    );
+    setEdges(
+      data.edges.map((one) => ({
+        id: one.id,
+        // Drawn from left to right, whatever its direction.
+        source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
+        target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
+        label: one.label,
+        selected: one.path.join(".") === chosen,
+        focusable: false,
+      })),
+    );
+  }, [data, places, chosen, setNodes, setEdges]);
+  return (
+    <div className="picture">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={TYPES}
+        onNodesChange={nodesChanged}
+        onEdgesChange={edgesChanged}
+        onNodeClick={(_, node) => choose(paths.get(node.id) ?? [])}
+        onEdgeClick={(_, edge) => choose(paths.get(edge.id) ?? [])}
+        onNodeDragStop={(_, __, dragged) =>
+          move?.({ ...positions, ...Object.fromEntries(dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]])) })
+        }
+        onConnect={(made: Connection) => connect?.(made.source, made.target)}
+        nodesDraggable={move !== undefined}
+        nodesConnectable={connect !== undefined}
+        edgesFocusable={false}
+        nodesFocusable={false}
+        deleteKeyCode={null}
+        onlyRenderVisibleElements={data.nodes.length > 100}
+        minZoom={0.05}
+        fitView
+        proOptions={{ hideAttribution: false }}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+/** Where nodes are drawn: as they were moved, and otherwise in columns by their distance from the first. */
+function laid(data: PictureData, positions: Positions): Positions {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of data.edges) {
+    next.set(from, [...(next.get(from) ?? []), to]);
+    next.set(to, [...(next.get(to) ?? []), from]);
+  }
+  const column = new Map<string, number>();
+  // From the source of the first flow, so that data goes to the right.
+  const starts = [...data.nodes].sort((a, b) => Number(b.id === data.first) - Number(a.id === data.first) || (next.get(a.id)?.length ?? 0) - (next.get(b.id)?.length ?? 0));
+  for (const { id } of starts) {
+    if (column.has(id)) continue;
+    column.set(id, 0);
+    const waiting = [id];
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      for (const other of next.get(one) ?? []) {
+        if (!column.has(other)) {
+          column.set(other, (column.get(one) ?? 0) + 1);
+          waiting.push(other);
+        }
+      }
+    }
+  }
+  const rows = new Map<number, number>();
+  const found: Positions = {};
+  for (const { id } of data.nodes) {
+    const at = column.get(id) ?? 0;
+    const row = rows.get(at) ?? 0;
+    rows.set(at, row + 1);
+    // A long column is broken into several.
+    found[id] = positions[id] ?? [at * 260 + Math.floor(row / 24) * 180, (row % 24) * 80];
+  }
+  for (const { id } of data.nodes) {
+    if (!positions[id]) {
+      const count = Math.min(24, rows.get(column.get(id) ?? 0) ?? 1);
+      found[id] = [found[id]![0], found[id]![1] - ((count - 1) * 80) / 2];
+    }
+  }
+  return found;
+}

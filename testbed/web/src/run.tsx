@@ -1,0 +1,217 @@
+// One run: its progress while it runs, then its report, plots and files.
+
+import { useEffect, useState } from "react";
+import { api } from "./api";
+import type { Entry, File, Results, Scenario, Series } from "./api.gen";
+import { bits, Notice, Progress, rounded, Title, when } from "./parts";
+import { Plot } from "./plot";
+import { FINAL, State } from "./runs";
+import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
+
+const TABS = ["report", "plots", "files", "scenario"] as const;
+
+export function RunView({ id }: { id: string }) {
+  const loaded = useLoaded<Scenario>(`/runs/${id}`);
+  const [trouble, setTrouble] = useState("");
+  const { path } = usePlace();
+  const tab = path[2] ?? "report";
+  useEvents((event) => {
+    if (event === null || event.run === id) loaded.again();
+  });
+  const [last, setLast] = useState<Scenario>();
+  useEffect(() => {
+    if (loaded.value) setLast(loaded.value);
+  }, [loaded.value]);
+  const run = loaded.value ?? last;
+  if (loaded.error) return <Notice text={loaded.error} />;
+  if (!run) return <p aria-busy="true">Loading…</p>;
+  const ended = FINAL.includes(run.state);
+  const act = (work: Promise<unknown>) => work.then(loaded.again, (error: unknown) => setTrouble(message(error)));
+  return (
+    <>
+      <div className="heading">
+        <Title>
+          Run {run.number}: {run.name}
+        </Title>
+        {run.baseline && <span className="badge">baseline</span>}
+        <span className="grow" />
+        {run.mine && !ended && <button onClick={() => void act(api.post(`/runs/${id}/cancel`))}>Cancel</button>}
+        {run.mine && run.state === "done" && (
+          <>
+            <button onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}>
+              {run.baseline ? "Unpin baseline" : "Pin as baseline"}
+            </button>
+            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }))}>{run.shared ? "Stop sharing" : "Share"}</button>
+            <a className="button" href={link(["compare"], { run: id })}>
+              Compare
+            </a>
+          </>
+        )}
+      </div>
+      <Notice text={trouble} />
+      <p role="status">
+        {run.label && <>{run.label}. </>}
+        {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
+        {ended ? <span className={`state ${run.state}`}>{run.state}</span> : <State run={run as Entry} />}
+        {run.reason && <> – {run.reason}</>}
+      </p>
+      {!ended && (
+        <div className="big">
+          <Progress value={run.progress} label="Progress of this run" />
+          <span>{Math.round(100 * run.progress)} %</span>
+        </div>
+      )}
+      {run.configuration && (
+        <p>
+          <a href={link(["configuration", run.configuration, "system"])}>Its configuration</a>
+        </p>
+      )}
+      {ended && (
+        <>
+          <nav className="tabs" aria-label="Results">
+            {TABS.map((one) => (
+              <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
+                {one}
+              </a>
+            ))}
+          </nav>
+          {tab === "report" && <Report id={id} state={run.state} />}
+          {tab === "plots" && <Plots id={id} />}
+          {tab === "files" && <Files id={id} />}
+          {tab === "scenario" && (
+            <pre tabIndex={0} aria-label="Resolved scenario">
+              {run.scenario}
+            </pre>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Report({ id, state }: { id: string; state: string }) {
+  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
+  if (error) return <Notice text={error} kind="plain" />;
+  if (!value) return <p aria-busy="true">Loading…</p>;
+  return (
+    <>
+      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <table>
+          <caption>Flows</caption>
+          <thead>
+            <tr>
+              <th>Flow</th>
+              <th>Goodput</th>
+              <th>Predicted</th>
+              <th>RTT (mean)</th>
+              <th>Predicted</th>
+              <th>Time-outs</th>
+              <th>Retransmissions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value.flows.map((one) => (
+              <tr key={String(one.flow)}>
+                <th scope="row">{String(one.flow)}</th>
+                <td>{bits(one.goodput)}</td>
+                <td className="soft">{bits(one.predicted_goodput)}</td>
+                <td>{one.rtt_mean == null ? "–" : `${rounded(1000 * Number(one.rtt_mean))} ms`}</td>
+                <td className="soft">{one.predicted_rtt == null ? "–" : `${rounded(1000 * Number(one.predicted_rtt))} ms`}</td>
+                <td>{rounded(one.timeouts)}</td>
+                <td>{rounded(one.retransmissions)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {state === "done" && <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />}
+      <p>
+        <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">
+          The report on a page of its own
+        </a>
+      </p>
+    </>
+  );
+}
+
+const FIRST = ["tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
+
+function Plots({ id }: { id: string }) {
+  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
+  const { values } = usePlace();
+  const known = Object.entries(value?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
+  const wanted = values.get("show")?.split(",") ?? FIRST;
+  const shown = known.filter((one) => wanted.includes(one));
+  if (error) return <Notice text={error} />;
+  return (
+    <>
+      <details>
+        <summary>Quantities</summary>
+        <fieldset className="many">
+          <legend className="hidden">Quantities to plot</legend>
+          {known.map((one) => (
+            <label key={one} className="check">
+              <input
+                type="checkbox"
+                checked={shown.includes(one)}
+                onChange={(event) =>
+                  go(["runs", id, "plots"], { show: (event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(",") || "none" }, true)
+                }
+              />
+              {one}
+            </label>
+          ))}
+        </fieldset>
+      </details>
+      {shown.map((one) => (
+        <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} />
+      ))}
+      {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
+    </>
+  );
+}
+
+/** One quantity of several runs in one plot. */
+export function Quantity({ runs, quantity }: { runs: { id: string; name: string }[]; quantity: string }) {
+  const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
+  const [trouble, setTrouble] = useState("");
+  const key = runs.map((one) => one.id).join(",");
+  useEffect(() => {
+    let current = true;
+    Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}`) }))).then(
+      (found) => current && setSeries(found),
+      (error: unknown) => current && setTrouble(message(error)),
+    );
+    return () => {
+      current = false;
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key, quantity]);
+  return (
+    <section>
+      <h2>{quantity}</h2>
+      <Notice text={trouble} kind="plain" />
+      {series.length > 0 && <Plot series={series} title={quantity} />}
+    </section>
+  );
+}
+
+function Files({ id }: { id: string }) {
+  const { value, error } = useLoaded<File[]>(`/runs/${id}/files`);
+  return (
+    <>
+      <Notice text={error} />
+      <p className="soft">Everything that the run wrote. Traces and tables are Parquet; packets, if recorded, are pcapng for Wireshark.</p>
+      <ul>
+        {value?.map((one) => (
+          <li key={one.path}>
+            <a href={`/api/runs/${id}/files/${one.path}`} download>
+              {one.path}
+            </a>{" "}
+            <span className="soft">{rounded(one.bytes / 1000)} kB</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,211 @@
+// Runs in lists, and the queue.
+
+import { useEffect, useState } from "react";
+import { api } from "./api";
+import type { Entry, Queue } from "./api.gen";
+import { duration, Field, Notice, Progress, Title, when } from "./parts";
+import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
+
+export function Runs() {
+  const { values } = usePlace();
+  return (
+    <>
+      <Title>Runs</Title>
+      <RunList batch={values.get("batch") ?? ""} />
+    </>
+  );
+}
+
+export const FINAL = ["done", "failed", "cancelled", "incomplete"];
+const STATES = ["queued", "running", ...FINAL];
+
+/** A list of runs: all that one may look at, those of a batch, or those of a configuration. */
+export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
+  const [search, setSearch] = useState("");
+  const [state, setState] = useState("");
+  const [rows, setRows] = useState<Entry[] | null>(null);
+  const [more, setMore] = useState(false);
+  const [chosen, setChosen] = useState<string[]>([]);
+  const [trouble, setTrouble] = useState("");
+  const query = new URLSearchParams({ limit: "50", ...(search && { search }), ...(state && { state }), ...(batch && { batch }), ...(of && { configuration: of }) }).toString();
+  const fetchRows = () =>
+    api.get<Entry[]>(`/runs?${query}`).then(
+      (found) => {
+        setRows(found);
+        setMore(found.length === 50);
+      },
+      (error: unknown) => setTrouble(message(error)),
+    );
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
+    return () => clearTimeout(timer);
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [query]);
+  useEvents((event) => {
+    if (event === null || !rows?.some((one) => one.id === event.run)) {
+      void fetchRows();
+      return;
+    }
+    setRows(rows.map((one) => (one.id === event.run ? { ...one, ...event, state: event.state as Entry["state"] } : one)));
+    if (FINAL.includes(event.state)) void fetchRows();
+  });
+  const next = async () => {
+    const last = rows?.at(-1);
+    if (!last || !rows) return;
+    const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
+    setRows([...rows, ...found]);
+    setMore(found.length === 50);
+  };
+  const act = (work: Promise<unknown>) => work.then(() => void fetchRows(), (error: unknown) => setTrouble(message(error)));
+  return (
+    <>
+      <Notice text={trouble} />
+      <div className="row">
+        <Field label="Search">{(id) => <input id={id} type="search" value={search} onChange={(event) => setSearch(event.target.value)} />}</Field>
+        <Field label="State">
+          {(id) => (
+            <select id={id} value={state} onChange={(event) => setState(event.target.value)}>
+              <option value="">all</option>
+              {STATES.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <button className="primary" disabled={chosen.length < 1} onClick={() => go(["compare"], { run: chosen.join(",") })}>
+          Compare {chosen.length || ""}
+        </button>
+      </div>
+      {rows?.length === 0 && <p className="soft">There are none{search || state ? " like that" : " yet"}.</p>}
+      {rows && rows.length > 0 && (
+        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th>
+                  <span className="hidden">Choose</span>
+                </th>
+                <th>Run</th>
+                <th>Owner</th>
+                <th>Instrument</th>
+                <th>State</th>
+                <th>Launched</th>
+                <th>
+                  <span className="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((one) => (
+                <tr key={one.id}>
+                  <td>
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose run ${one.number}`}
+                      disabled={one.state !== "done"}
+                      checked={chosen.includes(one.id)}
+                      onChange={(event) => setChosen(event.target.checked ? [...chosen, one.id] : chosen.filter((other) => other !== one.id))}
+                    />
+                  </td>
+                  <th scope="row">
+                    <a href={link(["runs", one.id])}>
+                      {one.number} {one.name}
+                    </a>
+                    {one.label && <span className="soft"> {one.label}</span>}
+                    {one.baseline && <span className="badge">baseline</span>}
+                  </th>
+                  <td>{one.owner}</td>
+                  <td>{one.instrument}</td>
+                  <td>
+                    <State run={one} />
+                  </td>
+                  <td>{when(one.queued)}</td>
+                  <td className="actions">
+                    {one.mine && !FINAL.includes(one.state) && (
+                      <button onClick={() => void act(api.post(`/runs/${one.id}/cancel`))} aria-label={`Cancel run ${one.number}`}>
+                        Cancel
+                      </button>
+                    )}
+                    {one.mine && FINAL.includes(one.state) && (
+                      <button
+                        onClick={() => confirm(`Remove run ${one.number} with its results?`) && void act(api.remove(`/runs/${one.id}`))}
+                        aria-label={`Remove run ${one.number}`}
+                      >
+                        Remove
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {more && <button onClick={() => void next()}>More</button>}
+    </>
+  );
+}
+
+export function State({ run }: { run: Entry }) {
+  if (run.state === "queued") {
+    return (
+      <>
+        queued{run.position !== null && `, place ${run.position}`}
+        {run.expected !== null && run.expected > 2 && <span className="soft"> (in about {duration(run.expected)})</span>}
+      </>
+    );
+  }
+  if (run.state === "running" || run.state === "leased") return <Progress value={run.progress} label={`Progress of run ${run.number}`} />;
+  return <span className={`state ${run.state}`}>{run.state}</span>;
+}
+
+export function QueueView() {
+  const { value, error, again } = useLoaded<Queue>("/queue");
+  useEvents(() => again());
+  useEffect(() => {
+    const timer = setInterval(again, 5000);
+    return () => clearInterval(timer);
+  }, [again]);
+  return (
+    <>
+      <Title>Queue</Title>
+      <Notice text={error} />
+      {value && (
+        <>
+          <p>
+            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots} {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
+            {value.real_time ? "Emulations in real time have it for themselves." : "Emulation in real time is off."}
+          </p>
+          {value.entries.length > 0 && (
+            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+              <table>
+                <thead>
+                  <tr>
+                    <th>Place</th>
+                    <th>Run</th>
+                    <th>Owner</th>
+                    <th>Instrument</th>
+                    <th>State</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {value.entries.map((one) => (
+                    <tr key={one.number}>
+                      <td>{one.position ?? "now"}</td>
+                      <th scope="row">{one.id ? <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a> : one.name}</th>
+                      <td>{one.owner || "–"}</td>
+                      <td>{one.instrument}</td>
+                      <td>
+                        <State run={one} />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </>
+      )}
+    </>
+  );
+}

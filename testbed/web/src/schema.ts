@@ -1,0 +1,108 @@
+// The parts of JSON Schema that the scenario's schema uses.
+
+export interface Schema {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  default?: unknown;
+  const?: unknown;
+  enum?: unknown[];
+  examples?: string[];
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+  changeable?: boolean;
+}
+
+export type Table = Record<string, unknown>;
+
+export function isTable(value: unknown): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The schema that a reference leads to, with what is said beside the reference, and without the null of an optional key. */
+export function resolved(schema: Schema, root: Schema): Schema {
+  let found = schema;
+  for (let depth = 0; depth < 8; depth++) {
+    const parts = (found.anyOf ?? []).filter((part) => part.type !== "null");
+    if (found.anyOf && parts.length === 1) {
+      const { anyOf: _, ...rest } = found;
+      found = { ...parts[0], ...rest };
+    } else if (found.$ref) {
+      const { $ref, ...rest } = found;
+      found = { ...root.$defs?.[$ref.split("/").pop() ?? ""], ...rest };
+    } else break;
+  }
+  if (Array.isArray(found.type)) found = { ...found, type: found.type.find((kind) => kind !== "null") };
+  return found;
+}
+
+/** The variants of a schema with the key `kind`; empty for any other. */
+export function variants(schema: Schema): { kind: string; schema: Schema }[] {
+  return (schema.oneOf ?? []).flatMap((part) => {
+    const kind = part.properties?.kind?.const;
+    return typeof kind === "string" ? [{ kind, schema: part }] : [];
+  });
+}
+
+/** The values among which a text is chosen, each with its description; empty if it is free. */
+export function choices(schema: Schema): { value: string; about: string }[] {
+  if (schema.enum) return schema.enum.filter((one) => one !== null).map((one) => ({ value: String(one), about: "" }));
+  const parts = schema.oneOf ?? schema.anyOf ?? [];
+  if (parts.length > 0 && parts.every((part) => part.const !== undefined || part.enum !== undefined)) {
+    return parts.flatMap((part) => (part.enum ?? [part.const]).map((one) => ({ value: String(one), about: part.description ?? "" })));
+  }
+  return [];
+}
+
+/** A first value for a key that is set: its default, or the least that is valid. */
+export function beginning(given: Schema, root: Schema, depth = 0): unknown {
+  const schema = resolved(given, root);
+  if (schema.default !== undefined && schema.default !== null) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  const kinds = variants(schema);
+  if (kinds[0]) return depth > 5 ? kinds[0].kind : beginning(kinds[0].schema, root, depth + 1);
+  const listed = choices(schema);
+  if (listed[0]) return listed[0].value;
+  if (schema.oneOf?.[0] ?? schema.anyOf?.[0]) return beginning((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
+  switch (schema.type) {
+    case "boolean":
+      return false;
+    case "integer":
+    case "number":
+      return schema.minimum ?? 0;
+    case "array":
+      return [];
+    case "string":
+      return schema.examples?.[0] ?? "";
+  }
+  const made: Table = {};
+  for (const key of schema.required ?? []) {
+    const inner = schema.properties?.[key];
+    if (inner) made[key] = beginning(inner, root, depth + 1);
+  }
+  return made;
+}
+
+export interface Change {
+  path: string[];
+  value: unknown;
+}
+
+/** The changes that turn one value into another: key by key in tables, whole for lists and for another variant. */
+export function changes(before: unknown, after: unknown, path: string[]): Change[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  if (isTable(before) && isTable(after) && before.kind === after.kind) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...keys].flatMap((key) => changes(before[key], after[key], [...path, key]));
+  }
+  return [{ path, value: after === undefined ? null : after }];
+}

@@ -1,0 +1,224 @@
+"""The test bed's page in Chromium, as users use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from testbeds import PASSWORD, Served, browser_or_skip, launched, serving
+
+pytest.importorskip("playwright", reason="no Playwright")
+pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    browser_or_skip()
+    with serving(tmp_path_factory.mktemp("bed") / "data") as bed:
+        yield bed
+
+
+@pytest.fixture(scope="module")
+def browser(bed: Served) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found: Any = launched(playwright, browser_or_skip())
+        yield found
+        found.close()
+
+
+class Watched:
+    """A page whose errors, of scripts and of the content security policy, fail the test."""
+
+    def __init__(self, browser: Browser, width: int = 1280) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.wrong: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", self._said)
+
+    def _said(self, message: Any) -> None:
+        # What is not there is shown to the user; the browser also writes a line.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.wrong.append(message.text)
+
+    def close(self) -> None:
+        self.context.close()
+        assert self.wrong == []
+
+
+@pytest.fixture(scope="module")
+def ada(bed: Served, browser: Browser) -> Iterator[Page]:
+    """The first administrator, logged in by the link of the console."""
+    watched = Watched(browser)
+    page = watched.page
+    page.goto(f"{bed.url}/#/join/{bed.invitation}")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+    yield page
+    watched.close()
+
+
+def test_the_five_steps(bed: Served, ada: Page) -> None:
+    """From the laboratory of the study to its report, in ten clicks; steps survive a reload and the back button."""
+    page = ada
+    clicks = 0
+
+    def click(role: Any, name: str, **more: Any) -> None:
+        nonlocal clicks
+        clicks += 1
+        page.get_by_role(role, name=name, **more).click()
+
+    page.goto(f"{bed.url}/#/")
+    page.get_by_label("From").select_option("laboratory")
+    click("button", "Create")
+    # 1. The system: the panel of the router's queue, as the study prints it.
+    click("button", "link bottleneck: router1 → router2")
+    expect(page.get_by_label("probability", exact=True)).to_be_visible()
+    assert [
+        page.get_by_label(key, exact=True).input_value() for key in ("packets", "min", "max", "probability")
+    ] == [
+        "50",
+        "5",
+        "15",
+        "0.1",
+    ]
+    expect(page.get_by_text("not applied")).to_have_count(0)
+    page.get_by_label("probability", exact=True).fill("0.2")
+    expect(page.get_by_text("not applied")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("not applied")).to_be_visible()
+    click("button", "Show TOML")
+    text = page.get_by_label("Scenario", exact=True)
+    expect(text).to_have_value(re.compile("probability = 0.2"))
+    expect(text).to_have_value(re.compile('typical = "1500 B"'))
+    # Comments stay where they were.
+    expect(text).to_have_value(re.compile("# Over wires only, competing at the bottleneck."))
+    # What is wrong is said with line, key and what is allowed; the picture stays.
+    kept = text.input_value()
+    text.fill(kept.replace("60 s", "60 parsec"))
+    expect(page.get_by_role("alert")).to_contain_text("duration")
+    text.fill(kept.replace("60 s", "20 s"))
+    expect(page.get_by_role("alert")).to_have_count(0)
+    # 2. Connections.
+    click("link", "2 Connections")
+    page.get_by_label("congestion", exact=True).select_option("cubic")
+    expect(page.get_by_role("cell", name="tcp cubic")).to_be_visible()
+    # 3. The test.
+    click("link", "3 Test")
+    expect(page.get_by_label("simulate")).to_be_checked()
+    # 4. Launch, after the preview.
+    click("link", "4 Launch")
+    expect(page.get_by_label("Summary of the scenario")).to_contain_text("20 s")
+    expect(page.get_by_text("Predicted by the equations")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("simulate")).to_be_checked()
+    page.go_forward()
+    click("button", "Apply and launch")
+    # 5. The report.
+    page.get_by_role("link", name="report", exact=True).wait_for(timeout=60_000)
+    expect(page.get_by_role("row").filter(has_text="satellite").filter(has_text="Mbit")).to_be_visible()
+    report = page.frame_locator("iframe")
+    expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
+    page.reload()
+    expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
+    click("link", "plots", exact=True)
+    expect(page.get_by_role("img", name="tcp.cwnd over time").locator("canvas")).to_be_visible()
+    assert clicks <= 10
+
+
+def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Browser) -> None:
+    """No serious findings of axe, and no view is wider than a phone."""
+    axe = Axe()
+    state = ada.context.storage_state()
+    configuration = ada.request.get(f"{bed.url}/api/configurations").json()[0]["id"]
+    run = ada.request.get(f"{bed.url}/api/runs").json()[0]["id"]
+    views = {
+        "": "Configurations",
+        f"configuration/{configuration}/system?of=link.bottleneck": "laboratory",
+        f"configuration/{configuration}/connections": "laboratory",
+        f"configuration/{configuration}/test": "laboratory",
+        f"configuration/{configuration}/launch": "laboratory",
+        f"configuration/{configuration}/report": "laboratory",
+        "runs": "Runs",
+        f"runs/{run}/report": "laboratory",
+        f"runs/{run}/plots": "laboratory",
+        f"runs/{run}/files": "laboratory",
+        f"runs/{run}/scenario": "laboratory",
+        "queue": "Queue",
+        f"compare?run={run}": "Compare",
+        "people": "People",
+        "account": "ada",
+    }
+    context = browser.new_context(viewport={"width": 390, "height": 800}, storage_state=state)
+    page = context.new_page()
+    wrong = []
+    for view, heading in views.items():
+        page.goto(f"{bed.url}/#/{view}")
+        expect(page.get_by_role("heading", level=1, name=re.compile(heading))).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            wrong.append(f"{view}: {width} pixels wide")
+        found = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa"], "iframes": False}).response[
+            "violations"
+        ]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        wrong += [
+            f"{view}: {one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in serious
+        ]
+    context.close()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> None:
+    """From logging in to a launched run without a mouse."""
+    watched = Watched(browser)
+    page = watched.page
+    invitation = ada.request.post(
+        f"{bed.url}/api/invitations", data={"level": "user"}, headers={"Origin": bed.url}
+    ).json()["link"]
+    page.goto(bed.url + invitation)
+    page.get_by_label("Name").wait_for()
+
+    def to(role: Any, name: str) -> None:
+        """Press Tab until something has the focus."""
+        wanted = page.get_by_role(role, name=name, exact=True)
+        wanted.first.wait_for()
+        for _ in range(120):
+            if wanted.first.evaluate("one => one === document.activeElement"):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"Tab does not reach {name}")
+
+    page.keyboard.type("bob")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    to("combobox", "From")
+    page.keyboard.type("hybla")
+    to("button", "Create")
+    page.keyboard.press("Enter")
+    to("button", "link satellite: sender → receiver")
+    page.keyboard.press("Enter")
+    to("textbox", "rate (required)")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("5 Mbit/s")
+    expect(page.get_by_text("not applied")).to_be_visible()
+    to("link", "4 Launch")
+    page.keyboard.press("Enter")
+    to("button", "Apply and launch")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("Run .*: hybla"))).to_be_visible()
+    # What is Ada's is not in Bob's lists.
+    page.get_by_role("link", name="Configurations").press("Enter")
+    expect(page.get_by_role("link", name="hybla")).to_be_visible()
+    expect(page.get_by_role("link", name="laboratory")).to_have_count(0)
+    watched.close()
