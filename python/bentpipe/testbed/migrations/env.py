@@ -1,11 +1,20 @@
 """Runs the migrations on the connection that :func:`bentpipe.testbed.store.migrate` passes."""
 
+from __future__ import annotations
+
 from alembic import context
 
 from bentpipe.testbed.tables import Base
 
-context.configure(
-    connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True
-)
-with context.begin_transaction():
-    context.run_migrations()
+
+def run() -> None:
+    """Run them."""
+    connection = context.config.attributes["connection"]
+    context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+# Nothing when it is imported by anyone but Alembic.
+if hasattr(context, "config"):
+    run()
