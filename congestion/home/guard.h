@@ -4,15 +4,16 @@
  * Some kernels skip BPF programs of trampolines, uncounted, while process 1 is the current one; their type bpf_prog_aux
  * has a member init_owned. An operation that returns a value then returns what lies on the stack: a slow-start
  * threshold of 667073216 segments, say. So what the operations last computed is kept beside the connection and
- * compared at the next acknowledgment. On other kernels all of this is dead code to the verifier.
+ * compared at the next operation. On other kernels all of this is dead code to the verifier.
  *
  * Between two operations the kernel itself sets snd_ssthresh only to prior_ssthresh (a reduction is undone) and, after
  * a time in which the window was not used, to 3/4 of cwnd if that is more (tcp_current_ssthresh). Anything else means that
  * ssthresh was skipped, and it is called now, with the window as it was. The kernel restores prior_ssthresh together
- * with the window from undo_cwnd, so if that was not called, it was skipped.
+ * with the window from undo_cwnd, so if that was not called, it was skipped. If a second reduction begins before the next
+ * operation, prior_ssthresh is a leftover, too; a leftover that no connection reaches is not restored.
  *
- * Limits: a leftover between ssthresh and cwnd passes for a threshold. What skipped operations would have noted
- * (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not come.
+ * Limits: a smaller leftover is restored as a threshold, and one between ssthresh and cwnd passes for a threshold. What
+ * skipped operations would have noted (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not come.
  */
 #pragma once
 
@@ -22,7 +23,7 @@
 struct bp_kept {
 	u32 ssthresh;
 	u32 cwnd;
-	u32 is_undone; /* undo_cwnd was called since the last acknowledgment */
+	u32 is_undone; /* undo_cwnd was called since the last check */
 };
 
 struct {
@@ -54,7 +55,7 @@ static __always_inline struct bp_kept *bp_kept_of(struct bp_tcp *tp)
 	return BP_IS_GUARDED ? bpf_sk_storage_get(&bp_kept, tp, 0, 0) : 0;
 }
 
-/* Keeps what the next acknowledgment is to find. */
+/* Keeps what the next operation is to find. */
 static __always_inline void bp_keep(struct bp_tcp *tp)
 {
 	struct bp_kept *kept = bp_kept_of(tp);
@@ -76,7 +77,8 @@ static __always_inline void bp_keep_first(struct bp_tcp *tp)
 static __noinline void bp_repair(struct bp_tcp *tp, struct bp_kept *kept)
 {
 	u32 threshold = tp->snd_ssthresh, cwnd = tp->snd_cwnd;
-	bool is_restored = threshold == tp->prior_ssthresh;
+	bool is_plausible = threshold < BP_ABSURD || threshold == BP_INFINITE_SSTHRESH;
+	bool is_restored = threshold == tp->prior_ssthresh && is_plausible;
 	bool is_decayed = threshold > kept->ssthresh && threshold <= kept->cwnd;
 
 	if (threshold != kept->ssthresh && !is_restored && !is_decayed) {
@@ -95,7 +97,7 @@ static __noinline void bp_repair(struct bp_tcp *tp, struct bp_kept *kept)
 	__sync_fetch_and_add(&bp_skipped.repaired, 1);
 }
 
-/* At an acknowledgment, before the variant looks at it. */
+/* Before an operation of the variant. */
 static __always_inline void bp_check(struct bp_tcp *tp)
 {
 	struct bp_kept *kept = bp_kept_of(tp);

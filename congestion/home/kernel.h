@@ -264,9 +264,11 @@ static inline void bp_start(struct bp_tcp *tp)
 		bp_keep_threshold(tp, threshold); return threshold;)
 #define BP_OP_undo_cwnd                                                                                        \
 	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_keep_undone(tp, cwnd); return cwnd;)
-#define BP_OP_cong_avoid BP_PROGRAM(void, cong_avoid, own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_keep(tp);)
-#define BP_OP_set_state BP_PROGRAM(void, set_state, own_set_state(tp, (u8)ctx[1]); bp_keep(tp);)
-#define BP_OP_cwnd_event BP_PROGRAM(void, cwnd_event, own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_keep(tp);)
+#define BP_OP_cong_avoid                                                                                       \
+	BP_PROGRAM(void, cong_avoid, bp_check(tp); own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_keep(tp);)
+#define BP_OP_set_state BP_PROGRAM(void, set_state, bp_check(tp); own_set_state(tp, (u8)ctx[1]); bp_keep(tp);)
+#define BP_OP_cwnd_event                                                                                       \
+	BP_PROGRAM(void, cwnd_event, bp_check(tp); own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_keep(tp);)
 #define BP_OP_pkts_acked                                                                                       \
 	BP_PROGRAM(void, pkts_acked, bp_check(tp);                                                             \
 		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_keep(tp);)

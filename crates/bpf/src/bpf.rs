@@ -265,7 +265,7 @@ mod tests {
 
     /// Reno whose ssthresh the kernel leaves out twice of three times, as programs/skipping.c has it do.
     #[test]
-    fn what_the_kernel_skips_is_repaired_at_the_next_acknowledgment() {
+    fn what_the_kernel_skips_is_repaired_at_the_next_operation() {
         if skips() {
             return;
         }
