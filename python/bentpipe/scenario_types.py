@@ -1878,7 +1878,7 @@ class Balance(TypedDict):
     max_load: NotRequired[float]
     """Maximum load of a path that admits new connections, as the fraction of its ground link's rate that was
     offered in the last second; 1 by default."""
-    ways: int
+    paths: int
     """Number of paths at once from a site to a destination, which share no satellite; sites need as many
     antennas."""
 

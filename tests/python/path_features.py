@@ -926,8 +926,8 @@ ROWS: Final[tuple[Row, ...]] = (
         LEO,
     ),
     _sky(
-        "routing.balance routing.balance.ways routing.balance.max_delay routing.balance.max_load",
-        "gsl.antennas=2;routing.balance={ways=2}",
+        "routing.balance routing.balance.paths routing.balance.max_delay routing.balance.max_load",
+        "gsl.antennas=2;routing.balance={paths=2}",
         "balance",
         LEO,
     ),

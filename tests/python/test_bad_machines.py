@@ -97,7 +97,7 @@ def test_addresses_that_the_machine_uses_itself(bentpipe: Bentpipe, machine: Mac
     before = machine.picture()
     said = inside("run", "geo", "--internet", "--", "true", code=1)
     assert "198.18.0.0/15" in said and "ip route" in said
-    # Without a way out there are no rules to collide with.
+    # Without an outlet there are no rules to collide with.
     inside("run", "geo", "--no-internet", "--", "true")
     assert machine.picture() == before
     assert bentpipe.left() == []

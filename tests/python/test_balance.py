@@ -39,7 +39,7 @@ def probes(folder: Path, count: int, balance: dict[str, Any] | None) -> list[tup
 UNDER_WAY = 80
 
 
-def test_connections_are_spread_over_ways_and_refused_where_none_has_room(tmp_path: Path) -> None:
+def test_connections_are_spread_over_paths_and_refused_where_none_has_room(tmp_path: Path) -> None:
     def arrive(rows: list[tuple[int, int, float | None]]) -> list[bool]:
         assert all(delivered == 0 or sent - delivered < UNDER_WAY for sent, delivered, _ in rows)
         return [delivered > 0 for _, delivered, _ in rows]
@@ -47,11 +47,11 @@ def test_connections_are_spread_over_ways_and_refused_where_none_has_room(tmp_pa
     # Four probes are 3.3 Mbit/s: too much for one ground link, and just enough for two.
     alone = probes(tmp_path / "alone", 4, None)
     assert sum(sent - delivered for sent, delivered, _ in alone) > 5000
-    spread = probes(tmp_path / "spread", 4, {"ways": 2})
+    spread = probes(tmp_path / "spread", 4, {"paths": 2})
     assert arrive(spread) == [True] * 4
     assert [delay for _, _, delay in spread] == pytest.approx([0.268, 0.766, 0.272, 0.77], abs=0.002)
     # The fifth and the sixth find both links above 0.75 of their rate, and are refused.
-    full = {"ways": 2, "max_load": 0.75}
+    full = {"paths": 2, "max_load": 0.75}
     assert arrive(probes(tmp_path / "admitted", 6, full)) == [True] * 4 + [False] * 2
     # Only direct paths are below 400 ms, and no path is below 15 ms.
     near = probes(tmp_path / "near", 4, full | {"max_delay": "400 ms"})

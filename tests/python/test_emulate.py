@@ -86,8 +86,8 @@ def test_what_the_machine_cannot_hold_is_told_by_check_and_refused(tmp_path: Pat
 @networks
 def test_a_key_that_the_kernel_cannot_apply_degrades_the_verdict_and_is_printed(tmp_path: Path) -> None:
     file = _scenario(tmp_path, '{ kind = "bulk" }', "3 s", "linux-reno")
-    ways = ["--set", "flow.up.transport.initial_ssthresh=30", "--set", "flow.up.transport.undo=false"]
-    done = _bentpipe("emulate", file, *ways, "--out", tmp_path / "run", "--no-report")
+    overrides = ["--set", "flow.up.transport.initial_ssthresh=30", "--set", "flow.up.transport.undo=false"]
+    done = _bentpipe("emulate", file, *overrides, "--out", tmp_path / "run", "--no-report")
     assert done.returncode == 0, done.stderr
     run = bp.Run(tmp_path / "run")
     unapplied = "flow up: undo is not applied: the kernel's is on"

@@ -112,11 +112,11 @@ def test_parameters_are_those_of_the_guests_kernel(tmp_path: Path) -> None:
 def test_a_guest_begins_with_the_threshold_of_the_scenario(tmp_path: Path) -> None:
     file = tmp_path / "geo.toml"
     file.write_text(GEO)
-    ways = ["duration=20 s", "flow.upload.transport.initial_ssthresh=20"]
-    run = bp.emulate(file, overrides=ways, out=tmp_path / "run", clock="kernel")
+    overrides = ["duration=20 s", "flow.upload.transport.initial_ssthresh=20"]
+    run = bp.emulate(file, overrides=overrides, out=tmp_path / "run", clock="kernel")
     assert run.fidelity["verdict"] == "valid", run.fidelity["reasons"]
     assert set(run.trace("tcp")["ssthresh"]) == {20.0}
-    simulated = bp.simulate(file, overrides=ways, out=tmp_path / "simulated")
+    simulated = bp.simulate(file, overrides=overrides, out=tmp_path / "simulated")
     assert abs(run.flows["goodput"][0] / simulated.flows["goodput"][0] - 1) < 0.02
 
 

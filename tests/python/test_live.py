@@ -456,7 +456,7 @@ def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
         inside("exec", "two", "user", "--", *fetch)
         inside("down", "two")
         assert machine.picture() == before
-        # A network without a way out.
+        # A network without an outlet.
         assert inside.done("run", "geo", "--", *fetch[:-1], "--max-time", "2", fetch[-1]).returncode == 7
     finally:
         server.kill()

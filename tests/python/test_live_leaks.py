@@ -119,7 +119,7 @@ def test_programs_of_exec_end_with_a_killed_keeper(bentpipe: Bentpipe, turn: int
 
 
 def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, strangers: Strangers) -> None:
-    """Of two networks, one is killed and cleared while the other stays up, with the way out that both used."""
+    """Of two networks, one is killed and cleared while the other stays up, with the outlet that both used."""
     inside = Bentpipe(bentpipe.state, before=machine.inside)
     before = machine.picture()
     inside("up", "geo", "--internet", "--name", "one")
@@ -132,7 +132,7 @@ def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, st
     rules = machine("nft", "list", "tables")
     assert first["rules"] not in rules and second["rules"] in rules
     inside("exec", "two", "user", "--", "ping", "-c", "1", machine.SERVER)
-    # The way out belongs to another namespace: only items in this one are touched.
+    # The outlet belongs to another namespace: only items in this one are touched.
     kill(second["pid"])
     said = bentpipe("down", "--all", code=1)
     assert second["rules"] in said and second["rules"] in machine("nft", "list", "tables")

@@ -257,7 +257,7 @@ def check_frame(
     assert {tuple(sorted(pair)) for pair in pairs} == {
         tuple(sorted(view.links[link])) for link in frame["up"]
     }
-    for (a, b), way in zip(PAIRS, frame["ways"], strict=True):
+    for (a, b), path in zip(PAIRS, frame["paths"], strict=True):
         first, last = serving[a][0], serving[b][0]
         length = math.inf
         if first is not None and last is not None:
@@ -265,7 +265,7 @@ def check_frame(
             length = float(
                 np.linalg.norm(at[first] - ground[a]) + between + np.linalg.norm(at[last] - ground[b])
             )
-        if way is None:
+        if path is None:
             assert math.isinf(length)
         else:
-            assert way["delay"] == pytest.approx(length / LIGHT, abs=1e-6)
+            assert path["delay"] == pytest.approx(length / LIGHT, abs=1e-6)

@@ -39,8 +39,8 @@ pub trait Observer: Send {
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
 }
 
-/// One way to a real host, and what went over it.
-struct Way {
+/// A real host, its port, and what has passed it.
+struct Attachment {
     host: Host,
     port: Box<dyn Port>,
     /// Packets that the host sent into the network.
@@ -55,15 +55,15 @@ struct Way {
     answers: bool,
     /// By how much packets reached the host too late.
     lateness: Lateness,
-    /// Answers by which the length of the way was last estimated, and that length in one direction.
+    /// Answers by which the delay of the path was last estimated, and that delay in one direction.
     measured: (u64, Span),
     /// What of that length the delays of the network had no room for, at each estimate.
     remaining: Lateness,
 }
 
-impl Way {
-    fn new(host: Host, port: Box<dyn Port>) -> Way {
-        Way {
+impl Attachment {
+    fn new(host: Host, port: Box<dyn Port>) -> Attachment {
+        Attachment {
             host,
             port,
             entered: 0,
@@ -82,9 +82,9 @@ impl Way {
 pub struct Bridge {
     network: Network,
     clock: Clock,
-    ways: Vec<Way>,
+    attachments: Vec<Attachment>,
     plan: Plan,
-    /// Number of the way to the rest of the world, which is the last. What comes to its gate for no node takes it.
+    /// Index of the attachment to the rest of the world, which is the last. It takes what comes to its gate for no node.
     outlet: Option<usize>,
     wait: Wait,
     event: Arc<EventFd>,
@@ -95,7 +95,7 @@ pub struct Bridge {
     /// When the ports were last looked at.
     looked: Time,
     stopping: bool,
-    /// Ways whose hosts have got something that they may have answered at once, in virtual time.
+    /// Attachments whose hosts have received something that they may have answered at once, in virtual time.
     answering: Vec<usize>,
     readings: Lateness,
     /// What the kernel had counted for the thread when [`run`](Self::run) began and when it ended.
@@ -161,11 +161,11 @@ impl Bridge {
         wait.watch(event.as_fd(), REQUEST)?;
         let beyond = outlet.map(|(number, port)| (hosts[number].0.clone(), port));
         let has_outlet = beyond.is_some();
-        let ways = hosts.into_iter().chain(beyond);
-        let ways: Vec<_> = ways.map(|(host, port)| Way::new(host, port)).collect();
-        let outlet = has_outlet.then(|| ways.len() - 1);
-        for (number, way) in ways.iter().enumerate() {
-            wait.watch(way.port.fd(), number as u64)?;
+        let attachments = hosts.into_iter().chain(beyond);
+        let attachments: Vec<_> = attachments.map(|(host, port)| Attachment::new(host, port)).collect();
+        let outlet = has_outlet.then(|| attachments.len() - 1);
+        for (number, attachment) in attachments.iter().enumerate() {
+            wait.watch(attachment.port.fd(), number as u64)?;
         }
         let (sender, requests) = mpsc::channel();
         let handle = Handle { requests: sender, event: Arc::clone(&event) };
@@ -173,7 +173,7 @@ impl Bridge {
             network,
             clock,
             plan,
-            ways,
+            attachments,
             outlet,
             wait,
             event,
@@ -272,7 +272,7 @@ impl Bridge {
     /// what time it is then: a kernel's TCP answers before the packet's write returns.
     fn take_answers(&mut self) -> io::Result<()> {
         while let Some(number) = self.answering.pop() {
-            self.ways[number].answers = false;
+            self.attachments[number].answers = false;
             self.take_in(number)?;
         }
         Ok(())
@@ -280,43 +280,44 @@ impl Bridge {
 
     /// Takes the packets that a host has sent.
     fn take_in(&mut self, number: usize) -> io::Result<()> {
-        let way = &mut self.ways[number];
-        if !way.backlogged {
-            way.empty = way.empty.max(self.looked);
+        let attachment = &mut self.attachments[number];
+        if !attachment.backlogged {
+            attachment.empty = attachment.empty.max(self.looked);
         }
-        way.backlogged = true;
+        attachment.backlogged = true;
         for _ in 0..TURN {
-            let Some(size) = self.ways[number].port.read(&mut self.inbox)? else {
-                let way = &mut self.ways[number];
-                (way.backlogged, way.empty) = (false, self.clock.now());
+            let Some(size) = self.attachments[number].port.read(&mut self.inbox)? else {
+                let attachment = &mut self.attachments[number];
+                (attachment.backlogged, attachment.empty) = (false, self.clock.now());
                 break;
             };
             let now = self.advance()?;
-            self.readings.add(now.since(self.ways[number].empty));
+            self.readings.add(now.since(self.attachments[number].empty));
             self.enter(number, now, size)?;
         }
         self.follow(number)
     }
 
-    /// Shortens the delays at a host by what the way to it takes, when that was measured anew.
+    /// Shortens the delays at a host by what the path to it takes, when that has been measured again.
     #[inline]
     fn follow(&mut self, number: usize) -> io::Result<()> {
-        let way = &self.ways[number];
-        let Some(path) = way.port.path().filter(|path| path.rtt().count() != way.measured.0) else {
+        let attachment = &self.attachments[number];
+        let Some(path) = attachment.port.path().filter(|path| path.rtt().count() != attachment.measured.0)
+        else {
             return Ok(());
         };
         let one_way = path.one_way();
-        self.ways[number].measured = (path.rtt().count(), one_way);
+        self.attachments[number].measured = (path.rtt().count(), one_way);
         let now = self.advance()?;
-        let mut room = if self.ways[number].host.ways.is_empty() { Span::ZERO } else { one_way };
-        for stage in self.ways[number].host.ways.clone() {
+        let mut room = if self.attachments[number].host.stages.is_empty() { Span::ZERO } else { one_way };
+        for stage in self.attachments[number].host.stages.clone() {
             // A link may have a machine of its own at either end.
-            let at_it = self.ways.iter().filter(|way| way.host.ways.contains(&stage));
-            let all = at_it.fold(Span::ZERO, |all, way| all + way.measured.1);
+            let at_it = self.attachments.iter().filter(|attachment| attachment.host.stages.contains(&stage));
+            let all = at_it.fold(Span::ZERO, |all, attachment| all + attachment.measured.1);
             let could = self.network.hasten(now, stage, all);
             room = room.min(one_way.saturating_sub(all.saturating_sub(could)));
         }
-        self.ways[number].remaining.add(one_way.saturating_sub(room));
+        self.attachments[number].remaining.add(one_way.saturating_sub(room));
         Ok(())
     }
 
@@ -324,7 +325,7 @@ impl Bridge {
     fn enter(&mut self, number: usize, now: Time, size: usize) -> io::Result<()> {
         let bytes = &self.inbox[..size];
         let headers = frame::parse(bytes);
-        let outlet = self.outlet.map(|outlet| self.ways[outlet].host.node);
+        let outlet = self.outlet.map(|outlet| self.attachments[outlet].host.node);
         let destination = headers.and_then(|headers| match self.plan.node(headers.destination) {
             None if headers.destination.is_multicast() => None,
             None => outlet,
@@ -337,23 +338,23 @@ impl Bridge {
         };
         let spare = self.network.out().spare();
         let buffer = self.pool.fill(bytes, |pool| spare.drain(..).for_each(|spare| pool.put(spare)));
-        let way = &mut self.ways[number];
+        let attachment = &mut self.attachments[number];
         let packet = Packet {
             birth: now,
-            number: way.entered,
+            number: attachment.entered,
             size: size as u32,
             flow: headers.flow,
-            source: way.host.node,
+            source: attachment.host.node,
             destination,
             connection: 0,
             dscp: headers.dscp,
             ecn: headers.ecn,
             body: Body::Frame(buffer),
         };
-        way.entered = way.entered.wrapping_add(1);
-        self.network.inject(now, way.host.gate, gate::HOST, packet);
+        attachment.entered = attachment.entered.wrapping_add(1);
+        self.network.inject(now, attachment.host.gate, gate::HOST, packet);
         if let Some(observer) = &mut self.observer {
-            observer.sent(&mut self.network, way.host.node, headers.flow, now, &self.inbox[..size]);
+            observer.sent(&mut self.network, attachment.host.node, headers.flow, now, &self.inbox[..size]);
         }
         self.hand_out()
     }
@@ -369,27 +370,28 @@ impl Bridge {
             };
             let bytes = &mut buffer[..packet.size as usize];
             let mut number = leaving.gate as usize;
-            if let Some(outlet) =
-                self.outlet.filter(|outlet| self.ways[*outlet].host.gate == self.ways[number].host.gate)
+            if let Some(outlet) = self
+                .outlet
+                .filter(|outlet| self.attachments[*outlet].host.gate == self.attachments[number].host.gate)
             {
                 let destination = frame::parse(bytes).map(|headers| headers.destination);
                 if destination.is_some_and(|destination| self.plan.node(destination).is_none()) {
                     number = outlet;
                 }
             }
-            if self.clock.timing() == Timing::Virtual && !self.ways[number].answers {
-                self.ways[number].answers = true;
+            if self.clock.timing() == Timing::Virtual && !self.attachments[number].answers {
+                self.attachments[number].answers = true;
                 self.answering.push(number);
             }
-            let way = &mut self.ways[number];
+            let attachment = &mut self.attachments[number];
             frame::mark(bytes, packet.dscp, packet.ecn);
-            if !way.port.write(bytes)? {
-                way.refused += 1;
+            if !attachment.port.write(bytes)? {
+                attachment.refused += 1;
             }
             let now = self.clock.now();
-            way.lateness.add(now.since(leaving.due));
+            attachment.lateness.add(now.since(leaving.due));
             if let Some(observer) = &mut self.observer {
-                observer.got(&mut self.network, way.host.node, packet.flow, now);
+                observer.got(&mut self.network, attachment.host.node, packet.flow, now);
             }
             self.pool.put(buffer);
         }
@@ -409,19 +411,21 @@ impl Bridge {
     /// Returns how late packets reached their hosts.
     pub fn lateness(&self) -> Lateness {
         let mut all = Lateness::default();
-        self.ways.iter().for_each(|way| all.merge(&way.lateness));
+        self.attachments.iter().for_each(|attachment| all.merge(&attachment.lateness));
         all
     }
 
     /// How late packets reached each host, by node.
     pub fn lateness_by_host(&self) -> impl Iterator<Item = (&Host, &Lateness)> {
-        self.ways.iter().map(|way| (&way.host, &way.lateness))
+        self.attachments.iter().map(|attachment| (&attachment.host, &attachment.lateness))
     }
 
-    /// The hosts on other machines: what is known of the way to each, and what of its length the network's delays had no
+    /// The hosts on other machines: what is known of the path to each, and how much of its delay the delays of the network had no
     /// room for.
     pub fn paths(&self) -> impl Iterator<Item = (&Host, &Path, &Lateness)> {
-        self.ways.iter().filter_map(|way| Some((&way.host, way.port.path()?, &way.remaining)))
+        self.attachments
+            .iter()
+            .filter_map(|attachment| Some((&attachment.host, attachment.port.path()?, &attachment.remaining)))
     }
 
     /// How long packets from hosts may have lain in the kernel before the engine took them, at most. The time to wake
@@ -443,7 +447,7 @@ impl Bridge {
     /// Packets lost between the hosts and the engine, which no model dropped: in the kernel's queues, and where a host
     /// had no room.
     pub fn lost(&self) -> u64 {
-        self.ways.iter().map(|way| way.port.lost() + way.refused).sum()
+        self.attachments.iter().map(|attachment| attachment.port.lost() + attachment.refused).sum()
     }
 
     /// Packets that were for nobody in the network: multicast, unknown addresses, no IP.

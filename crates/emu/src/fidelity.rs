@@ -75,7 +75,7 @@ pub struct Link {
     pub achieved_loss: Option<f64>,
 }
 
-/// The way to a host on another machine.
+/// The path to a host on another machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tunnel {
     /// Estimate of its delay in one direction in seconds, by which the delays at the host were shortened at the end.
@@ -141,7 +141,7 @@ pub struct Measured {
     pub strays: u64,
     /// Links between two nodes, and forward links.
     pub links: Vec<Link>,
-    /// Ways to hosts on other machines, by node.
+    /// Paths to hosts on other machines, by node.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tunnels: BTreeMap<String, Tunnel>,
     /// What the engine's thread got of the machine.
@@ -290,7 +290,7 @@ impl Judgment {
                 "1 % of the round trips to the machine of {host} took longer than estimated by more than"
             );
             self.late(tunnel.excess.p99_s, p99, &jitter);
-            let delay = format!("the way to the machine of {host} is longer than the delay of its link, by");
+            let delay = format!("the path to the machine of {host} is longer than the delay of its link, by");
             self.late(tunnel.remaining.p99_s, p99, &delay);
         }
         if let Some(datagrams) = &measured.datagrams {
@@ -372,7 +372,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What is known of the ways to other machines so far.
+/// What is known of the path to other machines so far.
 pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
     let tunnel = |(host, path, remaining): (&Host, &crate::Path, &Lateness)| {
         let tunnel = Tunnel {
@@ -463,7 +463,7 @@ mod tests {
         assert_eq!(far.verdict, Verdict::Degraded);
         assert_eq!(
             far.reasons,
-            ["the way to the machine of b is longer than the delay of its link, by 5.000 ms, tolerated: 1 ms"]
+            ["the path to the machine of b is longer than the delay of its link, by 5.000 ms, tolerated: 1 ms"]
         );
         let lossy = judged(Tunnel { probes_lost: 3, ..near });
         assert_eq!(

@@ -52,16 +52,16 @@ pub fn emulate_in_memory(
         Run::open("emulate in memory", scenario, text, out, options, opened.unix_zero())?;
     let ((seed, number), names) = (run.seed(), scenario.nodes());
     let (network, hosts) = instantiate_emulated(scenario, seed, number, recorder, &names);
-    let (mut ways, mut peers) = (Vec::new(), Vec::new());
+    let (mut attachments, mut peers) = (Vec::new(), Vec::new());
     for host in &hosts {
         let (port, peer) = pair().doing("making a port in memory")?;
-        ways.push((host.clone(), Box::new(port) as Box<dyn Port>));
+        attachments.push((host.clone(), Box::new(port) as Box<dyn Port>));
         peers.push(peer);
     }
     let clock = Clock::start_after(LEAD);
     let end = Time::ZERO + scenario.duration;
-    let (mut bridge, handle) =
-        Bridge::new(network, clock, Plan::default(), ways, None).doing("waiting for packets and timers")?;
+    let (mut bridge, handle) = Bridge::new(network, clock, Plan::default(), attachments, None)
+        .doing("waiting for packets and timers")?;
     let (network, stages) = instantiate_ends(scenario, seed, number, &hosts);
     let mut ends = Ends { network, stages, hosts, peers, flying: BTreeMap::new(), next: 0 };
     let cpu = processor_time();

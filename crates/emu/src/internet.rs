@@ -1,4 +1,4 @@
-//! The way from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
+//! The path from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
 //! gives what comes from the network the machine's address (NAT, RFC 3022). IPv4 only.
 //!
 //! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table
@@ -16,11 +16,11 @@ use std::process::Command;
 
 const TAKEN: &str =
     "routes of this machine cover all of 198.18.0.0/15, where networks of ours have their addresses; remove \
-                     them (ip route), or do without the way out";
+                     them (ip route), or run without access to the Internet";
 
 const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 
-/// The way out; the rules are removed when it is dropped.
+/// The outlet; the rules are removed when it is dropped.
 pub struct Internet {
     config: tun::Config,
     plan: Plan,
@@ -129,5 +129,5 @@ fn nft(script: &str) -> Result<(), Error> {
             }
             _ => error,
         })
-        .doing("setting up the way to the Internet")
+        .doing("setting up the path to the Internet")
 }

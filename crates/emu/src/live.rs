@@ -90,7 +90,7 @@ pub struct Prepared {
     network: Network,
     hosts: Vec<LiveHost>,
     elsewhere: Vec<Elsewhere>,
-    ways: Vec<(Host, Box<dyn Port>)>,
+    attachments: Vec<(Host, Box<dyn Port>)>,
     plan: Plan,
     outlet: Option<(usize, Box<dyn Port>)>,
     internet: Option<Internet>,
@@ -133,12 +133,12 @@ impl Prepared {
             }
             None => (Plan::default(), None),
         };
-        let (mut hosts, mut elsewhere, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut hosts, mut elsewhere, mut attachments) = (Vec::new(), Vec::new(), Vec::new());
         for host in nodes {
             if let Some((_, machine)) = setup.elsewhere.iter().find(|(name, _)| *name == host.name) {
                 let (there, port) = connect(&host, *machine, plan, setup.mtu)?;
                 elsewhere.push(there);
-                ways.push((host, Box::new(port) as Box<dyn Port>));
+                attachments.push((host, Box::new(port) as Box<dyn Port>));
                 continue;
             }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
@@ -164,17 +164,17 @@ impl Prepared {
                 }
             }
             hosts.push(LiveHost { name: host.name.clone(), node: host.node, namespace, ipv4, ipv6 });
-            ways.push((host, Box::new(port) as Box<dyn Port>));
+            attachments.push((host, Box::new(port) as Box<dyn Port>));
         }
         let outlet = match (setup.internet, &internet) {
             (Some((node, _)), Some(internet)) => {
-                let number = ways.iter().position(|(host, _)| host.name == node);
+                let number = attachments.iter().position(|(host, _)| host.name == node);
                 let port: Box<dyn Port> = Box::new(internet.port()?);
-                Some((number.expect("the way out is at a host"), port))
+                Some((number.expect("the outlet is at a host"), port))
             }
             _ => None,
         };
-        Ok(Prepared { network, hosts, elsewhere, ways, plan, outlet, internet })
+        Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet })
     }
 
     /// Returns the hosts on this machine.
@@ -197,7 +197,7 @@ impl Prepared {
     /// # Errors
     /// No thread or file descriptor is left.
     pub fn start(self, clock: Clock, end: Option<Time>) -> Result<Live, Error> {
-        let (mut bridge, handle) = Bridge::new(self.network, clock, self.plan, self.ways, self.outlet)
+        let (mut bridge, handle) = Bridge::new(self.network, clock, self.plan, self.attachments, self.outlet)
             .doing("waiting for packets and timers")?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let engine = thread::Builder::new()
@@ -261,7 +261,7 @@ impl Live {
         self.scheduling
     }
 
-    /// The way out to the machine's own network.
+    /// The outlet to the machine's own network.
     pub fn internet(&self) -> Option<&Internet> {
         self.internet.as_ref()
     }

@@ -1,8 +1,8 @@
-//! How long the way to a host on another machine takes, from probes that are answered there.
+//! How long the path to a host on another machine takes, from probes that are answered there.
 //!
-//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the way and slow programs at
+//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the path and slow programs at
 //! its ends do not count, smoothed by a quarter of the difference per answer. Half of it is taken for the one-way delay.
-//! With ten probes a second a way that becomes longer is followed within 2 s, one that becomes shorter within 1 s.
+//! With ten probes a second a path that becomes longer is followed within 2 s, one that becomes shorter within 1 s.
 //!
 //! **Error.** No end knows how a round trip divides between its directions without clocks that agree. When they take f and
 //! b, a packet to the host comes (f - b) / 2 too late and one from it as much too early, but a round trip comes right.

@@ -32,9 +32,9 @@ struct Machines {
 /// One-way delay of the network between the machines, in milliseconds; at most 30.
 fn set_delay(between: &Handle, delay: u64) {
     let set = move |bridge: &mut Bridge, now| {
-        let ways = bridge.lateness_by_host().next().unwrap().0.ways.clone();
-        for way in ways {
-            bridge.network().hasten(now, way, Span::from_millis(30 - delay));
+        let stages = bridge.lateness_by_host().next().unwrap().0.stages.clone();
+        for stage in stages {
+            bridge.network().hasten(now, stage, Span::from_millis(30 - delay));
         }
     };
     between.ask(set).unwrap();
@@ -54,7 +54,7 @@ impl Machines {
         let scenario = one_link(1_000_000_000, 30 * MILLISECOND);
         let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
         let plan = Plan::new(1).unwrap();
-        let ways = hosts.into_iter().zip(&namespaces).map(|(host, namespace)| {
+        let attachments = hosts.into_iter().zip(&namespaces).map(|(host, namespace)| {
             let config = tun::Config {
                 name: "eth0".to_owned(),
                 mtu: 1500,
@@ -65,7 +65,8 @@ impl Machines {
             let port: Box<dyn Port> = Box::new(tun::Tun::new(namespace, &config).unwrap());
             (host, port)
         });
-        let (mut bridge, between) = Bridge::new(network, Clock::start(), plan, ways.collect(), None).unwrap();
+        let (mut bridge, between) =
+            Bridge::new(network, Clock::start(), plan, attachments.collect(), None).unwrap();
         let engine = thread::spawn(move || {
             bridge.run(None).unwrap();
             bridge

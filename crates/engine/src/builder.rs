@@ -24,7 +24,7 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Output ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// Whether packets must pass its router, even if there is a single way out, because they are captured,
+    /// Whether packets must pass its router, even if there is a single exit, because they are captured,
     /// conditioned or handed to services there.
     looks: bool,
     /// The services at this node that take passing packets, and the flows that each serves.
@@ -42,8 +42,8 @@ impl Node {
 /// A stage that routes by itself, to be built at the end.
 struct Unbuilt<'a> {
     stage: StageId,
-    /// The network to which it belongs, as in [`Edge::way`].
-    way: u32,
+    /// The network to which it belongs, as in [`Edge::part`].
+    part: u32,
     /// The nodes between which it routes.
     nodes: Vec<NodeId>,
     build: RoutingStage<'a>,
@@ -69,7 +69,7 @@ pub struct Builder<'a> {
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
     /// Names of the links and networks.
-    ways: Vec<&'a str>,
+    parts: Vec<&'a str>,
     /// Parts of several networks that would have one name in results: what they are, and their node.
     ambiguous: BTreeSet<(&'static str, String)>,
     /// Ports of routers by the node and the destination of the port.
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
             nodes: Vec::new(),
             ids: BTreeMap::new(),
             edges: Vec::new(),
-            ways: Vec::new(),
+            parts: Vec::new(),
             ambiguous: BTreeSet::new(),
             ports: BTreeMap::new(),
             unbuilt: Vec::new(),
@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
 
     /// Starts the link or network `name`, to which everything added next belongs.
     pub fn begin(&mut self, name: &'a str) {
-        self.ways.push(name);
+        self.parts.push(name);
     }
 
     /// Adds networks by name.
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The stages by which packets leave and reach a node with one neighbour; none for any other node.
-    pub fn own_ways(&self, node: NodeId) -> Vec<StageId> {
+    pub fn own_stages(&self, node: NodeId) -> Vec<StageId> {
         let out: BTreeSet<Port> =
             self.edges.iter().filter(|edge| edge.from == node).map(|edge| edge.port).collect();
         let at = &self.nodes[node.0 as usize];
@@ -172,19 +172,20 @@ impl<'a> Builder<'a> {
     /// network by which the path leaves it.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
         let count = self.nodes.len();
-        let ways = towards(to, count, &self.edges, &incoming(count, &self.edges));
+        let next = towards(to, count, &self.edges, &incoming(count, &self.edges));
         let (mut at, mut path) = (from, Vec::new());
         while at != to {
-            let edge = &self.edges[ways[at.0 as usize]? as usize];
-            path.push((at, self.ways[edge.way as usize]));
+            let edge = &self.edges[next[at.0 as usize]? as usize];
+            path.push((at, self.parts[edge.part as usize]));
             at = edge.to;
         }
         Some(path)
     }
 
     /// The delay of a link or network from a node, the minimum if it leads to several.
-    pub fn delay(&self, node: NodeId, way: &str) -> Span {
-        let here = self.edges.iter().filter(|edge| edge.from == node && self.ways[edge.way as usize] == way);
+    pub fn delay(&self, node: NodeId, part: &str) -> Span {
+        let here =
+            self.edges.iter().filter(|edge| edge.from == node && self.parts[edge.part as usize] == part);
         here.map(|edge| edge.delay).min().unwrap_or(Span::ZERO)
     }
 
@@ -218,8 +219,8 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of the link or network that is being added.
-    fn way(&self) -> u32 {
-        self.ways.len().checked_sub(1).expect("every edge belongs to a link or network") as u32
+    fn part(&self) -> u32 {
+        self.parts.len().checked_sub(1).expect("every edge belongs to a link or network") as u32
     }
 
     /// Whether destinations measure details.
@@ -233,24 +234,24 @@ impl<'a> Builder<'a> {
         let into = incoming(count, &self.edges);
         // By the edges out of each node: those into a constellation lead to several nodes through one.
         let mut out_degree = vec![0u32; count];
-        let mut way_out = vec![None; count];
-        let ways: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
-        for (node, port) in ways {
+        let mut exit = vec![None; count];
+        let exits: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
+        for (node, port) in exits {
             out_degree[node.0 as usize] += 1;
-            way_out[node.0 as usize] = Some(port);
+            exit[node.0 as usize] = Some(port);
         }
-        for (node, &port) in way_out.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
-            self.nodes[node].router.set_default(port.expect("there is one way out"));
+        for (node, &port) in exit.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
+            self.nodes[node].router.set_default(port.expect("there is one exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
         for &destination in &self.destinations {
-            let ways = towards(destination, count, &self.edges, &into);
+            let next = towards(destination, count, &self.edges, &into);
             for (one, beyond) in self.unbuilt.iter().zip(&mut beyond) {
-                let delays = one.nodes.iter().map(|node| self.beyond(one.way, *node, destination, &ways));
+                let delays = one.nodes.iter().map(|node| self.beyond(one.part, *node, destination, &next));
                 beyond.push((destination, delays.collect()));
             }
-            for (index, edge) in ways.into_iter().enumerate() {
-                // A node with a single way out sends everything there; a table of a thousand equal routes
+            for (index, edge) in next.into_iter().enumerate() {
+                // A node with a single exit sends everything there; a table of a thousand equal routes
                 // would only be overhead.
                 if let (Some(edge), true) = (edge, out_degree[index] > 1) {
                     self.nodes[index].router.set_route(destination, self.edges[edge as usize].port);
@@ -263,11 +264,11 @@ impl<'a> Builder<'a> {
         }
         self.place_services();
         for (index, node) in self.nodes.into_iter().enumerate() {
-            // A node with a single way out has nothing to decide: everything it sends goes there, and
+            // A node with a single exit has nothing to decide: everything it sends goes there, and
             // everything that arrives is for its endpoint if it has only one. Its router is then bypassed,
             // which saves half of the calls per packet.
             let decides = node.looks || out_degree[index] != 1;
-            let (depart_to, arrive_at) = match (way_out[index], &node.endpoints[..]) {
+            let (depart_to, arrive_at) = match (exit[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
                 (Some(port), _) if !decides => (Some(port), None),
                 _ => (None, None),
@@ -309,12 +310,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The delay from `node` to `destination`, if the route does not lead through the network numbered `way`.
-    fn beyond(&self, way: u32, node: NodeId, destination: NodeId, ways: &[Option<u32>]) -> Option<Span> {
+    /// The delay from `node` to `destination`, if the route does not lead through the network numbered `part`.
+    fn beyond(&self, part: u32, node: NodeId, destination: NodeId, next: &[Option<u32>]) -> Option<Span> {
         let (mut at, mut delay) = (node, Span::ZERO);
         while at != destination {
-            let edge = &self.edges[ways[at.0 as usize]? as usize];
-            if edge.way == way {
+            let edge = &self.edges[next[at.0 as usize]? as usize];
+            if edge.part == part {
                 return None;
             }
             delay += edge.delay;
@@ -360,7 +361,7 @@ impl<'a> Construction<'a> for Builder<'a> {
     fn label(&self, part: &'static str, node: &str) -> String {
         match self.ambiguous.contains(&(part, node.to_owned())) {
             false => node.to_owned(),
-            true => format!("{}.{node}", self.ways.last().expect("a network is being built")),
+            true => format!("{}.{node}", self.parts.last().expect("a network is being built")),
         }
     }
 
@@ -373,8 +374,8 @@ impl<'a> Construction<'a> for Builder<'a> {
     }
 
     fn routing_stage(&mut self, name: &str, nodes: &[NodeId], build: RoutingStage<'a>) -> StageId {
-        let (stage, way) = (self.graph.reserve(name), self.way());
-        self.unbuilt.push(Unbuilt { stage, way, nodes: nodes.to_vec(), build });
+        let (stage, part) = (self.graph.reserve(name), self.part());
+        self.unbuilt.push(Unbuilt { stage, part, nodes: nodes.to_vec(), build });
         stage
     }
 
@@ -387,9 +388,9 @@ impl<'a> Construction<'a> for Builder<'a> {
     }
 
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
-        let way = self.way();
+        let part = self.part();
         let node = &mut self.nodes[from.0 as usize];
         let port = *self.ports.entry((from, entry.0, entry.1)).or_insert_with(|| node.add_exit(entry));
-        self.edges.push(Edge { from, to, port, delay, way });
+        self.edges.push(Edge { from, to, port, delay, part });
     }
 }

@@ -19,7 +19,7 @@ use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
 /// of the run. The ends are warned of handovers that interrupt or lose something, and adapt when the new link
 /// is up.
 pub fn told(
-    ways: &mut Builder<'_>,
+    layout: &mut Builder<'_>,
     scenario: &Scenario,
     flow: &Flow,
     config: &tcp::Config,
@@ -29,7 +29,7 @@ pub fn told(
     if config.on_handover.is_empty() {
         return config;
     }
-    let mut path = Path::of(ways, scenario, flow, &config);
+    let mut path = Path::of(layout, scenario, flow, &config);
     let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
     for (at, place, order) in path.orders() {
         let before = ahead(&path);
@@ -53,8 +53,8 @@ pub fn told(
 }
 
 /// Whether an access with planned handovers is on the path of `flow`.
-pub fn any(ways: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
-    !Path::of(ways, scenario, flow, config).orders().is_empty()
+pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
+    !Path::of(layout, scenario, flow, config).orders().is_empty()
 }
 
 /// A path in both directions, and the links that serve on it.
@@ -75,22 +75,27 @@ enum Hop<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(ways: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow, config: &tcp::Config) -> Path<'a> {
-        let ends = [ways.node(&flow.from), ways.node(&flow.to)];
+    fn of(
+        layout: &mut Builder<'_>,
+        scenario: &'a Scenario,
+        flow: &'a Flow,
+        config: &tcp::Config,
+    ) -> Path<'a> {
+        let ends = [layout.node(&flow.from), layout.node(&flow.to)];
         let bytes = config.segment_size.value() + u64::from(config.header_bytes());
         let mut path = Path { packet: bytes, scenario, hops: Default::default(), serving: Vec::new() };
         for (side, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
-            for (node, way) in ways.path(from, to).unwrap_or_default() {
-                let hop = path.hop(ways, node, way);
+            for (node, part) in layout.path(from, to).unwrap_or_default() {
+                let hop = path.hop(layout, node, part);
                 path.hops[side].push(hop);
             }
         }
         path
     }
 
-    fn hop(&mut self, ways: &Builder<'_>, node: NodeId, way: &str) -> Hop<'a> {
-        let from = ways.name(node);
-        if let Some(access) = self.scenario.access.iter().find(|access| access.name == way) {
+    fn hop(&mut self, layout: &Builder<'_>, node: NodeId, part: &str) -> Hop<'a> {
+        let from = layout.name(node);
+        if let Some(access) = self.scenario.access.iter().find(|access| access.name == part) {
             let first = self.link(access, 0);
             let from = if first.from == from { &first.from } else { &first.to };
             let known = self.serving.iter().position(|(other, _)| other.name == access.name);
@@ -102,12 +107,12 @@ impl<'a> Path<'a> {
             });
             return Hop::Access(place, from);
         }
-        match self.scenario.link.iter().find(|link| link.name == way) {
+        match self.scenario.link.iter().find(|link| link.name == part) {
             Some(link) => {
                 let config = direction(link, from);
                 Hop::Fixed(config.delay, Some(config.rate))
             }
-            None => Hop::Fixed(ways.delay(node, way), None),
+            None => Hop::Fixed(layout.delay(node, part), None),
         }
     }
 

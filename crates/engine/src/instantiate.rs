@@ -40,7 +40,7 @@ pub struct Host {
     pub gate: StageId,
     /// The stages by which packets reach its node and leave it, if all of them are the host's own: none if
     /// the node has several neighbours, or endpoints in the model.
-    pub ways: Vec<StageId>,
+    pub stages: Vec<StageId>,
 }
 
 /// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose
@@ -77,14 +77,14 @@ pub fn instantiate_ends(
         .collect();
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
-    let mut ways = lay(scenario, Streams::new(seed, run), Recorder::default());
+    let mut layout = lay(scenario, Streams::new(seed, run), Recorder::default());
     let flows = scenario.flow.iter().enumerate();
     for (index, flow) in flows.filter(|(_, flow)| !flow.is_modelled()) {
         let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
-            let (builder, ways) = (&mut builder, Some(&mut ways));
-            let stage = add_end(Seats { builder, ways, scenario, flow, end }, id, nodes);
+            let (builder, layout) = (&mut builder, Some(&mut layout));
+            let stage = add_end(Seats { builder, layout, scenario, flow, end }, id, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -131,7 +131,7 @@ fn build(
         let modelled = |flow: &&Flow| flow.is_modelled();
         let mut ends = scenario.flow.iter().filter(modelled).flat_map(|flow| [&flow.from, &flow.to]);
         if !ends.any(|end| *end == host.name) {
-            host.ways = builder.own_ways(host.node);
+            host.stages = builder.own_stages(host.node);
         }
     }
     let mut network = builder.finish();
@@ -170,7 +170,7 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
     let node = builder.node(name);
     let gate = builder.stage(&gate::name(name), Box::new(Gate::new(number)));
     builder.host(node, (gate, gate::NETWORK), (gate, Port(0)));
-    Host { name: name.to_owned(), node, gate, ways: Vec::new() }
+    Host { name: name.to_owned(), node, gate, stages: Vec::new() }
 }
 
 fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
@@ -248,7 +248,7 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
-        let stage = add_end(Seats { builder, ways: None, scenario, flow, end }, id, (node, peer));
+        let stage = add_end(Seats { builder, layout: None, scenario, flow, end }, id, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -292,7 +292,7 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
 struct Seats<'a, 'b> {
     builder: &'a mut Builder<'b>,
     /// Where the paths are known, if not in `builder`.
-    ways: Option<&'a mut Builder<'b>>,
+    layout: Option<&'a mut Builder<'b>>,
     scenario: &'a Scenario,
     flow: &'a Flow,
     end: End,
@@ -316,7 +316,7 @@ impl tcp::Supply for Seats<'_, '_> {
 
 impl transport::Supply for Seats<'_, '_> {
     fn told(&mut self, config: &tcp::Config) -> tcp::Config {
-        let ways = self.ways.as_deref_mut().unwrap_or(self.builder);
-        handovers::told(ways, self.scenario, self.flow, config, self.end)
+        let layout = self.layout.as_deref_mut().unwrap_or(self.builder);
+        handovers::told(layout, self.scenario, self.flow, config, self.end)
     }
 }

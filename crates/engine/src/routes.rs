@@ -17,14 +17,14 @@ pub struct Edge {
     /// Propagation delay of the edge.
     pub delay: Span,
     /// Index of the link or network to which it belongs.
-    pub way: u32,
+    pub part: u32,
 }
 
 /// The edge by which packets to `destination` leave each node (Dijkstra from the destination over reversed
 /// edges). `None` for the destination itself and for nodes that cannot reach it.
 pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u32>]) -> Vec<Option<u32>> {
     let mut best: Vec<Option<(Span, u32)>> = vec![None; nodes];
-    let mut ways = vec![None; nodes];
+    let mut next = vec![None; nodes];
     let mut queue = BinaryHeap::from([Reverse((Span::ZERO, 0u32, destination))]);
     best[destination.0 as usize] = Some((Span::ZERO, 0));
     while let Some(Reverse((delay, hops, node))) = queue.pop() {
@@ -37,12 +37,12 @@ pub fn towards(destination: NodeId, nodes: usize, edges: &[Edge], into: &[Vec<u3
             let at = edge.from.0 as usize;
             if best[at].is_none_or(|known| candidate < known) {
                 best[at] = Some(candidate);
-                ways[at] = Some(index);
+                next[at] = Some(index);
                 queue.push(Reverse((candidate.0, candidate.1, edge.from)));
             }
         }
     }
-    ways
+    next
 }
 
 /// The edges that lead to each node.
@@ -65,11 +65,11 @@ mod tests {
             to: NodeId(to),
             port: Port(port),
             delay: Span::from_millis(delay),
-            way: 0,
+            part: 0,
         };
         // 0 -> 2 directly takes 50 ms, over 1 only 30 ms; 3 has no edges.
         let edges = [edge(0, 2, 0, 50), edge(0, 1, 1, 10), edge(1, 2, 0, 20), edge(2, 0, 0, 50)];
-        let ways = towards(NodeId(2), 4, &edges, &incoming(4, &edges));
-        assert_eq!(ways, [Some(1), Some(2), None, None]);
+        let next = towards(NodeId(2), 4, &edges, &incoming(4, &edges));
+        assert_eq!(next, [Some(1), Some(2), None, None]);
     }
 }

@@ -100,13 +100,13 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     }
     let node = builder.node(at.node);
     let ends = [builder.node(&flow.from), builder.node(&flow.to)];
-    let ways = match at.service.takes() {
+    let links = match at.service.takes() {
         Takes::Passing => passing(builder, node, ends)?,
         Takes::Addressed => addressed(builder, node, ends, !at.flows.is_empty())?,
     };
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
-    Ok(Served { flow: id, name: flow.name.clone(), ends, ways, traced, dscp: flow.dscp.value() })
+    Ok(Served { flow: id, name: flow.name.clone(), ends, links, traced, dscp: flow.dscp.value() })
 }
 
 /// The links or networks towards both ends of a flow that passes `node`.
@@ -117,8 +117,8 @@ fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[St
     // The link or network by which the path towards each end leaves the node.
     let towards = |from: NodeId, to: NodeId| {
         let path = builder.path(from, to).unwrap_or_default();
-        let way = path.iter().find(|(at, _)| *at == node).map(|(_, way)| (*way).to_owned());
-        (path, way)
+        let link = path.iter().find(|(at, _)| *at == node).map(|(_, link)| (*link).to_owned());
+        (path, link)
     };
     let (path, destination) = towards(ends[0], ends[1]);
     let (_, source) = towards(ends[1], ends[0]);
@@ -147,7 +147,7 @@ fn addressed(
     }
     let towards = |end: NodeId| {
         let path = builder.path(node, end).unwrap_or_default();
-        path.first().map_or_else(String::new, |(_, way)| (*way).to_owned())
+        path.first().map_or_else(String::new, |(_, link)| (*link).to_owned())
     };
     Ok(ends.map(towards))
 }

@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// From every satellite with a way, each hop leads over a link that is up to a satellite that is nearer, and the way's delay is
+    /// From every satellite with a path, each hop leads over a link that is up to a satellite that is nearer, and the way's delay is
     /// the sum of the distances; none is shorter over any neighbour.
     #[test]
     fn trees_are_shortest_ways_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
@@ -103,7 +103,7 @@ proptest! {
                 let (a, b) = (isl.ends.0 as usize, isl.ends.1 as usize);
                 if satellite == a || satellite == b {
                     let other = tree.costs[a + b - satellite];
-                    // One hop more than a neighbour's way is never needed.
+                    // One hop more than a neighbour's path is never needed.
                     prop_assert!(!hops || cost.0 <= other.0.saturating_add(1));
                 }
             }
@@ -126,7 +126,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Ways at once share no satellite, lead over links that are up down to the site, and come in the order of their lengths, none
+    /// Paths at once share no satellite, lead over links that are up down to the site, and come in the order of their lengths, none
     /// faster than light along the chord; the first is the shortest there is.
     #[test]
     fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
@@ -137,21 +137,21 @@ proptest! {
         let (from, to) = (0, 2);
         let exits = vec![vec![Exit { site: to, beyond: Span::ZERO }]];
         let mut routes = Routes::new(&topology, Metric::Delay, Some(Span::from_secs(1)), exits);
-        let ways = routes.disjoint(0, from, most, now, &topology);
+        let paths = routes.disjoint(0, from, most, now, &topology);
         let most_there = [from, to].map(|site| topology.sites[site as usize].serving.iter().flatten().count());
-        prop_assert!(ways.len() <= most.min(most_there[0]).min(most_there[1]));
+        prop_assert!(paths.len() <= most.min(most_there[0]).min(most_there[1]));
         // The second is London: 9230 km from Quito, by a chord of 8440 km.
         let chord = 8.4e6 / 299_792_458.0;
         let mut used = std::collections::BTreeSet::new();
-        for (index, way) in ways.iter().enumerate() {
-            prop_assert!(index == 0 || ways[index - 1].cost <= way.cost);
-            prop_assert!(way.delay.as_secs_f64() > chord, "{:?}", way.delay);
-            prop_assert_eq!(topology.sites[from as usize].serving[way.first.0 as usize], Some(way.first.1));
-            let (mut satellite, mut steps) = (way.first.1, 0);
+        for (index, path) in paths.iter().enumerate() {
+            prop_assert!(index == 0 || paths[index - 1].cost <= path.cost);
+            prop_assert!(path.delay.as_secs_f64() > chord, "{:?}", path.delay);
+            prop_assert_eq!(topology.sites[from as usize].serving[path.first.0 as usize], Some(path.first.1));
+            let (mut satellite, mut steps) = (path.first.1, 0);
             loop {
-                prop_assert!(used.insert(satellite), "satellite {} is on two ways", satellite);
+                prop_assert!(used.insert(satellite), "satellite {} is on two paths", satellite);
                 steps += 1;
-                match way.hops[&satellite] {
+                match path.hops[&satellite] {
                     Hop::Isl(isl) => {
                         let isl = &topology.isls[isl as usize];
                         prop_assert!(isl.up);
@@ -162,14 +162,14 @@ proptest! {
                         prop_assert_eq!(site, to);
                         break;
                     }
-                    Hop::None => prop_assert!(false, "a way that ends"),
+                    Hop::None => prop_assert!(false, "a path that ends"),
                 }
             }
-            prop_assert_eq!(steps, way.hops.len());
+            prop_assert_eq!(steps, path.hops.len());
         }
         let costs = routes.tree(0, now, &topology).costs.clone();
         let serving = &topology.sites[from as usize].serving;
-        prop_assert_eq!(ways.is_empty(), serving.iter().flatten().all(|one| costs[*one as usize].0 == u64::MAX));
+        prop_assert_eq!(paths.is_empty(), serving.iter().flatten().all(|one| costs[*one as usize].0 == u64::MAX));
     }
 }
 

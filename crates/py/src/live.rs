@@ -279,7 +279,7 @@ pub fn enter_user_namespace() -> PyResult<bool> {
     Ok(user::enter()?)
 }
 
-/// Removes what a way to the Internet has left.
+/// Removes what access to the Internet has left behind.
 #[pyfunction]
 pub fn remove_internet_rules(py: Python<'_>, table: &str, switched_forwarding: bool) -> PyResult<()> {
     py.detach(|| internet::remove_rules(table, switched_forwarding)).map_err(trouble)

@@ -96,13 +96,13 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
     under = [below(position) for position in positions]
     size = 4 if len(under) < 200 else 1.6
     axes.plot([x for x, _ in under], [y for _, y in under], ".", color=INK, markersize=size)
-    for index, (flow, way) in enumerate(zip(view.flows, moment["ways"], strict=True)):
-        if way is None:
+    for index, (flow, path) in enumerate(zip(view.flows, moment["paths"], strict=True)):
+        if path is None:
             continue
         ends = [view.sites[flow["from"]]["position"], view.sites[flow["to"]]["position"]]
-        stations = [ends[0], *(positions[satellite] for satellite in way["satellites"]), ends[1]]
+        stations = [ends[0], *(positions[satellite] for satellite in path["satellites"]), ends[1]]
         points = [point for a, b in itertools.pairwise(stations) for point in _arc(a, b)]
-        label = f"{flow['name']}: {way['delay'] * 1e3:.1f} ms, {len(way['satellites'])} satellites"
+        label = f"{flow['name']}: {path['delay'] * 1e3:.1f} ms, {len(path['satellites'])} satellites"
         colour = COLOURS[1:5][index % 4]
         axes.plot(*_unbroken(points), color=colour, linewidth=1.8, label=label if index < 6 else None)
     for site in view.sites:
@@ -118,7 +118,7 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
     axes.set_title(
         f"{view.network}: {len(view.satellites)} satellites, {moment['time']:g} s after {view.epoch}"
     )
-    if any(moment["ways"]):
+    if any(moment["paths"]):
         axes.legend(loc="lower left", framealpha=0.8, frameon=True)
     return figure
 
@@ -154,7 +154,7 @@ def constellation_globe(view: Constellation, title: str) -> str:
                 "p": [part for at in positions for part in at],
                 "up": frame["up"],
                 "serving": frame["serving"],
-                "ways": [way and [way["satellites"], round(way["delay"] * 1e3, 4)] for way in frame["ways"]],
+                "paths": [path and [path["satellites"], round(path["delay"] * 1e3, 4)] for path in frame["paths"]],
             }
             for frame, positions in zip(view.frames, kilometres, strict=True)
         ],

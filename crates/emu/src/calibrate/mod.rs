@@ -43,7 +43,7 @@ pub struct Calibration {
     pub lateness: Percentiles,
     /// How late the engine's thread is woken by its timer.
     pub wakeups: Percentiles,
-    /// What the emulation adds to the way between two programs: half of a round trip over a link without delay.
+    /// What the emulation adds to the path between two programs: half of a round trip over a link without delay.
     pub added_delay: Percentiles,
     /// The largest rate of those tried at which a second of packets of 1500 bytes was valid, in bit/s.
     pub valid_rate: Option<u64>,

@@ -8,15 +8,15 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-struct Way {
+struct Direction {
     packets: Mutex<VecDeque<Vec<u8>>>,
     event: EventFd,
 }
 
-impl Way {
-    fn new() -> io::Result<Arc<Way>> {
+impl Direction {
+    fn new() -> io::Result<Arc<Direction>> {
         let event = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        Ok(Arc::new(Way { packets: Mutex::default(), event }))
+        Ok(Arc::new(Direction { packets: Mutex::default(), event }))
     }
 
     fn push(&self, packet: Vec<u8>) {
@@ -36,14 +36,14 @@ impl Way {
 
 /// The engine's end of a port in memory.
 pub struct Memory {
-    from_host: Arc<Way>,
-    to_host: Arc<Way>,
+    from_host: Arc<Direction>,
+    to_host: Arc<Direction>,
 }
 
 /// The host's end of a port in memory.
 pub struct Peer {
-    from_host: Arc<Way>,
-    to_host: Arc<Way>,
+    from_host: Arc<Direction>,
+    to_host: Arc<Direction>,
 }
 
 /// Both ends of a port.
@@ -51,7 +51,7 @@ pub struct Peer {
 /// # Errors
 /// No file descriptors are left.
 pub fn pair() -> io::Result<(Memory, Peer)> {
-    let (from_host, to_host) = (Way::new()?, Way::new()?);
+    let (from_host, to_host) = (Direction::new()?, Direction::new()?);
     let peer = Peer { from_host: Arc::clone(&from_host), to_host: Arc::clone(&to_host) };
     Ok((Memory { from_host, to_host }, peer))
 }

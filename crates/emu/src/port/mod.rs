@@ -1,4 +1,4 @@
-//! Ways between the engine and a real host.
+//! Paths between the engine and a real host.
 
 pub mod memory;
 pub mod tun;
@@ -15,13 +15,13 @@ pub trait Port: Send {
     /// none at present.
     ///
     /// # Errors
-    /// The way is broken for good.
+    /// The path is broken for good.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Hands a packet to the host; `false` if the host's side had no room for it.
     ///
     /// # Errors
-    /// The way is broken for good.
+    /// The path is broken for good.
     fn write(&mut self, packet: &[u8]) -> io::Result<bool>;
 
     /// Becomes readable when there is something to [`read`](Port::read).
@@ -32,7 +32,7 @@ pub trait Port: Send {
         0
     }
 
-    /// What is known of the way to the host, where that leaves this machine.
+    /// What is known of the path to the host, where that leaves this machine.
     fn path(&self) -> Option<&Path> {
         None
     }

@@ -79,7 +79,7 @@ impl Config {
         [0, 1].map(|end| [0x02, b'b', b'p', end, high, low])
     }
 
-    /// The commands that make the interface `name` at the other machine, whose way to this one is `here`.
+    /// The commands that make the interface `name` at the other machine, whose path to this one is `here`.
     pub fn join(&self, name: &str, here: IpAddr) -> Vec<String> {
         let [a, b, c, d, e, f] = self.ethernet()[0];
         let (port, mtu) = (self.machine.port(), self.mtu);
@@ -166,10 +166,10 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// This machine's address on the way to another.
+    /// This machine's address on the path to another.
     ///
     /// # Errors
-    /// There is no way to it.
+    /// There is no path to it.
     pub fn here(machine: SocketAddr) -> Result<IpAddr, Error> {
         let ask = || -> io::Result<IpAddr> {
             let any: SocketAddr = match machine {
@@ -180,7 +180,7 @@ impl Tunnel {
             socket.connect(machine)?;
             Ok(socket.local_addr()?.ip())
         };
-        ask().doing(format!("looking for the way to {}", machine.ip()))
+        ask().doing(format!("looking for the path to {}", machine.ip()))
     }
 
     /// Sends a packet of an Ethernet type; whether there was room.

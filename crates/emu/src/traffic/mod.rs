@@ -272,7 +272,7 @@ impl Traffic {
         outcome.doing("running the flows")?;
         let statistics = log.map(TcpLog::finish).or_else(|| self.exact.map(|exact| exact.finish()));
         if let Some(lost) = statistics.as_ref().map(|statistics| statistics.lost).filter(|lost| *lost > 0) {
-            self.notes.push(format!("{lost} events of the kernel's TCP were lost on the way to the trace"));
+            self.notes.push(format!("{lost} events of the kernel's TCP were lost on the path to the trace"));
         }
         Ok(Ran { ends: self.ends, statistics, lateness, notes: self.notes, unapplied: self.unapplied })
     }

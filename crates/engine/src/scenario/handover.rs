@@ -130,8 +130,8 @@ impl Scenario {
             if config.on_handover.is_empty() {
                 continue;
             }
-            let mut ways = lay(self, Streams::new(0, 0), Recorder::default());
-            if !handovers::any(&mut ways, self, flow, config) {
+            let mut layout = lay(self, Streams::new(0, 0), Recorder::default());
+            if !handovers::any(&mut layout, self, flow, config) {
                 problems.within(&flow.name, |problems| {
                     let message = "no [[handover]] on the flow's path whose time the ends could know; allowed: with a flow over \
                                    an [[access]] that has some";

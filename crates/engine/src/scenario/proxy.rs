@@ -26,12 +26,13 @@ impl Scenario {
         let message =
             format!("is not a link or network at \"{}\"; allowed: {}", proxy.node, there.join(", "));
         problems.within("mechanism", |problems| {
-            if let Some(way) = proxy.mechanism.over().filter(|way| !there.contains(way)) {
-                problems.add("over", format!("\"{way}\" {message}"));
+            if let Some(part) = proxy.mechanism.over().filter(|part| !there.contains(part)) {
+                problems.add("over", format!("\"{part}\" {message}"));
             }
             problems.within("sides", |problems| {
-                for (way, _) in proxy.mechanism.sides().into_iter().filter(|(way, _)| !there.contains(way)) {
-                    problems.add(way, message.clone());
+                for (part, _) in proxy.mechanism.sides().into_iter().filter(|(part, _)| !there.contains(part))
+                {
+                    problems.add(part, message.clone());
                 }
             });
         });
@@ -40,14 +41,14 @@ impl Scenario {
     /// The links, accesses and networks of a node; links of an access are not its own.
     fn ways_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
-        let ways: BTreeSet<&str> = links
+        let parts: BTreeSet<&str> = links
             .map(|link| {
                 self.access_of(&link.name).map_or(link.name.as_str(), |(access, _)| access.name.as_str())
             })
             .collect();
         let networks =
             self.network.iter().filter(|(_, network)| network.nodes().iter().any(|one| one == node));
-        ways.into_iter().chain(networks.map(|(name, _)| name.as_str())).collect()
+        parts.into_iter().chain(networks.map(|(name, _)| name.as_str())).collect()
     }
 
     pub(super) fn check_proxies_simulated(&self, problems: &mut Problems) {
@@ -82,7 +83,7 @@ fn each_tcp(proxy: &proxy::Config, problems: &mut Problems, look: impl Fn(&tcp::
     if let Some((key, config)) = proxy.mechanism.elsewhere() {
         problems.within(key, |problems| look(config, problems));
     }
-    for (way, config) in proxy.mechanism.sides() {
-        problems.within("sides", |problems| problems.within(way, |problems| look(config, problems)));
+    for (part, config) in proxy.mechanism.sides() {
+        problems.within("sides", |problems| problems.within(part, |problems| look(config, problems)));
     }
 }

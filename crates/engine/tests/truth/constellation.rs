@@ -106,7 +106,7 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
 }
 
 #[test]
-fn a_flow_has_the_mean_of_the_ways_that_its_packets_took() {
+fn a_flow_has_the_mean_of_the_paths_that_its_packets_took() {
     let run = Run::new(&scenario(&between("big-leo", "")), 1, 0).finished();
     let report = run.report();
     let results = run.results();

@@ -35,7 +35,7 @@ pub fn turned(a: &Vector, (sin, cos): (f64, f64)) -> Vector {
 
 /// The minimum distance from the origin of the straight line from `a` to `b`.
 pub fn clearance(a: &Vector, b: &Vector) -> f64 {
-    let way = minus(b, a);
-    let along = (-dot(a, &way) / dot(&way, &way)).clamp(0.0, 1.0);
-    length(&[a[0] + along * way[0], a[1] + along * way[1], a[2] + along * way[2]])
+    let chord = minus(b, a);
+    let along = (-dot(a, &chord) / dot(&chord, &chord)).clamp(0.0, 1.0);
+    length(&[a[0] + along * chord[0], a[1] + along * chord[1], a[2] + along * chord[2]])
 }

@@ -90,7 +90,7 @@ pub struct Served {
     /// The nodes of its source and of its destination.
     pub ends: [NodeId; 2],
     /// The link or network by which each of them is reached from the node of the service; empty for the node itself.
-    pub ways: [String; 2],
+    pub links: [String; 2],
     /// Names of the traced connections, by number: from source to destination, and back.
     pub traced: Vec<[String; 2]>,
     /// DSCP of the flow's packets.

@@ -42,7 +42,7 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
         flow: FlowId(0),
         name: "flow".to_owned(),
         ends: [NodeId(0), NodeId(1)],
-        ways: ["left".to_owned(), "right".to_owned()],
+        links: ["left".to_owned(), "right".to_owned()],
         traced: Vec::new(),
         dscp: 0,
     };

@@ -75,7 +75,7 @@ pub struct Forward {
     held_bytes: u64,
     error_drops: u64,
     /// The terminals behind which destinations lie, if packets wait in a buffer.
-    ways: BTreeMap<NodeId, u16>,
+    exits: BTreeMap<NodeId, u16>,
 }
 
 impl Forward {
@@ -93,7 +93,7 @@ impl Forward {
             flying: VecDeque::new(),
             held_bytes: 0,
             error_drops: 0,
-            ways: BTreeMap::new(),
+            exits: BTreeMap::new(),
         }
     }
 
@@ -140,7 +140,7 @@ impl Forward {
             return out.drop(packet, TOO_LONG);
         }
         if self.transmitter.is_buffered() {
-            self.ways.insert(packet.destination, terminal);
+            self.exits.insert(packet.destination, terminal);
             let begun = self.transmitter.accept(now, packet, out);
             return self.fly_on(begun);
         }
@@ -153,7 +153,7 @@ impl Forward {
     /// Sends a packet that has waited in a buffer to its terminal.
     fn fly_on(&mut self, begun: Option<(Packet, Time)>) {
         if let Some((packet, sent)) = begun {
-            self.fly(sent, self.ways[&packet.destination], packet);
+            self.fly(sent, self.exits[&packet.destination], packet);
         }
     }
 
@@ -225,7 +225,7 @@ impl Stage for Forward {
         }
         if before.queue != after.queue {
             for packet in self.transmitter.set_queue(after.queue.build(after.rate)) {
-                self.send_data(now, self.ways[&packet.destination], packet, out);
+                self.send_data(now, self.exits[&packet.destination], packet, out);
             }
         }
         if before.error != after.error {

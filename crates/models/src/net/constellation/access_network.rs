@@ -1,9 +1,9 @@
 //! The constellation as an access network: one stage with a port per site, which routes between the sites by itself.
 
 use super::config::Config;
+use super::path::{FlowPath, PATH};
 use super::routes::Exit;
 use super::stage::{Constellation, Parts, HANDOVER};
-use super::way::{FlowPath, PATH};
 use crate::facts::{Crossing, Hop};
 use crate::network::{AccessNetwork, Beyond, Construction, FlowEnds, Part};
 use crate::queue;

@@ -2,7 +2,7 @@
 //! satellite, and admits only as many as delay and throughput permit.
 //!
 //! The paths from a site to a destination are found one after the other: the shortest, then the shortest over
-//! the remaining satellites, up to `ways` of them. They belong to one state of the network, like its trees.
+//! the remaining satellites, up to `paths` of them. They belong to one state of the network, like its trees.
 //! (Pairs of minimum total length, as found by Suurballe 1974, may be shorter together, and there may be two
 //! paths where the shortest leaves no other; with a grid of links that is rare.)
 //!
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// No path of the site admits a new connection.
-pub const REFUSED: DropReason = DropReason::new("no way admits the connection");
+pub const REFUSED: DropReason = DropReason::new("no path admits the connection");
 
 /// Spreads connections over several paths that share no satellite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub const REFUSED: DropReason = DropReason::new("no way admits the connection");
 pub struct Config {
     /// Number of paths at once from a site to a destination, which share no satellite; sites need as many
     /// antennas.
-    pub ways: Count<1, 16>,
+    pub paths: Count<1, 16>,
     /// Maximum delay of a path that admits new connections: its propagation delay plus the wait at its ground
     /// link. If unset, delay does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,9 +53,9 @@ fn all() -> Fraction {
 impl Config {
     /// Adds the problems of this configuration, for a network whose sites have at most this many antennas.
     pub fn check(&self, antennas: usize, problems: &mut Problems) {
-        if antennas < 2 && self.ways.value() > 1 {
+        if antennas < 2 && self.paths.value() > 1 {
             problems.add(
-                "ways",
+                "paths",
                 "every site has one antenna and thus one path; allowed: 1, or sites with several antennas",
             );
         }
@@ -64,7 +64,7 @@ impl Config {
 
 /// A path from a site down to a destination.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct Path {
     /// The antenna of the first hop, and the satellite that serves it.
     pub first: (u32, u32),
     /// The next hop from each of its satellites.
@@ -99,7 +99,7 @@ struct Load {
 pub struct Balance {
     config: Config,
     rate: Rate,
-    ways: BTreeMap<Ends, ((Stamp, u64), Vec<Way>)>,
+    paths: BTreeMap<Ends, ((Stamp, u64), Vec<Path>)>,
     pins: BTreeMap<Connection, Pin>,
     /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
@@ -112,23 +112,23 @@ const SILENT: Span = Span::from_secs(60);
 impl Balance {
     /// Creates the state without connections; `rate` is that of the links from the ground.
     pub fn new(config: Config, rate: Rate) -> Balance {
-        let (ways, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Balance { config, rate, ways, pins, loads, swept: Time::ZERO }
+        let (paths, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Balance { config, rate, paths, pins, loads, swept: Time::ZERO }
     }
 
     /// Maximum number of paths at once.
     pub fn most(&self) -> usize {
-        self.config.ways.value() as usize
+        self.config.paths.value() as usize
     }
 
     /// Whether the paths between these ends belong to another state of the network.
     pub fn is_outdated(&self, ends: Ends, state: (Stamp, u64)) -> bool {
-        self.ways.get(&ends).is_none_or(|(of, _)| *of != state)
+        self.paths.get(&ends).is_none_or(|(of, _)| *of != state)
     }
 
     /// Sets the paths between these ends in this state.
-    pub fn set(&mut self, ends: Ends, state: (Stamp, u64), ways: Vec<Way>) {
-        self.ways.insert(ends, (state, ways));
+    pub fn set(&mut self, ends: Ends, state: (Stamp, u64), paths: Vec<Path>) {
+        self.paths.insert(ends, (state, paths));
     }
 
     /// The site from which a packet's connection towards a destination entered the constellation.
@@ -139,8 +139,8 @@ impl Balance {
     /// The next hop of a packet's connection from a satellite on its path.
     pub fn hop(&self, packet: &Packet, destination: u32, satellite: u32) -> Option<Hop> {
         let pin = self.pins.get(&connection(packet, destination))?;
-        let (_, ways) = self.ways.get(&(pin.site, destination))?;
-        ways.iter().find(|way| way.first.1 == pin.over)?.hops.get(&satellite).copied()
+        let (_, paths) = self.paths.get(&(pin.site, destination))?;
+        paths.iter().find(|path| path.first.1 == pin.over)?.hops.get(&satellite).copied()
     }
 
     /// Chooses the path of a packet from a site; `wait` returns the present wait at an antenna.
@@ -153,15 +153,15 @@ impl Balance {
         (site, destination): Ends,
         packet: &Packet,
         wait: impl Fn(u32) -> Span,
-    ) -> Result<&Way, DropReason> {
+    ) -> Result<&Path, DropReason> {
         self.sweep(now);
         let key = connection(packet, destination);
-        let ways = self.ways.get(&(site, destination)).map_or(&[][..], |(_, ways)| ways);
-        if ways.is_empty() {
+        let paths = self.paths.get(&(site, destination)).map_or(&[][..], |(_, paths)| paths);
+        if paths.is_empty() {
             return Err(NO_PATH);
         }
         let pinned = self.pins.get(&key).filter(|pin| pin.site == site).map(|pin| pin.over);
-        let index = match ways.iter().position(|way| Some(way.first.1) == pinned) {
+        let index = match paths.iter().position(|path| Some(path.first.1) == pinned) {
             Some(index) => index,
             None => {
                 let users = |over: u32| {
@@ -171,20 +171,20 @@ impl Balance {
                         .count()
                 };
                 let most = (self.config.max_load.value() * self.rate.bits_per_second() as f64 / 8.0) as u64;
-                let admits = |way: &Way| {
-                    let delay = way.delay + wait(way.first.0);
+                let admits = |path: &Path| {
+                    let delay = path.delay + wait(path.first.0);
                     self.config.max_delay.is_none_or(|longest| delay <= longest)
-                        && self.load(now, (site, way.first.0)) <= most
+                        && self.load(now, (site, path.first.0)) <= most
                 };
-                let admitted = (0..ways.len()).filter(|index| admits(&ways[*index]));
+                let admitted = (0..paths.len()).filter(|index| admits(&paths[*index]));
                 let best = admitted.min_by_key(|index| {
-                    let (antenna, over) = ways[*index].first;
-                    (users(over), self.load(now, (site, antenna)), ways[*index].cost)
+                    let (antenna, over) = paths[*index].first;
+                    (users(over), self.load(now, (site, antenna)), paths[*index].cost)
                 });
                 best.ok_or(REFUSED)?
             }
         };
-        let (antenna, over) = ways[index].first;
+        let (antenna, over) = paths[index].first;
         self.pins.insert(key, Pin { site, over, last: now });
         let second = now.as_nanos() / 1_000_000_000;
         let load = self.loads.entry((site, antenna)).or_default();
@@ -193,7 +193,7 @@ impl Balance {
             *load = Load { second, now: 0, before };
         }
         load.now += u64::from(packet.size);
-        Ok(&ways[index])
+        Ok(&paths[index])
     }
 
     /// Bytes per second that a ground link was offered: in the last whole second, or in the current one if

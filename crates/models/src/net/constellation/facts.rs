@@ -1,7 +1,7 @@
 //! What the hops over a constellation are, in numbers: the paths at moments spread over the run.
 
 use super::config::Config;
-use super::view::{View, Way};
+use super::view::{Path, View};
 use crate::facts::{Course, Crossing, Hop};
 use crate::link::framing;
 use crate::queue;
@@ -21,16 +21,16 @@ impl Config {
         let pairs: Vec<(usize, usize)> =
             crossings.iter().map(|crossing| (site(crossing.from), site(crossing.to))).collect();
         let run = crossings.iter().map(|crossing| crossing.traffic.run).max().unwrap_or(Span::ZERO);
-        let mut ways: Vec<Vec<Option<Way>>> = vec![Vec::new(); pairs.len()];
+        let mut paths: Vec<Vec<Option<Path>>> = vec![Vec::new(); pairs.len()];
         if !pairs.is_empty() {
             let mut view = View::new(self);
             for moment in 0..=MOMENTS {
                 let now = Time::ZERO + Span::from_nanos(run.as_nanos() / MOMENTS * moment);
-                let found = view.frame(now, &pairs).ways;
-                ways.iter_mut().zip(found).for_each(|(ways, way)| ways.push(way));
+                let found = view.frame(now, &pairs).paths;
+                paths.iter_mut().zip(found).for_each(|(paths, path)| paths.push(path));
             }
         }
-        crossings.iter().zip(ways).map(|(crossing, ways)| self.hop(name, crossing, &ways)).collect()
+        crossings.iter().zip(paths).map(|(crossing, paths)| self.hop(name, crossing, &paths)).collect()
     }
 
     /// The queues of the network: what each stands in, the rate behind it, and its discipline.
@@ -41,18 +41,18 @@ impl Config {
         queues
     }
 
-    fn hop(&self, name: &str, crossing: &Crossing<'_>, ways: &[Option<Way>]) -> Hop {
+    fn hop(&self, name: &str, crossing: &Crossing<'_>, paths: &[Option<Path>]) -> Hop {
         let super::Gsl { up, down, mask: _, queue, error, choice: _, antennas: _ } = &self.gsl;
         let traffic = crossing.traffic;
-        let delays = Course::of(ways.iter().flatten().map(|way| (way.delay, 1.0)));
-        let over: BTreeSet<&[u32]> = ways.iter().flatten().map(|way| &way.satellites[..]).collect();
+        let delays = Course::of(paths.iter().flatten().map(|path| (path.delay, 1.0)));
+        let over: BTreeSet<&[u32]> = paths.iter().flatten().map(|path| &path.satellites[..]).collect();
         let longest = over.iter().map(|satellites| satellites.len()).max().unwrap_or(0);
         let between = self.isl.link().filter(|_| longest > 1);
         let rate = between.iter().fold((*up).min(*down), |rate, isl| rate.min(isl.rate));
         let mut notes = error.notes();
-        let missing = ways.iter().filter(|way| way.is_none()).count();
+        let missing = paths.iter().filter(|path| path.is_none()).count();
         if missing > 0 {
-            notes.push(format!("at {missing} of {} moments there is no path", ways.len()));
+            notes.push(format!("at {missing} of {} moments there is no path", paths.len()));
         }
         if over.len() > 1 {
             notes.push(format!(

@@ -17,13 +17,13 @@ mod config;
 mod facts;
 pub mod forwarding;
 pub mod isl;
+mod path;
 mod remarks;
 pub mod routes;
 mod stage;
 pub mod topology;
 pub mod view;
-mod way;
 
 pub use config::{Config, GroundSite, Gsl, Handover, Routing};
+pub use path::{FlowPath, FLOW, PATH};
 pub use stage::{Constellation, Parts, HANDED_OVER, HANDOVER, NO_PATH, NO_SATELLITE, SITE, VANISHED};
-pub use way::{FlowPath, FLOW, PATH};

@@ -42,11 +42,11 @@ pub struct FlowPath {
 }
 
 /// The path of a flow in one direction.
-pub(super) struct FlowWay {
+pub(super) struct PathTrace {
     pub path: FlowPath,
     /// State of tree and site when the path was last determined.
     pub state: Option<(Stamp, u64)>,
-    pub now: Option<Way>,
+    pub now: Option<Path>,
     packets: u64,
     hops: u64,
     delay: u128,
@@ -56,7 +56,7 @@ pub(super) struct FlowWay {
 
 /// A path through the constellation.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct Path {
     /// Number of links.
     pub hops: u32,
     /// Propagation delay of the whole path.
@@ -65,9 +65,9 @@ pub(super) struct Way {
     pub exit: u32,
 }
 
-impl FlowWay {
-    pub fn new(path: FlowPath) -> FlowWay {
-        FlowWay { path, state: None, now: None, packets: 0, hops: 0, delay: 0, sites: None }
+impl PathTrace {
+    pub fn new(path: FlowPath) -> PathTrace {
+        PathTrace { path, state: None, now: None, packets: 0, hops: 0, delay: 0, sites: None }
     }
 
     /// Whether the path is traced or summed up.
@@ -77,11 +77,11 @@ impl FlowWay {
 
     /// Counts a packet that enters at `site`.
     pub fn count(&mut self, site: u32) {
-        let Some(way) = self.now else { return };
+        let Some(path) = self.now else { return };
         self.packets += 1;
-        self.hops += u64::from(way.hops);
-        self.delay += u128::from(way.delay.as_nanos());
-        self.sites = Some([site, way.exit]);
+        self.hops += u64::from(path.hops);
+        self.delay += u128::from(path.delay.as_nanos());
+        self.sites = Some([site, path.exit]);
     }
 
     /// Writes the row of [`FLOW`], with the handovers of each site.

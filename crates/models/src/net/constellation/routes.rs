@@ -8,7 +8,7 @@
 //!
 //! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it is valid.
 
-use super::balance::Way;
+use super::balance::Path;
 use super::forwarding::{word, Forwarding};
 use super::topology::{seconds, Topology};
 use crate::orbit::earth::SPEED_OF_LIGHT;
@@ -305,7 +305,7 @@ impl Routes {
         most: usize,
         now: Time,
         topology: &Topology,
-    ) -> Vec<Way> {
+    ) -> Vec<Path> {
         let stamp = self.tree(destination, now, topology).stamp;
         let ground = &topology.sites[site as usize];
         let at = self.moment(destination, stamp, topology).max(ground.changed);
@@ -313,8 +313,8 @@ impl Routes {
         let count = topology.satellites.len();
         let mut tree = Tree { stamp, hops: vec![Hop::None; count], costs: vec![UNREACHED; count] };
         let mut used = BTreeSet::new();
-        let mut ways = Vec::new();
-        while ways.len() < most {
+        let mut paths = Vec::new();
+        while paths.len() < most {
             self.grow(&mut tree, destination, at, topology, |satellite| !used.contains(&satellite));
             let up = |(antenna, satellite): (usize, &Option<u32>)| {
                 let satellite = (*satellite)?;
@@ -339,9 +339,9 @@ impl Routes {
                 Metric::Delay => cost.0,
                 Metric::Hops => cost.1,
             };
-            ways.push(Way { first, hops, cost, delay: Span::from_nanos(delay) });
+            paths.push(Path { first, hops, cost, delay: Span::from_nanos(delay) });
         }
-        ways
+        paths
     }
 }
 
@@ -360,9 +360,9 @@ impl Weights {
         self.positions.extend(topology.satellites.iter().map(|satellite| satellite.position(t)));
         self.delays.extend(topology.isls.iter().map(|isl| {
             let (a, b) = isl.ends;
-            let way = minus(&self.positions[a as usize], &self.positions[b as usize]);
+            let chord = minus(&self.positions[a as usize], &self.positions[b as usize]);
             if isl.up {
-                light_time(length(&way)).as_nanos()
+                light_time(length(&chord)).as_nanos()
             } else {
                 u64::MAX
             }

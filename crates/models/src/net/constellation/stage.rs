@@ -6,9 +6,9 @@ mod changes;
 use super::balance::Balance;
 use super::carrier::{Carrier, Kind};
 use super::config::Config;
+use super::path::{FlowPath, Path, PathTrace};
 use super::routes::{light_time, Exit, Hop, Routes};
 use super::topology::{seconds, Ground, Topology};
-use super::way::{FlowPath, FlowWay, Way};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::orbit::vector::{length, minus};
@@ -114,7 +114,7 @@ pub struct Constellation {
     /// When the topology may next change.
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
-    flows: Vec<[FlowWay; 2]>,
+    flows: Vec<[PathTrace; 2]>,
     tallies: Vec<Tally>,
     site_names: Vec<String>,
 }
@@ -168,7 +168,7 @@ impl Constellation {
             stray_count: 0,
             change: topology.next(Time::ZERO),
             handovers: parts.handovers,
-            flows: parts.flows.into_iter().map(|both| both.map(FlowWay::new)).collect(),
+            flows: parts.flows.into_iter().map(|both| both.map(PathTrace::new)).collect(),
             tallies: topology.sites.iter().map(tally).collect(),
             site_names: config.sites.keys().cloned().collect(),
             topology,
@@ -240,8 +240,8 @@ impl Constellation {
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
         let state = (stamp, self.topology.sites[site as usize].version);
         if balance.is_outdated((site, tree), state) {
-            let ways = self.routes.disjoint(tree as usize, site, balance.most(), now, &self.topology);
-            balance.set((site, tree), state, ways);
+            let paths = self.routes.disjoint(tree as usize, site, balance.most(), now, &self.topology);
+            balance.set((site, tree), state, paths);
         }
     }
 
@@ -260,7 +260,7 @@ impl Constellation {
             link.as_ref().map_or(Span::ZERO, |link| link.wait(now))
         };
         let balance = self.balance.as_mut().expect("it is asked for");
-        balance.choose(now, (site, tree), packet, wait).map(|way| way.first)
+        balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
     }
 
     fn offer_ground(
@@ -380,19 +380,19 @@ impl Constellation {
         out: &mut Outbox,
     ) {
         let flow = packet.flow.0 as usize;
-        let followed = |one: &FlowWay| one.path.destination == packet.destination && one.is_followed();
+        let followed = |one: &PathTrace| one.path.destination == packet.destination && one.is_followed();
         let Some(index) = self.flows.get(flow).and_then(|both| both.iter().position(followed)) else {
             return;
         };
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
         let state = Some((stamp, self.topology.sites[site as usize].version));
         if self.flows[flow][index].state != state {
-            let way = self.way(now, site, satellite, tree, packet);
+            let path = self.path(now, site, satellite, tree, packet);
             let one = &mut self.flows[flow][index];
-            (one.state, one.now) = (state, way);
+            (one.state, one.now) = (state, path);
             if let Some(probe) = one.path.probe {
-                let values = match way {
-                    Some(way) => [f64::from(way.hops), way.delay.as_secs_f64()],
+                let values = match path {
+                    Some(path) => [f64::from(path.hops), path.delay.as_secs_f64()],
                     None => [f64::NAN; 2],
                 };
                 out.record(probe, now, &values);
@@ -402,14 +402,14 @@ impl Constellation {
     }
 
     /// The path from a site over a satellite.
-    fn way(
+    fn path(
         &mut self,
         now: Time,
         site: u32,
         mut satellite: u32,
         destination: u32,
         packet: &Packet,
-    ) -> Option<Way> {
+    ) -> Option<Path> {
         let t = seconds(now);
         let tree = self.routes.tree(destination as usize, now, &self.topology);
         let balance = &self.balance;
@@ -428,7 +428,7 @@ impl Constellation {
             match next(satellite) {
                 Hop::None => return None,
                 Hop::Down { site, .. } => {
-                    return Some(Way { hops, delay: delay + range(site, satellite), exit: site });
+                    return Some(Path { hops, delay: delay + range(site, satellite), exit: site });
                 }
                 Hop::Isl(isl) => {
                     let (a, b) = isls[isl as usize].ends;
@@ -529,7 +529,7 @@ impl Stage for Constellation {
             report.row(&SITE, name, &[tally.handovers as f64, outage.as_secs_f64()]);
         }
         let handovers = |site: u32| self.tallies[site as usize].handovers;
-        self.flows.iter().flatten().for_each(|way| way.report(handovers, report));
+        self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
         for carrier in self.carriers.iter().flatten() {
             carrier.report(now, report);
         }

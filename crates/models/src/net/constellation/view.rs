@@ -30,12 +30,12 @@ pub struct Frame {
     /// Satellites that serve each site, by antenna.
     pub serving: Vec<Vec<Option<u32>>>,
     /// The path of each requested pair of sites; `None` if there is none.
-    pub ways: Vec<Option<Way>>,
+    pub paths: Vec<Option<Path>>,
 }
 
 /// A path between two sites.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Way {
+pub struct Path {
     /// The satellites on the path, in order.
     pub satellites: Vec<u32>,
     /// Propagation delay in seconds at the present distances.
@@ -107,7 +107,7 @@ impl View {
             positions: satellites.iter().map(|satellite| fixed(satellite.position(t))).collect(),
             up: isls.iter().enumerate().filter_map(is_up).collect(),
             serving: sites.iter().map(|site| site.serving.clone()).collect(),
-            ways: pairs.iter().map(|(from, to)| self.way(now, *from, *to)).collect(),
+            paths: pairs.iter().map(|(from, to)| self.path(now, *from, *to)).collect(),
         }
     }
 
@@ -134,7 +134,7 @@ impl View {
     }
 
     /// The shortest path over any satellite that serves `from`.
-    fn way(&mut self, now: Time, from: usize, to: usize) -> Option<Way> {
+    fn path(&mut self, now: Time, from: usize, to: usize) -> Option<Path> {
         let t = seconds(now);
         let topology = &self.topology;
         let Topology { satellites, isls, sites, .. } = topology;
@@ -150,12 +150,13 @@ impl View {
                 Hop::None => return None,
                 Hop::Down { .. } => {
                     let delay = (delay + range(to, at)).as_secs_f64();
-                    return Some(Way { satellites: over, delay });
+                    return Some(Path { satellites: over, delay });
                 }
                 Hop::Isl(isl) => {
                     let (a, b) = isls[isl as usize].ends;
-                    let way = minus(&satellites[a as usize].position(t), &satellites[b as usize].position(t));
-                    delay += light_time(length(&way));
+                    let chord =
+                        minus(&satellites[a as usize].position(t), &satellites[b as usize].position(t));
+                    delay += light_time(length(&chord));
                     at = if at == a { b } else { a };
                     over.push(at);
                 }

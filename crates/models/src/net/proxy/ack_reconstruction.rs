@@ -79,7 +79,7 @@ pub struct Reconstruction {
 impl Reconstruction {
     fn new(name: &str, config: &Config, flows: Vec<Served>) -> Reconstruction {
         let flow = |passing: Served| {
-            let slow = passing.ways.each_ref().map(|way| *way == config.over);
+            let slow = passing.links.each_ref().map(|link| *link == config.over);
             (passing.flow, (passing, slow, Counters::default()))
         };
         Reconstruction {

@@ -147,7 +147,7 @@ pub struct Snoop {
 impl Snoop {
     fn new(name: &str, config: &Config, flows: Vec<Served>) -> Snoop {
         let flow = |passing: Served| {
-            let beyond = passing.ways.each_ref().map(|way| *way == config.over);
+            let beyond = passing.links.each_ref().map(|link| *link == config.over);
             (passing.flow, Flow { passing, beyond, counters: Counters::default() })
         };
         Snoop {

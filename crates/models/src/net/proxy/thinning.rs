@@ -50,7 +50,7 @@ impl<T: Thinning> Thinned<T> {
         limit: usize,
     ) -> Thinned<T> {
         let flow = |passing: Served| {
-            let slow = passing.ways.each_ref().map(|way| way == over);
+            let slow = passing.links.each_ref().map(|link| link == over);
             (passing.flow, Flow { passing, slow, counters: Counters::default() })
         };
         Thinned {

@@ -53,8 +53,8 @@ impl Default for Config {
 
 impl Config {
     /// TCP towards a link or network. Its receive window is limited to the buffer.
-    pub(super) fn side(&self, way: &str) -> tcp::Config {
-        let config = self.sides.get(way).unwrap_or(&self.transport);
+    pub(super) fn side(&self, link: &str) -> tcp::Config {
+        let config = self.sides.get(link).unwrap_or(&self.transport);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));
         tcp::Config {
             receive_window: Some(least(config.receive_window)),
@@ -74,7 +74,7 @@ impl Enhancement for Config {
     }
 
     fn sides(&self) -> Vec<(&str, &tcp::Config)> {
-        self.sides.iter().map(|(way, config)| (way.as_str(), config)).collect()
+        self.sides.iter().map(|(link, config)| (link.as_str(), config)).collect()
     }
 
     fn elsewhere(&self) -> Option<(&'static str, &tcp::Config)> {
