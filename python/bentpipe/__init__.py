@@ -81,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_PACKAGES, "__version__"})
+    return sorted({*__all__, "__doc__", "__version__"})

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _native
 from .errors import InputError
-from .scenarios import ScenarioLike, load, source_and_text
+from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def constellation(
     times: Sequence[float],
     *,
     network: str | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
 ) -> Constellation:
     """Returns the state of a scenario's constellation at ``times``, in seconds and in ascending order.
 
@@ -45,7 +45,7 @@ def constellation(
     """
     source, text = source_and_text(scenario)
     name = _named(scenario, overrides, network)
-    answer = json.loads(_native.constellation(source, text, list(overrides), name, list(times)))
+    answer = json.loads(_native.constellation(source, text, override_texts(overrides), name, list(times)))
     return Constellation(network=name, **answer)
 
 
@@ -54,7 +54,7 @@ def forwarding(
     times: Sequence[float],
     *,
     network: str | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
 ) -> str:
     """Returns the forwarding state at ``times``, in seconds and in ascending order: one line per site and satellite.
 
@@ -63,10 +63,10 @@ def forwarding(
     """
     source, text = source_and_text(scenario)
     name = _named(scenario, overrides, network)
-    return _native.forwarding(source, text, list(overrides), name, list(times))
+    return _native.forwarding(source, text, override_texts(overrides), name, list(times))
 
 
-def _named(scenario: ScenarioLike, overrides: Sequence[str], network: str | None) -> str:
+def _named(scenario: ScenarioLike, overrides: Overrides, network: str | None) -> str:
     """Returns the name of the constellation: ``network``, or the only one of the scenario."""
     networks = load(scenario, overrides).data.get("network", {})
     names = [name for name, config in networks.items() if config["kind"] == "constellation"]

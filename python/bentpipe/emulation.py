@@ -16,7 +16,7 @@ from . import _native
 from .errors import InputError, unknown
 from .guest import current, guest_for
 from .runs import Run
-from .scenarios import Override, ScenarioLike, load, source_and_text
+from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
 from .simulation import Progress, claimed, guarded_progress, run_folder, seeded
 
 #: Exit code of the command line for errors that the caller can fix.
@@ -32,7 +32,7 @@ def emulate(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
-    overrides: Sequence[Override] = (),
+    overrides: Overrides = (),
     out: str | Path | None = None,
     progress: Progress | None = None,
     run: int = 0,
@@ -73,7 +73,7 @@ def emulate(
         "in_memory": in_memory,
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    replaced = [*overrides, *seeded(seed)]
+    replaced = [*override_texts(overrides), *seeded(seed)]
     with claimed(folder), guarded_progress(progress) as tell:
         if clock == "real":
             _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell)
@@ -88,7 +88,7 @@ def emulate(
 def _in_a_process(
     scenario: ScenarioLike,
     seed: int | None,
-    overrides: Sequence[Override],
+    overrides: Overrides,
     out: str | Path | None,
     run: int,
     allow_commands: bool,

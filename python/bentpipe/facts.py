@@ -7,14 +7,13 @@ seconds, sizes in bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from . import _native
-from .scenarios import source_and_text
+from .scenarios import override_texts, source_and_text
 
 if TYPE_CHECKING:
-    from .scenarios import ScenarioLike
+    from .scenarios import Overrides, ScenarioLike
 
 
 class Course(TypedDict):
@@ -121,7 +120,7 @@ class Facts(TypedDict):
     media: dict[str, list[str]]
 
 
-def facts(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Facts:
+def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
     """Returns the facts of a scenario without running it. Raises :class:`bentpipe.ScenarioError`.
 
     >>> (upload,) = facts("examples/dvb-rcs-upload.toml")["flows"]
@@ -129,4 +128,4 @@ def facts(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> Facts:
     [('sat.st1', 2048000.0, 0.25)]
     """
     source, text = source_and_text(scenario)
-    return cast("Facts", json.loads(_native.facts(source, text, list(overrides))))
+    return cast("Facts", json.loads(_native.facts(source, text, override_texts(overrides))))

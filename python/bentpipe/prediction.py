@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .facts import Flow, Hop
     from .predict import Prediction
     from .runs import Run
-    from .scenarios import ScenarioLike
+    from .scenarios import Overrides, ScenarioLike
 
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
@@ -72,7 +72,7 @@ class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do no
     """Gives the reason why there is no prediction."""
 
 
-def predict_scenario(scenario: ScenarioLike, overrides: Sequence[str] = ()) -> dict[str, FlowPrediction]:
+def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[str, FlowPrediction]:
     """Returns the prediction for every flow of a scenario, by the flow's name, without simulating.
 
     Source: the equations of :mod:`bentpipe.predict`, which documents when each applies. Raises

@@ -44,6 +44,15 @@ class Run:
         state = "" if self.complete else f", {self.provenance.get('status', 'unknown')}"
         return f"Run({str(self.path)!r}{state})"
 
+    def _repr_html_(self) -> str:
+        """The run and its flows as a table, for notebooks."""
+        from html import escape
+
+        wanted = ["flow", "from", "to", "congestion", "goodput", "rtt_mean", "delay_mean", "timeouts"]
+        table = self.flows.select([name for name in wanted if name in self.flows.columns])
+        about = escape(f"{self.name} ({self.clock}): {self!r}")
+        return f"<p>{about}</p>{table._repr_html_()}"
+
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """The origin of the results: version, seed, instrument, timing, status."""

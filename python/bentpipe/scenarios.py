@@ -58,19 +58,25 @@ ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioTe
 #: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set N``.
 Override: TypeAlias = str | tuple[str, str]
 
+#: Overrides in their order, or values by key path, such as ``{"flow.upload.dscp": 46}``.
+Overrides: TypeAlias = Sequence[Override] | Mapping[str, Any]
 
-def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario:
+
+def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
     """Read, override, resolve and validate a scenario, without running it.
 
-    ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``. Raises
-    :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what is allowed.
+    ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``, or a dictionary
+    of values by key path. Raises :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what
+    is allowed.
 
     >>> scenario = load("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])
     >>> scenario.nodes, scenario.data["network"]["sat"]["return"]["dama"]["scheme"]["kind"]
     (['gw', 'st1'], 'vbdc')
+    >>> load("examples/dvb-rcs-upload.toml", {"seed": 7, "flow.upload.app": {"kind": "bulk"}}).data["seed"]
+    7
     """
     source, text = source_and_text(scenario)
-    answer = json.loads(_native.load(source, text, list(overrides)))
+    answer = json.loads(_native.load(source, text, override_texts(overrides)))
     return Scenario(
         data=answer["scenario"],
         toml=answer["toml"],
@@ -83,7 +89,7 @@ def load(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> Scenario
     )
 
 
-def check(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> list[Problem]:
+def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:
     """Returns the problems of a scenario: one dictionary per problem (file, line, column, path, value, message,
     allowed, nearest), none if it is valid.
 
@@ -101,6 +107,17 @@ def check(scenario: ScenarioLike, overrides: Sequence[Override] = ()) -> list[Pr
 def schema() -> dict[str, Any]:
     """Returns the JSON Schema of scenarios, for editors, forms and the generated types."""
     return cast("dict[str, Any]", json.loads(_native.schema()))
+
+
+def override_texts(overrides: Overrides) -> list[Override]:
+    """Returns overrides as the engine reads them; a message names one from a dictionary by its key.
+
+    >>> override_texts({"seed": 2, "flow.a.app": {"kind": "bulk", "size": "1 MB"}})
+    [('override seed', 'seed=2'), ('override flow.a.app', 'flow.a.app={kind = "bulk", size = "1 MB"}')]
+    """
+    if isinstance(overrides, Mapping):
+        return [(f"override {key}", f"{key}={toml_value(value)}") for key, value in overrides.items()]
+    return list(overrides)
 
 
 def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:

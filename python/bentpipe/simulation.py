@@ -14,7 +14,7 @@ from typing import Final
 from . import _native
 from .errors import InputError
 from .runs import Run
-from .scenarios import Override, ScenarioLike, load, source_and_text
+from .scenarios import Override, Overrides, ScenarioLike, load, override_texts, source_and_text
 
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
@@ -27,7 +27,7 @@ def simulate(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
-    overrides: Sequence[Override] = (),
+    overrides: Overrides = (),
     out: str | Path | None = None,
     progress: Progress | None = None,
     run: int = 0,
@@ -36,10 +36,10 @@ def simulate(
     """Simulate a scenario and return its results.
 
     ``seed`` replaces the scenario's; ``run`` numbers replications of one seed, each with random streams of its own.
-    ``overrides`` are ``"key.path=value"``. The results are written to the folder ``out``, or to a new one below
-    ``runs/``. The folder of an earlier run is overwritten; one that holds anything else is refused. ``progress`` is
-    called with the fraction done and stops the run by returning False: the folder is then readable and marked
-    incomplete. ``command`` is the command line for the provenance, if any.
+    ``overrides`` are ``"key.path=value"``, or a dictionary of values by key path. The results are written to the folder
+    ``out``, or to a new one below ``runs/``. The folder of an earlier run is overwritten; one with anything else is
+    refused. ``progress`` is called with the fraction done and stops the run by returning False: the folder is then
+    readable and marked incomplete. ``command`` is the command line for the provenance, if any.
 
     The engine releases the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
     :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the disk.
@@ -54,7 +54,7 @@ def simulate(
     folder = run_folder(out, lambda: load(scenario, overrides).name)
     options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     # As an override, the seed is also in the resolved scenario, which then reproduces the run.
-    replaced = [*overrides, *seeded(seed)]
+    replaced = [*override_texts(overrides), *seeded(seed)]
     with claimed(folder), guarded_progress(progress) as tell:
         _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
     return Run(folder)

@@ -13,7 +13,7 @@ from typing import Any
 from .errors import InputError
 from .parallel import Progress, Tell, in_threads
 from .runs import Run
-from .scenarios import Override, ScenarioLike, load
+from .scenarios import Override, Overrides, ScenarioLike, load, override_texts
 from .simulation import simulate, slug
 
 
@@ -117,7 +117,7 @@ def simulate_all(
     *,
     out: Path,
     seed: int | None = None,
-    overrides: Sequence[Override] = (),
+    overrides: Overrides = (),
     jobs: int = 2,
     progress: Progress | None = None,
     command: Sequence[str] = (),
@@ -129,13 +129,13 @@ def simulate_all(
     the result. Raises what :func:`bentpipe.simulate` raises.
     """
     for variation in variations:
-        load(scenario, [*overrides, *_named(variation)])
+        load(scenario, [*override_texts(overrides), *_named(variation)])
 
     def one(variation: Variation, tell: Tell) -> Run:
         return simulate(
             scenario,
             seed=seed,
-            overrides=[*overrides, *_named(variation)],
+            overrides=[*override_texts(overrides), *_named(variation)],
             out=out / folder_name(variation),
             progress=tell,
             command=command,

@@ -13,11 +13,12 @@ from bentpipe.errors import InputError
 from bentpipe.guest import current
 from bentpipe.jobs import run_key
 from bentpipe.scenarios import (
-    Override,
+    Overrides,
     Scenario,
     ScenarioLike,
     ScenarioText,
     load,
+    override_texts,
     source_and_text,
     toml_value,
 )
@@ -83,7 +84,7 @@ class Plan:
         return PlannedRun(key, variant, replication)
 
 
-def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign: Any) -> Plan:
+def plan(scenario: ScenarioLike, overrides: Overrides = (), **campaign: Any) -> Plan:
     """Returns the campaign that a scenario describes. ``campaign`` overrides its table of that name: ``vary``, ``zip``,
     ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md.
 
@@ -96,9 +97,9 @@ def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign:
     (['reno', 'cubic'], 3)
     """
     if isinstance(scenario, Scenario) and scenario.campaign is not None:
-        overrides = [f"campaign={toml_value(scenario.campaign)}", *overrides]
+        overrides = [f"campaign={toml_value(scenario.campaign)}", *override_texts(overrides)]
     overrides = [
-        *overrides,
+        *override_texts(overrides),
         *((f"argument {key}", f"campaign.{key}={toml_value(value)}") for key, value in campaign.items()),
     ]
     base = load(scenario, overrides)
@@ -119,13 +120,13 @@ def plan(scenario: ScenarioLike, overrides: Sequence[Override] = (), **campaign:
 
 def _variant(
     scenario: ScenarioLike,
-    overrides: Sequence[Override],
+    overrides: Overrides,
     variation: Variation,
     recorded: Sequence[str],
     settings: Mapping[str, Any],
 ) -> Variant:
     values = variation.values.items()
-    given = [*overrides, *((_VARIED + key, f"{key}={value}") for key, value in values)]
+    given = [*override_texts(overrides), *((_VARIED + key, f"{key}={value}") for key, value in values)]
     try:
         resolved = load(scenario, [*given, *recorded])
     except _native.ScenarioError as error:
@@ -141,7 +142,7 @@ def _variant(
 
 
 def _refuse(
-    scenario: ScenarioLike, overrides: Sequence[Override], variation: Variation, error: _native.ScenarioError
+    scenario: ScenarioLike, overrides: Overrides, variation: Variation, error: _native.ScenarioError
 ) -> NoReturn:
     """Raise the error of a refused variant with the wrong value of the campaign and its position."""
     for problem in error.problems:
@@ -152,7 +153,9 @@ def _refuse(
             meant = f', did you mean "{problem["nearest"]}"?' if problem["nearest"] else ""
             allowed = f"; allowed: {', '.join(problem['allowed'])}" if problem["allowed"] else ""
             source, text = source_and_text(scenario)
-            _native.refuse(source, text, list(overrides), ["campaign", *place], value + meant + allowed)
+            _native.refuse(
+                source, text, override_texts(overrides), ["campaign", *place], value + meant + allowed
+            )
     values = ", ".join(f"{key} = {value}" for key, value in variation.values.items())
     raise InputError(f"campaign: with {values}:\n{error}") from error
 

@@ -5,7 +5,7 @@ Heavy modules are imported only when needed, so that ``bentpipe --help`` answers
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -25,7 +25,7 @@ from .kernel import app as kernel
 from .netpipe import netpipe
 from .new import new
 from .pep import pep
-from .plain import PlainCommand
+from .plain import GroupedCommands, PlainCommand
 from .plot import plot
 from .predict import predict
 from .ps import ps
@@ -43,46 +43,34 @@ from .up import up
 from .variants import variants
 from .watch import watch
 
+#: The commands in the order of --help, by what a user wants to do.
+GROUPS: Final = {
+    "Describe a network": (new, check, show, variants, trace, schema),
+    "Run it": (predict, simulate, emulate, campaign, reproduce),
+    "Read results": (report, plot, compare, explain, netpipe),
+    "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down),
+    "Calculate": (emodel,),
+    "Share it": (serve,),
+    "Prepare this machine": (doctor, calibrate, pep, kernel),
+}
+
 app = typer.Typer(
     name="bentpipe",
+    cls=GroupedCommands,
     help="Predict, simulate and emulate Internet traffic over satellites from one scenario, and compare the results.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-#: In the order of --help.
-_COMMANDS = (
-    *(simulate, emulate, check, show, predict, reproduce, plot, report, compare, explain, netpipe),
-    *(
-        run,
-        shell,
-        up,
-        ps,
-        execute,
-        set_,
-        watch,
-        down,
-        new,
-        variants,
-        emodel,
-        trace,
-        schema,
-        doctor,
-        calibrate,
-        serve,
-        pep,
-    ),
-)
-for command in _COMMANDS:
-    given_a_command = command in (run, execute)
-    app.command(cls=CommandAfterDashes if given_a_command else PlainCommand)(guarded(command))
-
-
-app.add_typer(campaign)
-app.add_typer(kernel)
+for heading, commands in GROUPS.items():
+    for command in commands:
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, rich_help_panel=heading)
+            continue
+        style = CommandAfterDashes if command in (run, execute) else PlainCommand
+        app.command(cls=style, rich_help_panel=heading)(guarded(command))
 
 
 def _version(wanted: bool) -> None:

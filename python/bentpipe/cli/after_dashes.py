@@ -23,7 +23,8 @@ class CommandAfterDashes(PlainCommand):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Split off the words after ``--`` before options are parsed."""
         own = args.index("--") if "--" in args else len(args)
-        if args and own == len(args) and not {"-h", "--help"} & set(args):
+        asked = bool({"-h", "--help"} & set(args)) or ctx.resilient_parsing
+        if args and own == len(args) and not asked:
             ctx.fail(f"put -- before the command, as in `{ctx.command_path} {_example(args)}`")
         ctx.meta[_KEY] = args[own + 1 :]
         return super().parse_args(ctx, args[:own])

@@ -14,6 +14,8 @@ import typer
 
 from bentpipe.errors import InputError, trouble
 
+from . import completion
+
 ScenarioFile = Annotated[
     Path,
     typer.Argument(metavar="SCENARIO", help="The scenario: a TOML or JSON file.", show_default=False),
@@ -25,6 +27,7 @@ Overrides = Annotated[
         "--set",
         metavar="KEY.PATH=VALUE",
         help="Replace a value of the scenario, such as flow.upload.transport.congestion=vegas. Repeatable.",
+        autocompletion=completion.overrides,
         show_default=False,
     ),
 ]
@@ -32,7 +35,8 @@ Seed = Annotated[
     int | None, typer.Option(min=0, metavar="NUMBER", help="Replace the scenario's seed.", show_default=False)
 ]
 Out = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Where to write the result.", show_default=False)
+    Path | None,
+    typer.Option("--out", "-o", metavar="PATH", help="Where to write the result.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

@@ -41,7 +41,10 @@ def compare(
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
     json: Json = False,
 ) -> None:
-    """Show the differences between runs, for instance of one scenario on several clocks."""
+    """Show the differences between runs.
+
+    For instance of one scenario on several clocks.
+    """
     from bentpipe import comparison
 
     from .output import print_json

@@ -46,7 +46,10 @@ def emulate(
     report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a scenario with real TCP stacks and applications, in real time or in virtual time."""
+    """Run a scenario with real TCP stacks and applications.
+
+    In real time on this machine, or in virtual time in a separate Linux kernel (--clock kernel).
+    """
     from bentpipe import _native
     from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one

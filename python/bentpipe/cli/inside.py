@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from . import completion
+
 #: The scenario or preset of a live network.
 Wanted = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO|PRESET",
         help="A scenario file, or a preset's name or an unambiguous beginning of it.",
+        autocompletion=completion.presets,
         show_default=False,
     ),
 ]

@@ -11,7 +11,7 @@ from .plain import PlainCommand
 
 app = typer.Typer(
     name="kernel",
-    help="Build and list kernels for `emulate --clock kernel`: real Linux in virtual time.",
+    help="Build and list the kernels of `emulate --clock kernel`.",
     no_args_is_help=True,
 )
 

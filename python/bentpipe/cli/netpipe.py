@@ -22,7 +22,7 @@ def netpipe(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print what NetPIPE measured in a run, in the columns of its file np.out.
+    """Print what NetPIPE measured in a run, as in its file np.out.
 
     Bytes of the block, throughput in units of 2^20 bit/s, and seconds. The exit code is 1 if the run ended before
     NetPIPE did.

@@ -9,6 +9,7 @@ import typer
 
 from bentpipe.errors import InputError, unknown
 
+from . import completion
 from .common import Json
 
 
@@ -18,6 +19,7 @@ def new(
         typer.Argument(
             metavar="PRESET",
             help="The preset to start from. If unset, lists the presets.",
+            autocompletion=completion.presets,
             show_default=False,
         ),
     ] = None,

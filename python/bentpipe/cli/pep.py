@@ -147,7 +147,7 @@ def pep(
         bool, typer.Option("--remove", help="Only remove what a killed proxy has left on this machine.")
     ] = False,
 ) -> None:
-    """Split TCP connections through this machine transparently, for IPv4 and IPv6.
+    """Split TCP connections through this machine transparently.
 
     Needs root. Runs until SIGTERM or Ctrl-C: then new connections bypass the proxy, existing ones have time to end,
     and the proxy's rules are removed. Writes its log to standard error, one JSON object per line.

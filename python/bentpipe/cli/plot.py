@@ -49,7 +49,7 @@ def plot(
     ] = 0.0,
     json: Json = False,
 ) -> None:
-    """Draw figures of one or several runs, or a map and a globe of a constellation."""
+    """Draw figures of runs, or a map and a globe of satellites."""
     from bentpipe import plots
     from bentpipe.runs import Run
 

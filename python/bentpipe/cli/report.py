@@ -25,7 +25,10 @@ def report(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a report on one or several runs: a single HTML page with tables and figures."""
+    """Write a report on one or several runs.
+
+    The report is a single HTML page with tables and figures.
+    """
     from bentpipe.report import write_report
     from bentpipe.runs import Run
 

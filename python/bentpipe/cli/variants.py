@@ -17,10 +17,11 @@ def variants(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the congestion controls, or show one with its equations, constants and deviations.
+    """List the congestion controls, or show one in full.
 
-    Each is one C file that runs in simulations and, as a BPF object, in the Linux kernel. A flow selects one by
-    congestion = "NAME"; in emulations, "linux-NAME" selects the running kernel's own.
+    In full means with its equations, constants and deviations. Each is one C file that runs in simulations and, as a
+    BPF object, in the Linux kernel. A flow selects one by congestion = "NAME"; in emulations, "linux-NAME" selects the
+    running kernel's own.
     """
     import json as codec
 

@@ -154,7 +154,9 @@ def constellation_globe(view: Constellation, title: str) -> str:
                 "p": [part for at in positions for part in at],
                 "up": frame["up"],
                 "serving": frame["serving"],
-                "paths": [path and [path["satellites"], round(path["delay"] * 1e3, 4)] for path in frame["paths"]],
+                "paths": [
+                    path and [path["satellites"], round(path["delay"] * 1e3, 4)] for path in frame["paths"]
+                ],
             }
             for frame, positions in zip(view.frames, kilometres, strict=True)
         ],

@@ -16,7 +16,7 @@ from .table import table
 
 app = typer.Typer(
     name="campaign",
-    help="Run many variants and replications of a scenario, with confidence intervals.",
+    help="Run many variants and replications of a scenario.",
     no_args_is_help=True,
 )
 
