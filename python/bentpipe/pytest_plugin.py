@@ -1,0 +1,127 @@
+"""A plug-in of pytest: tests whose programs run behind a satellite.
+
+::
+
+    @pytest.mark.bentpipe("geo-ka", overrides={"link.sat.rate": "2 Mbit/s"})
+    def test_the_first_page_comes_within_three_seconds(satellite):
+        server = satellite.popen("python3", "-m", "http.server", "8000", host="server")
+        ...
+        page = satellite.run("curl", "-s", f"http://{satellite.hosts['server']['ipv4']}:8000/", timeout=30)
+        assert page.returncode == 0
+
+The mark names a preset or a scenario file. The fixture ``satellite`` brings the network up before the test and takes it
+down after it, with every program that still runs in it. A machine that cannot emulate skips the test with the reason; a
+scenario that is wrong fails it. docs/pytest.md has a recipe for continuous integration without root.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+#: The command, with the Python of the tests.
+_BENTPIPE: Final = (
+    sys.executable,
+    "-c",
+    "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()",
+)
+_NUMBERS: Final = itertools.count(1)
+_BAD_INPUT: Final = 2
+
+
+class Satellite:
+    """A network that is up while a test runs.
+
+    ``id`` is its name for ``bentpipe exec`` and the like, ``hosts`` maps each host to its addresses ``ipv4`` and
+    ``ipv6``, and ``near`` is the host in which programs run unless another is named.
+    """
+
+    def __init__(self, id: str, hosts: Mapping[str, Mapping[str, str]], near: str) -> None:  # noqa: A002 - its name
+        self.id = id
+        self.hosts = hosts
+        self.near = near
+
+    def words(self, *command: str, host: str | None = None) -> list[str]:
+        """Returns the words that run ``command`` in a host, for other functions that start processes."""
+        return [*_BENTPIPE, "exec", self.id, host or self.near, "--", *command]
+
+    def run(self, *command: str, host: str | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Runs a program in a host and waits for it. ``options`` are those of :func:`subprocess.run`, which by default
+        captures the output as text."""
+        return subprocess.run(
+            self.words(*command, host=host),
+            **{"capture_output": True, "text": True, "check": False} | options,
+        )
+
+    def popen(self, *command: str, host: str | None = None, **options: Any) -> subprocess.Popen[str]:
+        """Starts a program in a host. It is ended with the network if it still runs then."""
+        return subprocess.Popen(self.words(*command, host=host), **{"text": True} | options)
+
+    def set(self, **changes: Any) -> None:
+        """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1 Mbit/s"})``."""
+        from bentpipe.scenarios import toml_value
+
+        words = [f"{key}={toml_value(value)}" for key, value in changes.items()]
+        _refused(_call("set", self.id, *words))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark."""
+    config.addinivalue_line(
+        "markers",
+        "bentpipe(scenario, overrides={}, host=None, internet=False): programs of the fixture `satellite` run behind "
+        "this preset or scenario, in `host` unless a call names another",
+    )
+
+
+@pytest.fixture
+def satellite(request: pytest.FixtureRequest) -> Iterator[Satellite]:
+    """The network of the test's mark ``bentpipe``."""
+    mark = request.node.get_closest_marker("bentpipe")
+    if mark is None or len(mark.args) != 1:
+        pytest.fail(
+            'the fixture satellite needs a mark with one scenario, as in @pytest.mark.bentpipe("geo-ka")',
+            False,
+        )
+    known = {"overrides", "host", "internet"}
+    if unknown := sorted(set(mark.kwargs) - known):
+        pytest.fail(f"mark bentpipe: {unknown[0]} is unknown; allowed: {', '.join(sorted(known))}", False)
+    up = _up(str(mark.args[0]), mark.kwargs.get("overrides", {}), internet=mark.kwargs.get("internet", False))
+    try:
+        near = mark.kwargs.get("host") or up["near"]
+        if near not in up["hosts"]:
+            pytest.fail(f"mark bentpipe: host {near} is unknown; allowed: {', '.join(up['hosts'])}", False)
+        yield Satellite(up["run"], up["hosts"], near)
+    finally:
+        _refused(_call("down", up["run"]))
+
+
+def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[str, Any]:
+    """Brings a network up under a name of its own; returns what ``bentpipe up --json`` reports."""
+    from bentpipe.scenarios import toml_value
+
+    name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
+    replaced = [word for key, value in overrides.items() for word in ("--set", f"{key}={toml_value(value)}")]
+    access = "--internet" if internet else "--no-internet"
+    done = _call("up", scenario, "--name", name, access, "--json", *replaced)
+    if done.returncode not in {0, _BAD_INPUT}:
+        pytest.skip(done.stderr.strip())
+    _refused(done)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _call(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*_BENTPIPE, *words], capture_output=True, text=True, check=False)
+
+
+def _refused(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode:
+        pytest.fail(done.stderr.strip(), False)
