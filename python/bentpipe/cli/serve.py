@@ -59,7 +59,7 @@ def serve(
         typer.Option(metavar="PART", help="What this process is: all, web or executor."),
     ] = "all",
 ) -> None:
-    """Start the web test bed: a laboratory that a group shares in a browser."""
+    """Start the web test bed, which a group shares in a browser."""
     from bentpipe.errors import InputError
 
     try:

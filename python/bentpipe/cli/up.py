@@ -53,14 +53,14 @@ def up(
             host: {"ipv4": about["ipv4"], "ipv6": about["ipv6"]} for host, about in record.hosts.items()
         }
         joining = {name: {"join": about["join"]} for name, about in record.elsewhere.items()}
-        about = {
+        answer = {
             "run": record.id,
             "pid": record.pid,
             "near": record.near,
             "hosts": addresses,
             "elsewhere": joining,
         }
-        print_json(about)
+        print_json(answer)
         return
     typer.echo(f"{record.id} is up")
     shown = list(record.hosts.items())[:_SHOWN]
