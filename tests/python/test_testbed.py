@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ from bentpipe.testbed.tables import Attempt, Run, Session
 from httpx2 import Client, Response
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
-from testbeds import PASSWORD, SMALL, until
+from testbeds import PASSWORD, SMALL, serving, until
 
 #: As browsers see it: the log-in's cookie is for encrypted connections.
 URL = "https://127.0.0.1"
@@ -788,3 +789,46 @@ def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
         assert len(nodes) >= 2
         assert all({edge["from"], edge["to"]} <= nodes for edge in seen["picture"]["edges"]), template["name"]
         assert seen["picture"]["edges"]
+
+
+def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test bed as its user starts it, and `bentpipe lab` with a token: save, launch, wait, list, fetch, any
+    request."""
+    from bentpipe.cli import app
+    from typer.testing import CliRunner
+
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL.replace("20 s", "5 s"))
+    monkeypatch.chdir(tmp_path)
+
+    def lab(*words: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, ["lab", *words])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    with serving(tmp_path / "data") as served:
+        client = Client(base_url=served.url, headers={"Origin": served.url})
+        given = {"invitation": served.invitation, "name": "ada", "password": PASSWORD}
+        answer = client.post("/api/invitations/accept", json=given)
+        cookie = {"Cookie": f"__Host-bentpipe={answer.cookies['__Host-bentpipe']}"}
+        token = client.post("/api/tokens", json={"name": "t"}, headers=cookie).json()["secret"]
+        client.close()
+        monkeypatch.setenv("BENTPIPE_SERVER", served.url)
+        monkeypatch.setenv("BENTPIPE_TOKEN", token)
+        assert lab("save", str(file)).startswith("saved")
+        assert "done" in lab("launch", "small", "--wait")
+        assert "small" in lab("runs")
+        assert "files in" in lab("fetch", "1", "--out", "got")
+        assert {"flows.parquet", "scenario.toml", "report.html"} <= {
+            one.name for one in Path("got").iterdir()
+        }
+        assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
+        assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
+        assert "did you mean" in lab("launch", "smal", code=2)
+        monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
+        assert "log in first" in lab("runs", code=2)
+        # The web process and its executor end together, and leave nothing running.
+        assert served.stop() == 0
+    assert not subprocess.run(
+        ["pgrep", "-f", str(tmp_path / "data")], check=False, capture_output=True
+    ).stdout

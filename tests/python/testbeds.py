@@ -20,6 +20,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
+#: The command line of this Python.
+BENTPIPE = (sys.executable, "-c", "from bentpipe.cli import main; main()")
 PASSWORD = "correct horse battery"
 
 SMALL = """name = "Small"
@@ -55,7 +57,8 @@ def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]
     port = port or free_port()
     process = subprocess.Popen(
         [
-            *(sys.executable, "-c", "from bentpipe.cli import main; main()", "serve"),
+            *BENTPIPE,
+            "serve",
             *("--data", str(data), "--port", str(port), *more),
         ],
         stdout=subprocess.PIPE,
@@ -115,7 +118,7 @@ def launched(playwright: Any, program: str) -> Any:
     return playwright.chromium.launch(executable_path=program, args=arguments)
 
 
-def until(what: Any, seconds: float = 30.0) -> Any:
+def until(what: Any, seconds: float = 120.0) -> Any:
     """Returns the first true value of ``what()``; fails after so many seconds."""
     end = time.monotonic() + seconds
     while True:

@@ -22,6 +22,7 @@ from .emulate import emulate
 from .execute import execute
 from .explain import explain
 from .kernel import app as kernel
+from .lab import app as lab
 from .netpipe import netpipe
 from .new import new
 from .pep import pep
@@ -50,7 +51,7 @@ GROUPS: Final = {
     "Read results": (report, plot, compare, explain, netpipe),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down),
     "Calculate": (emodel,),
-    "Share it": (serve,),
+    "Share it": (serve, lab),
     "Prepare this machine": (doctor, calibrate, pep, kernel),
 }
 

@@ -39,23 +39,20 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str]) -> Run | N
         .order_by(func.coalesce(served.c.at, 0.0), Run.number)
         .limit(1)
     )
-    number = rows.scalar(queued)
-    if number is None:
-        return None
-    now = time.time()
-    # The second condition makes it a single winner when several workers found the same run.
-    claimed = (
-        update(Run)
-        .where(Run.number == number, Run.state == "queued")
-        .values(state="leased", worker=worker, lease=now + LEASE_S, started=now)
-        .returning(Run.number)
-    )
-    if rows.scalar(claimed) is None:
-        return None
-    run = rows.get(Run, number, populate_existing=True)
-    if run is not None:
-        tell(rows, run)
-    return run
+    while (number := rows.scalar(queued)) is not None:
+        now = time.time()
+        # The second condition makes it a single winner when several workers found the same run.
+        claimed = (
+            update(Run)
+            .where(Run.number == number, Run.state == "queued")
+            .values(state="leased", worker=worker, lease=now + LEASE_S, started=now)
+            .returning(Run.number)
+        )
+        if rows.scalar(claimed) is not None:
+            run = rows.get_one(Run, number, populate_existing=True)
+            tell(rows, run)
+            return run
+    return None
 
 
 def renew(rows: Transaction, number: int, worker: str, progress: float | None = None) -> bool:
@@ -99,7 +96,7 @@ def reclaim(rows: Transaction, dead: str | None = None) -> int:
     """End the leases that have run out, and those of the worker ``dead``. Returns their number."""
     lost = select(Run).where(Run.state.in_(ACTIVE))
     lost = lost.where(Run.lease < time.time()) if dead is None else lost.where(Run.worker == dead)
-    found = rows.scalars(lost.with_for_update(skip_locked=True)).all()
+    found = rows.scalars(lost.with_for_update(of=Run, skip_locked=True)).all()
     for run in found:
         if run.state == "leased" and not run.cancel:
             run.state, run.worker, run.lease, run.started = "queued", None, None, None

@@ -83,6 +83,10 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
             lifespan="on",
         )
         server = Server(config, ready)
+        # The server raises the signal that ended it again, which is not to end this process before the executor has
+        # ended.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])
         store.close()
     finally:

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "react";
 import type { Compared, Entry } from "./api.gen";
-import { Field, Notice, rounded, Title } from "./parts";
+import { csv, Field, Notice, rounded, save, Title } from "./parts";
 import { Quantity } from "./run";
 import { go, useLoaded, usePlace } from "./state";
 
@@ -70,7 +70,7 @@ export function Comparison() {
         )}
         {value && value.others.length > 0 && (
           <>
-            <button onClick={() => save("comparison.csv", csv(value, name))}>CSV</button>
+            <button onClick={() => save("comparison.csv", csv([["run", "flow", "quantity", "baseline", "value"], ...rows(value, name)]))}>CSV</button>
             <button onClick={() => save("comparison.tex", latex(value, name))}>LaTeX</button>
           </>
         )}
@@ -159,7 +159,7 @@ function Differences({ scenario, flows, missing }: { scenario: Difference[]; flo
             ))}
           </tbody>
         </table>
-        {differing.length === 0 && <p className="soft">Nothing: all numbers of all flows are equal.</p>}
+        {differing.length === 0 && flows.length > 0 && <p className="soft">Nothing: all numbers of all flows are equal.</p>}
         {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
       </div>
     </div>
@@ -174,24 +174,9 @@ function rows(value: Compared, name: (id: string) => string): Row[] {
   );
 }
 
-function csv(value: Compared, name: (id: string) => string): string {
-  // A cell that begins like a formula would be one in a spreadsheet.
-  const cell = (text: string) => `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  return [["run", "flow", "quantity", "baseline", "value"], ...rows(value, name)].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
-}
-
 function latex(value: Compared, name: (id: string) => string): string {
   const special: Record<string, string> = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
   const cell = (text: string) => text.replace(/[\\~^]|[&%$#_{}]/g, (one) => special[one] ?? `\\${one}`);
   const body = rows(value, name).map((row) => `${row.map((one) => cell(one === "" || Number.isNaN(Number(one)) ? one : rounded(Number(one)))).join(" & ")} \\\\`);
   return ["\\begin{tabular}{lllrr}", "\\hline", "run & flow & quantity & baseline & value \\\\", "\\hline", ...body, "\\hline", "\\end{tabular}", ""].join("\n");
-}
-
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const element = document.createElement("a");
-  element.href = url;
-  element.download = name;
-  element.click();
-  URL.revokeObjectURL(url);
 }

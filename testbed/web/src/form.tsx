@@ -146,7 +146,7 @@ function Simple({
       type="text"
       inputMode={numeric ? "decimal" : undefined}
       value={value === undefined || value === null ? "" : String(value)}
-      placeholder={schema.examples?.[0] ?? (required ? "" : "not set")}
+      placeholder={[required ? "" : "not set", schema.examples?.[0] && `such as ${schema.examples[0]}`].filter(Boolean).join(", ")}
       onChange={(event) => change(typed(event.target.value, numeric))}
     />
   );

@@ -67,7 +67,11 @@ export function duration(seconds: number): string {
 
 export function rounded(value: unknown): string {
   if (value === null || value === undefined) return "–";
-  if (typeof value !== "number") return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value !== "number") {
+    if (typeof value === "string" || typeof value === "boolean") return String(value);
+    const text = JSON.stringify(value);
+    return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  }
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e6) return value.toExponential(3);
@@ -80,4 +84,22 @@ export function bits(value: unknown): string {
     if (value >= factor) return `${rounded(value / factor)} ${unit}`;
   }
   return `${rounded(value)} bit/s`;
+}
+
+export function csv(rows: (string | number)[][]): string {
+  // A cell that begins like a formula would be one in a spreadsheet.
+  const cell = (given: string | number) => {
+    const text = String(given);
+    return `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+export function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const element = document.createElement("a");
+  element.href = url;
+  element.download = name;
+  element.click();
+  URL.revokeObjectURL(url);
 }

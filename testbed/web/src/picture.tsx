@@ -118,6 +118,7 @@ export function Picture({
         onlyRenderVisibleElements={data.nodes.length > 100}
         minZoom={0.05}
         fitView
+        fitViewOptions={{ maxZoom: 1.2 }}
         proOptions={{ hideAttribution: false }}
       >
         <Background />

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Entry, File, Results, Scenario, Series } from "./api.gen";
-import { bits, Notice, Progress, rounded, Title, when } from "./parts";
+import { bits, csv, Notice, Progress, rounded, save, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { FINAL, State } from "./runs";
 import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
@@ -134,7 +134,8 @@ function Report({ id, state }: { id: string; state: string }) {
   );
 }
 
-const FIRST = ["tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
+/** The quantities of the study's figure 17, and the round-trip time. */
+const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
 function Plots({ id }: { id: string }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
@@ -189,11 +190,24 @@ export function Quantity({ runs, quantity }: { runs: { id: string; name: string 
   }, [key, quantity]);
   return (
     <section>
-      <h2>{quantity}</h2>
+      <div className="heading">
+        <h2>{quantity}</h2>
+        {series.length > 0 && (
+          <button onClick={() => save(`${quantity}.csv`, data(series))} aria-label={`Data of ${quantity} as CSV`}>
+            CSV
+          </button>
+        )}
+      </div>
       <Notice text={trouble} kind="plain" />
       {series.length > 0 && <Plot series={series} title={quantity} />}
     </section>
   );
+}
+
+/** The points of a figure, a line each. */
+function data(series: { name: string; of: Series }[]): string {
+  const rows = series.flatMap(({ name, of }) => of.lines.flatMap((line) => line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""])));
+  return csv([["run", "line", "time (s)", series[0]?.of.unit ?? "value"], ...rows]);
 }
 
 function Files({ id }: { id: string }) {

@@ -1,0 +1,40 @@
+"""``bentpipe lab api``: any request of the REST interface."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .common import HERE, Server
+
+
+def api(
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="GET, POST, PUT, PATCH or DELETE.", show_default=False)
+    ],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Such as /queue or /audit.", show_default=False)
+    ],
+    body: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What is sent.", show_default=False)
+    ] = None,
+    server: Server = HERE,
+) -> None:
+    """Send any request of the interface and print the answer: what pages do, /api/openapi.json describes."""
+    import json
+
+    from bentpipe.cli.output import print_json
+    from bentpipe.errors import InputError, unknown
+    from bentpipe.testbed.client import laboratory
+
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    if method.upper() not in methods:
+        raise unknown("method", method, methods)
+    try:
+        given = None if body is None else json.loads(body)
+    except ValueError as error:
+        raise InputError(f"--body is not JSON: {error}") from None
+    if not path.startswith("/"):
+        raise InputError(f'"{path}" is not a path; allowed: what follows /api, with a slash')
+    print_json(laboratory(server).request(method.upper(), path.removeprefix("/api"), given))

@@ -1,0 +1,26 @@
+"""``bentpipe lab fetch``: saves the results of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import HERE, RunName, Server, run_id
+
+
+def fetch(
+    run: RunName,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder to write.", show_default="runs/run-NUMBER"),
+    ] = None,
+    server: Server = HERE,
+) -> None:
+    """Save the results of a run, as a folder that every other command reads."""
+    from bentpipe.testbed.client import laboratory
+
+    folder = out or Path("runs") / f"run-{run}"
+    files = laboratory(server).fetch(run_id(server, run), folder)
+    typer.echo(f"{len(files)} files in {folder}")

@@ -1,0 +1,57 @@
+"""``bentpipe lab launch``: puts runs into the queue, and waits for them if wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bentpipe.cli.common import TROUBLE, Json
+
+from .common import HERE, Server
+
+
+def launch(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="A TOML file, or the name or id of a configuration.", show_default=False
+        ),
+    ],
+    instruments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--instrument",
+            metavar="NAME",
+            help="simulate, kernel or emulate. Repeatable, for runs side by side.",
+            show_default="simulate",
+        ),
+    ] = None,
+    campaign: Annotated[bool, typer.Option("--campaign", help="Do the scenario's [campaign].")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all runs have ended.")] = False,
+    server: Server = HERE,
+    json: Json = False,
+) -> None:
+    """Put runs into the queue of a test bed."""
+    from bentpipe.cli.output import print_json
+    from bentpipe.testbed.client import laboratory, named
+
+    lab = laboratory(server)
+    body: dict[str, Any] = {"instruments": instruments or ["simulate"], "campaign": campaign}
+    file = Path(scenario)
+    if file.is_file():
+        body |= {"text": file.read_text(encoding="utf-8"), "name": file.stem}
+    else:
+        body["configuration"] = named(lab.request("GET", "/configurations"), scenario, "configuration")["id"]
+    made = lab.request("POST", "/runs", body)
+    ended = [lab.wait(one["id"], lambda _: None) for one in made] if wait else made
+    if json:
+        print_json(ended)
+    else:
+        for one in ended:
+            label = f" ({one['label']})" if one["label"] else ""
+            reason = f": {one['reason']}" if one["reason"] else ""
+            typer.echo(f"run {one['number']}  {one['name']}{label}  {one['state']}{reason}")
+    if wait and any(one["state"] != "done" for one in ended):
+        raise typer.Exit(TROUBLE)

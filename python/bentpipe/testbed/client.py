@@ -1,0 +1,99 @@
+"""The REST interface from programs: requests with a token."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from bentpipe.errors import InputError, unknown
+
+#: States after which a run does not change.
+FINAL: Final = ("done", "failed", "cancelled", "incomplete")
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A test bed, as its user with a token."""
+
+    server: str
+    token: str
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        """Returns the answer to a request. Raises :class:`bentpipe.InputError` with the reason of a refusal."""
+        answer = self._open(method, path, body)
+        return json.loads(answer) if answer else None
+
+    def fetch(self, run: str, out: Path) -> list[Path]:
+        """Save the files of a run in a folder, which is then a run's folder. Returns their paths."""
+        if out.exists() and any(out.iterdir()):
+            raise InputError(f"{out} is not empty; choose another folder")
+        saved = []
+        for file in self.request("GET", f"/runs/{quote(run)}/files"):
+            # The server names the files, so a name must not lead out of the folder.
+            place = out / file["path"]
+            if not place.resolve().is_relative_to(out.resolve()):
+                raise InputError(f"the server names a file {file['path']}, which is not in the folder")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(self._open("GET", f"/runs/{quote(run)}/files/{quote(file['path'])}"))
+            saved.append(place)
+        return saved
+
+    def wait(self, run: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Returns a run after its end; ``tell`` is called with it until then."""
+        while True:
+            found: dict[str, Any] = self.request("GET", f"/runs/{quote(run)}")
+            tell(found)
+            if found["state"] in FINAL:
+                return found
+            time.sleep(0.5)
+
+    def _open(self, method: str, path: str, body: Any = None) -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{self.server}/api{path}",
+            data,
+            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                read: bytes = answer.read()
+                return read
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read().decode(errors="replace")
+            try:
+                reason = json.loads(text)["detail"]
+            except (ValueError, KeyError, TypeError):
+                reason = f"status {error.code}"
+            raise InputError(f"{self.server}: {reason}") from None
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise InputError(f"{self.server} does not answer: {reason}") from None
+
+
+def laboratory(server: str) -> Laboratory:
+    """Returns the test bed at a URL, with the token from the environment. Raises :class:`bentpipe.InputError`."""
+    if not server.startswith(("http://", "https://")):
+        raise InputError(f'"{server}" is not a server; allowed: a URL such as http://127.0.0.1:8470')
+    token = os.environ.get("BENTPIPE_TOKEN", "")
+    if not token:
+        raise InputError("no token: create one on the page of your account, and set BENTPIPE_TOKEN to it")
+    return Laboratory(server.rstrip("/"), token)
+
+
+def named(rows: list[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
+    """Returns the row of an id, a name or a number. Raises :class:`bentpipe.InputError`."""
+    for key in ("id", "number", "name"):
+        for row in rows:
+            if str(row.get(key)) == name:
+                return row
+    raise unknown(what, name, {str(row["name"]) for row in rows})

@@ -1,0 +1,217 @@
+"""The test bed's executor and web process killed at any moment: no run is lost or done twice, and the queue
+continues."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
+
+from bentpipe.testbed import queue
+from bentpipe.testbed.accounts import hashed
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store, migrate
+from bentpipe.testbed.tables import FINAL, Event, Run, User
+from sqlalchemy import func, select
+from testbeds import BENTPIPE, SMALL, until
+
+
+def states(store: Store) -> dict[str, int]:
+    with store.reading() as rows:
+        counted = rows.execute(select(Run.state, func.count()).group_by(Run.state)).all()
+        return {str(state): int(count) for state, count in counted}
+
+
+def started(data: Path) -> subprocess.Popen[bytes]:
+    """Returns an executor's process, which takes runs."""
+    command = [*BENTPIPE, "serve", "--data", str(data), "--part", "executor", "--slots", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert b"taking runs" in process.stdout.readline()
+    return process
+
+
+def runners(data: Path) -> list[int]:
+    """Returns the processes of runs whose folder is below ``data``."""
+    found = []
+    for one in Path("/proc").iterdir():
+        try:
+            if b"bentpipe.testbed.runner" in (one / "cmdline").read_bytes() and (
+                one / "cwd"
+            ).resolve().is_relative_to(data):
+                found.append(int(one.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def filled(data: Path, runs: int) -> Store:
+    """Returns the database of a test bed with runs that wait, a third of which take some seconds."""
+    settings = Settings(data)
+    settings.runs.mkdir(parents=True)
+    store = Store(settings.url)
+    migrate(store)
+    with store.writing() as rows:
+        user = User(name="ada", password=hashed("correct horse battery"), level="user")
+        rows.add(user)
+        rows.flush()
+        for number in range(runs):
+            scenario = SMALL.replace("20 s", "200 s" if number % 3 == 0 else "1 s")
+            rows.add(Run(owner_id=user.id, name=f"run {number}", instrument="simulate", scenario=scenario))
+    return store
+
+
+def kill_and_check(data: Path, kills: int, runs: int, seed: int) -> None:
+    chance = random.Random(seed)
+    store = filled(data, runs)
+    for _ in range(kills):
+        executor = started(data)
+        time.sleep(chance.uniform(0.0, 2.0))
+        executor.send_signal(signal.SIGKILL)
+        executor.wait()
+        assert executor.stdout is not None
+        executor.stdout.close()
+        # A run does not outlive its executor.
+        until(lambda: not runners(data))
+    executor = started(data)
+    until(lambda: set(states(store)) <= set(FINAL))
+    executor.terminate()
+    assert executor.wait(20) == 0
+    assert executor.stdout is not None
+    executor.stdout.close()
+    assert sum(states(store).values()) == runs
+    assert set(states(store)) <= {"done", "incomplete"}
+    assert states(store).get("incomplete", 0) <= 2 * kills
+    assert runners(data) == []
+    with store.reading() as rows:
+        for run in rows.scalars(select(Run)):
+            told = [
+                event.data["state"]
+                for event in rows.scalars(select(Event).where(Event.run_id == run.id).order_by(Event.id))
+            ]
+            # Never started again after it had run, and ended once.
+            if "running" in told:
+                assert not {"leased", "queued"} & set(told[told.index("running") :]), told
+            assert len([state for state in told if state in FINAL]) == 1, told
+            complete = (data / "runs" / str(run.owner_id) / run.id / "report.html").is_file()
+            assert run.state != "done" or complete
+    store.close()
+
+
+def test_23_an_executor_that_is_killed_loses_no_run_and_does_none_twice(tmp_path: Path) -> None:
+    kill_and_check(tmp_path / "data", kills=2, runs=4, seed=1)
+
+
+@pytest.mark.slow
+def test_23_an_executor_that_is_killed_at_many_moments(tmp_path: Path) -> None:
+    kill_and_check(tmp_path / "data", kills=200, runs=300, seed=2)
+
+
+def test_26_a_clock_that_is_set_ends_no_run_of_a_living_executor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forward, leases look old, and the next renewal wins; back, they look fresh, and a restart still finds what is
+    dead."""
+    store = filled(tmp_path / "data", 2)
+    now = time.time()
+    with store.writing() as rows:
+        run = queue.claim(rows, "alive", ["simulate"])
+        assert run is not None
+    for shift in (-1e6, 1e6):
+        monkeypatch.setattr(time, "time", lambda shift=shift: now + shift)
+        with store.writing() as rows:
+            assert queue.renew(rows, run.number, "alive", 0.5)
+        with store.writing() as rows:
+            assert queue.reclaim(rows) == 0
+    monkeypatch.setattr(time, "time", lambda: now - 1e6)
+    with store.writing() as rows:
+        assert queue.reclaim(rows, "alive") == 1
+    store.close()
+
+
+def test_27_a_full_disk_ends_runs_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+    import threading
+
+    from bentpipe.testbed.executor import Executor
+
+    store = filled(tmp_path / "data", 2)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    executor = Executor(Settings(tmp_path / "data", slots=1), store)
+    thread = threading.Thread(target=executor.loop)
+    thread.start()
+    until(lambda: states(store) == {"failed": 2})
+    executor.stop()
+    thread.join()
+    with store.reading() as rows:
+        assert {run.reason for run in rows.scalars(select(Run))} == {
+            "the disk is full; runs need 200 MB of free space"
+        }
+    store.close()
+
+
+def test_27_a_locked_database_is_waited_out(tmp_path: Path) -> None:
+    """While another process holds the lock nothing is lost, and afterwards the queue continues."""
+    import sqlite3
+    import threading
+
+    from bentpipe.testbed.executor import Executor
+
+    data = tmp_path / "data"
+    store = filled(data, 1)
+    with store.writing() as rows:
+        rows.scalars(select(Run)).one().scenario = SMALL.replace("20 s", "1 s")
+    executor = Executor(Settings(data, slots=1), store)
+    holder = sqlite3.connect(data / "testbed.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    thread = threading.Thread(target=executor.loop)
+    thread.start()
+    time.sleep(1)
+    assert states(store) == {"queued": 1}
+    holder.execute("ROLLBACK")
+    holder.close()
+    until(lambda: states(store) == {"done": 1})
+    executor.stop()
+    thread.join()
+    store.close()
+
+
+def test_only_one_executor_works_in_a_folder(tmp_path: Path) -> None:
+    from bentpipe.errors import InputError
+    from bentpipe.testbed.executor import Executor
+
+    store = filled(tmp_path / "data", 0)
+    first = Executor(Settings(tmp_path / "data"), store)
+    with pytest.raises(InputError, match="another executor"):
+        Executor(Settings(tmp_path / "data"), store)
+    first.lock.close()
+    store.close()
+
+
+def test_a_socket_of_another_user_is_refused() -> None:
+    import socket
+
+    from bentpipe.testbed.executor import permitted
+
+    here, there = socket.socketpair()
+    assert permitted(here)
+    if os.geteuid() == 0:
+        # The credentials are those of the process that connected, as the kernel states them.
+        class Foreign:
+            def getsockopt(self, *_: Any) -> bytes:
+                import struct
+
+                return struct.pack("3i", 1, 12345, 12345)
+
+        assert not permitted(Foreign())  # type: ignore[arg-type]
+    here.close()
+    there.close()
