@@ -20,6 +20,7 @@ __all__ = [
     "Asks",
     "Assignment",
     "AtmCategory",
+    "AtmConnection",
     "AtmContract",
     "AtmExcess",
     "AtmLeg",
@@ -1981,35 +1982,6 @@ class GroundSite(TypedDict):
     """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
 
 
-#: Service categories of a connection.
-AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
-
-#: What a policer does to a cell that exceeds the contract.
-AtmExcess: TypeAlias = 'Literal["discard", "tag"]'
-
-
-class AtmContract(TypedDict):
-    """The traffic contract of the connection in each direction: its service category, its cell rates, and
-    what happens to cells that exceed them."""
-
-    burst: NotRequired[int]
-    """Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more."""
-    category: NotRequired[AtmCategory]
-    """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
-    `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
-    excess: NotRequired[AtmExcess]
-    """What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
-    low priority. A cell of `vbr` above the peak rate is always discarded."""
-    peak: NotRequired[Rate]
-    """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
-    shaping: NotRequired[bool]
-    """Whether the sender's adapter spaces its cells so that all of them conform; off by default."""
-    sustainable: NotRequired[Rate]
-    """Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`."""
-    tolerance: NotRequired[Span]
-    """Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default."""
-
-
 class AtmTdma(TypedDict):
     """Time-division access: the cells of a frame's length are sent in one burst per frame."""
 
@@ -2043,6 +2015,44 @@ class AtmLeg(TypedDict):
     OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells."""
     tdma: NotRequired[AtmTdma]
     """Time-division access to the line. If unset, cells are sent at any time."""
+
+
+#: Service categories of a connection.
+AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
+
+#: What a policer does to a cell that exceeds the contract.
+AtmExcess: TypeAlias = 'Literal["discard", "tag"]'
+
+
+class AtmContract(TypedDict):
+    """The traffic contract of the connection in each direction: its service category, its cell rates, and
+    what happens to cells that exceed them."""
+
+    burst: NotRequired[int]
+    """Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more."""
+    category: NotRequired[AtmCategory]
+    """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
+    `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
+    excess: NotRequired[AtmExcess]
+    """What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
+    low priority. A cell of `vbr` above the peak rate is always discarded."""
+    peak: NotRequired[Rate]
+    """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
+    shaping: NotRequired[bool]
+    """Whether the sender's adapter spaces its cells so that all of them conform; off by default."""
+    sustainable: NotRequired[Rate]
+    """Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`."""
+    tolerance: NotRequired[Span]
+    """Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default."""
+
+
+class AtmConnection(TypedDict):
+    """A further connection over the legs of an ATM network."""
+
+    contract: NotRequired[AtmContract]
+    """The traffic contract, which holds for each direction; by default UBR without a peak rate."""
+    ends: list[str]
+    """The two nodes that the connection joins; the first is on the side of the first leg."""
 
 
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
@@ -2111,10 +2121,16 @@ class ConstellationNetworkKind(TypedDict):
 
 class AtmNetworkKind(TypedDict):
     """NetworkKind of the kind `atm`. An ATM connection between two nodes, over one or several legs between
-    adapters and switches, with a LAN at both ends if wanted."""
+    adapters and switches, with a LAN at both ends if wanted; `others` are further connections that share the
+    legs."""
 
+    access: NotRequired[AtmLeg]
+    """The line between each node and its switch, before the first leg and behind the last. Each connection
+    has such lines of its own. If unset, the adapters stand at the ends of the legs; `others` need it."""
     contract: NotRequired[AtmContract]
-    """The traffic contract, which holds for each direction; by default UBR without a peak rate."""
+    """The traffic contract of the connection between `ends`, which holds for each direction; by default UBR
+    without a peak rate. A contract that changes during a run starts with its next cell, whatever the policer
+    had counted."""
     encapsulation: NotRequired[Encapsulation]
     """What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
     `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
@@ -2125,7 +2141,12 @@ class AtmNetworkKind(TypedDict):
     """Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the nodes
     have adapters of their own."""
     legs: list[AtmLeg]
-    """The legs from the first node to the second; the way back takes them in reverse. At least one."""
+    """The legs from the first node to the second, in reverse order on the return path. At least one. A change
+    during a run sets the keys of a leg by its position from 0, such as `legs.1.delay`; it holds for cells
+    that reach the first leg afterwards, and no cell overtakes earlier ones."""
+    others: NotRequired[list[AtmConnection]]
+    """Further connections between nodes, with contracts of their own, which share the legs with the first. Of
+    these keys `contract` can change during a run, such as `others.0.contract.peak`."""
 
 
 #: An access network, which joins several nodes.

@@ -839,26 +839,34 @@ ROWS: Final[tuple[Row, ...]] = (
         "gsl.up=2 Mbit/s",
     ),
     Row(
-        "network.atm network.atm.ends network.atm.legs network.atm.legs.rate network.atm.legs.delay "
+        "network.atm network.atm.ends network.atm.legs network.atm.access.rate network.atm.access.delay "
         "network.atm.encapsulation",
         ATM,
     ),
+    # A leg and an access line have the same keys, which the schema contains once.
     _atm("encapsulation", "encapsulation=vc"),
     _atm("encapsulation", "encapsulation=bridged"),
     _atm("encapsulation", "encapsulation=lane"),
     _atm("encapsulation", "encapsulation=ppp"),
     _atm("lan", "lan=10 Mbit/s"),
+    _atm("access", 'access={rate="25600 kbit/s",delay="3 ms"}'),
     _atm(
-        "legs.error", 'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]', "loss"
+        "others others.ends others.contract",
+        'access={rate="25600 kbit/s"};others=[{ends=["c","d"],contract={category="ubr"}}]',
     ),
-    _atm("legs.buffer", 'legs=[{rate="4 Mbit/s",delay="50 ms",buffer=5000}]'),
     _atm(
-        "legs.early legs.low_priority legs.partial",
+        "access.error",
+        'legs=[{rate="4 Mbit/s",delay="50 ms",error={kind="packet",probability=0.001}}]',
+        "loss",
+    ),
+    _atm("access.buffer", 'legs=[{rate="4 Mbit/s",delay="50 ms",buffer=5000}]'),
+    _atm(
+        "access.early access.low_priority access.partial",
         'legs=[{rate="4 Mbit/s",delay="50 ms",early=900,partial=true,low_priority=800}]',
         "before a buffer is full",
     ),
     _atm(
-        "legs.tdma legs.tdma.frame legs.tdma.carrier",
+        "access.tdma access.tdma.frame access.tdma.carrier",
         'legs=[{rate="4 Mbit/s",delay="50 ms",tdma={frame="20 ms",carrier="16 Mbit/s"}}]',
         "time-division",
     ),

@@ -55,7 +55,7 @@ fn json(value: &Value) -> serde_json::Value {
 pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
     // Keys that only the replaced kind knows are ignored; those of `set` are not.
     let merged = tree(value, true).and_then(|mut before| {
-        let set = tree(set, false)?;
+        let set = with_lists(&before, tree(set, false)?, &mut Vec::new())?;
         drop_replaced::<T>(&mut before, &set);
         Ok(merge(before, set))
     });
@@ -70,6 +70,38 @@ pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) ->
         return if problems.is_empty() { Ok(value) } else { Err(problems) };
     }
     Err(problems.into_iter().map(plain).collect())
+}
+
+/// `set` with a whole list in place of each table that sets elements of a list of `before`, which it addresses by name or by
+/// position from 0.
+fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Value, ScenarioError> {
+    let Value { origin, node } = set;
+    let Node::Table(mut set) = node else { return Ok(Value { origin, node }) };
+    let node = match &before.node {
+        Node::Array(elements) => {
+            let mut elements = elements.clone();
+            for (key, entry) in set {
+                path.push(key.clone());
+                let index = overrides::element_at(&elements, &key, &origin, path)?;
+                let value = with_lists(&elements[index], entry.value, path)?;
+                overrides::put(&mut elements[index], value);
+                path.pop();
+            }
+            Node::Array(elements)
+        }
+        Node::Table(before) => {
+            for (key, entry) in &mut set {
+                let Some(before) = before.get(key) else { continue };
+                let none = Value { origin: origin.clone(), node: Node::Boolean(false) };
+                path.push(key.clone());
+                entry.value = with_lists(&before.value, std::mem::replace(&mut entry.value, none), path)?;
+                path.pop();
+            }
+            Node::Table(set)
+        }
+        _ => Node::Table(set),
+    };
+    Ok(Value { origin, node })
 }
 
 fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError> {
@@ -118,6 +150,7 @@ mod tests {
     struct Link {
         rate: Rate,
         limits: Limits,
+        hops: Vec<Limits>,
     }
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +170,7 @@ mod tests {
 
     fn result(key: &str, value: &str) -> Result<Link, String> {
         let rate = Rate::from_bits_per_second(1000);
-        let link = Link { rate, limits: Limits { low: 1, high: 2 } };
+        let link = Link { rate, limits: Limits { low: 1, high: 2 }, hops: vec![Limits { low: 1, high: 2 }] };
         let set = assignment("set", key, value).map_err(|error| error.to_string())?;
         changed(&link, &set).map_err(|problems| refused("set", &set, problems).to_string())
     }
@@ -151,9 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_a_list_are_addressed_by_position() {
+        assert_eq!(result("hops.0.high", "7").unwrap().hops, [Limits { low: 1, high: 7 }]);
+        assert_eq!(result("hops", "[]").unwrap().hops, []);
+    }
+
+    #[test]
     fn refusals_are_those_of_the_loader() {
         for (key, value, message) in [
-            ("rat", "5", "set: rat = 5: unknown key (is \"rate\" meant?); allowed: rate, limits"),
+            ("rat", "5", "set: rat = 5: unknown key (is \"rate\" meant?); allowed: rate, limits, hops"),
             ("limits.low", "3", "set: limits.low = 3: above high; allowed: less"),
             (
                 "rate",
@@ -161,6 +200,7 @@ mod tests {
                 "set: rate = \"5 m\": has the unit \"m\", which is not one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s; \
                  allowed: a rate, 1 bit/s to 100 Tbit/s, for example \"2048 kbit/s\"",
             ),
+            ("hops.1.high", "7", "set: hops.1: there is no such element; allowed: 0"),
             ("rate", "", "set: \"rate=\": there is no value after the equals sign; write \"\" for empty text"),
         ] {
             assert_eq!(result(key, value).unwrap_err(), message);

@@ -146,7 +146,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     }
 }
 
-fn put(target: &mut Value, upper: Value) {
+/// Merges `upper` over `target`.
+pub(crate) fn put(target: &mut Value, upper: Value) {
     let lower = std::mem::replace(target, Value { origin: upper.origin.clone(), node: Node::Boolean(false) });
     *target = merge(lower, upper);
 }
@@ -184,6 +185,16 @@ fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
             allowed,
         }
     })
+}
+
+/// The position of the element that `key` addresses, the last key of `path`.
+pub(crate) fn element_at(
+    elements: &[Value],
+    key: &str,
+    origin: &Origin,
+    path: &[String],
+) -> Result<usize, ScenarioError> {
+    element(elements, key).map_err(|fault| fault.at(origin, path))
 }
 
 /// The reason for which a path does not lead anywhere.

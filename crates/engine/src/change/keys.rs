@@ -24,6 +24,18 @@ pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     keys
 }
 
+/// The marked keys of one kind of a configuration that chooses among kinds.
+pub(super) fn of_kind<Config: JsonSchema>(kind: &str) -> Vec<String> {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
+    let root = schema.as_value();
+    let variants = root["oneOf"].as_array().into_iter().flatten();
+    let mut keys = Vec::new();
+    for variant in variants.filter(|variant| variant["properties"]["kind"]["const"] == kind) {
+        collect(root, variant, "", &mut Vec::new(), &mut keys);
+    }
+    keys
+}
+
 /// `within`: the definitions that lead here, since kinds may contain kinds of their own list.
 fn collect<'a>(
     root: &'a Value,
@@ -63,5 +75,7 @@ mod tests {
         let of_link = directions.iter().flat_map(|direction| keys.map(|key| format!("{direction}{key}")));
         assert_eq!(of::<LinkPair>(), of_link.collect::<Vec<_>>());
         assert!(changeable().contains(&"network.NAME.return.dama.scheme.gamma".to_owned()));
+        assert_eq!(of_kind::<NetworkKind>("atm"), ["access", "contract", "legs", "others"]);
+        assert_eq!(of_kind::<NetworkKind>("constellation"), Vec::<String>::new());
     }
 }

@@ -19,14 +19,8 @@ pub(crate) struct Parts {
     networks: BTreeMap<String, Network>,
     /// The links of each access.
     accesses: Arc<BTreeMap<String, Vec<String>>>,
-    keys: Arc<Keys>,
-}
-
-/// The changeable keys of a link and of a network.
-#[derive(Default)]
-struct Keys {
-    link: Vec<String>,
-    network: Vec<String>,
+    /// The changeable keys of a link.
+    link_keys: Arc<Vec<String>>,
 }
 
 #[derive(Clone)]
@@ -34,6 +28,8 @@ struct Network {
     /// What its stages were built from; none if nothing of it can change.
     start: Option<Changing>,
     now: Checked,
+    /// The changeable keys of its kind.
+    keys: Arc<Vec<String>>,
 }
 
 /// A network as the loader's rules see it.
@@ -71,7 +67,12 @@ pub(crate) type Orders = BTreeMap<String, Told>;
 impl Parts {
     pub(crate) fn of(scenario: &Scenario) -> Parts {
         let network = |(name, config): (&String, &NetworkKind)| {
-            (name.clone(), Network { start: config.changing(name), now: Checked(config.clone()) })
+            let now = Checked(config.clone());
+            let keys = match serde_json::to_value(config) {
+                Ok(value) => keys::of_kind::<NetworkKind>(value["kind"].as_str().unwrap_or_default()),
+                Err(_) => Vec::new(),
+            };
+            (name.clone(), Network { start: config.changing(name), now, keys: Arc::new(keys) })
         };
         Parts {
             links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
@@ -79,7 +80,7 @@ impl Parts {
             accesses: Arc::new(
                 scenario.access.iter().map(|access| (access.name.clone(), access.links.clone())).collect(),
             ),
-            keys: Arc::new(Keys { link: keys::of::<LinkPair>(), network: keys::of::<NetworkKind>() }),
+            link_keys: Arc::new(keys::of::<LinkPair>()),
         }
     }
 
@@ -92,10 +93,10 @@ impl Parts {
         for (list, named) in set {
             problems.within(list, |problems| match list.as_str() {
                 "link" => each(named, &mut after.links, problems, |name, link, set, problems| {
-                    change_link(name, link, set, &self.keys.link, &mut orders, problems);
+                    change_link(name, link, set, &self.link_keys, &mut orders, problems);
                 }),
                 "network" => each(named, &mut after.networks, problems, |name, network, set, problems| {
-                    change_network(name, network, set, &self.keys.network, &mut orders, problems);
+                    change_network(name, network, set, &mut orders, problems);
                 }),
                 _ => problems.add("", format!("{FIXED}; allowed: link, network")),
             });
@@ -193,13 +194,12 @@ fn change_network(
     name: &str,
     network: &mut Network,
     set: &Set,
-    keys: &[String],
     orders: &mut Orders,
     problems: &mut Problems,
 ) {
-    let Some(after) = altered(&network.now, set, keys, problems) else { return };
+    let Some(after) = altered(&network.now, set, &network.keys, problems) else { return };
     let config: &dyn AccessNetwork = &*after.0;
-    // No key of other networks is changeable, so `altered` would not have accepted anything.
+    // A kind without changeable keys has none that `altered` would have accepted.
     let (Some(start), Some(before), Some(new)) =
         (&network.start, network.now.0.changing(name), config.changing(name))
     else {
@@ -230,7 +230,10 @@ where
     for path in fixed {
         let unknown = found.iter_mut().find(|problem| problem.path == path);
         let unknown = unknown.filter(|problem| problem.message.starts_with("unknown key"));
-        let allowed = format!("; allowed: {}", keys.join(", "));
+        let allowed = match keys.is_empty() {
+            true => String::new(),
+            false => format!("; allowed: {}", keys.join(", ")),
+        };
         match unknown {
             Some(Problem { message, .. }) => {
                 message.truncate(message.find("; allowed: ").unwrap_or(message.len()));

@@ -72,6 +72,13 @@ const OTHERS: &[(&str, &str)] = &[
     ("link.NAME.return.delay", "\"1 ms\""),
     ("link.NAME.return.queue", "{ packets = 2 }"),
     ("link.NAME.return.error", "{ kind = \"bit\", rate = 1e-4 }"),
+    (
+        "network.NAME.legs",
+        "[{ rate = \"1500 kbit/s\", delay = \"30 ms\", error = { kind = \"bit\", rate = 1e-5 } }]",
+    ),
+    ("network.NAME.access", "{ rate = \"10 Mbit/s\", delay = \"3 ms\" }"),
+    ("network.NAME.contract", "{ category = \"cbr\", peak = \"600 kbit/s\", shaping = true }"),
+    ("network.NAME.others", "[{ ends = [\"c\", \"d\"], contract = { peak = \"500 kbit/s\" } }]"),
     ("network.NAME.forward.rate", "\"800 kbit/s\""),
     ("network.NAME.forward.queue", "{ packets = 5 }"),
     ("network.NAME.forward.error", "{ kind = \"packet\", probability = 0.3 }"),
@@ -88,8 +95,39 @@ fn named(key: &str) -> String {
     key.replace("link.NAME", "link.wire").replace("network.NAME", "network.sat")
 }
 
-/// [`BUSY`], with a mix where the key is a mix's.
+/// Two connections over an ATM leg.
+const CELLS: &str = r#"
+name = "cells"
+duration = "20 s"
+
+[network.sat]
+kind = "atm"
+ends = ["a", "b"]
+access = { rate = "20 Mbit/s" }
+legs = [{ rate = "2 Mbit/s", delay = "100 ms" }]
+others = [{ ends = ["c", "d"] }]
+
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+app = "bulk"
+transport = { kind = "tcp", initial_sequence = 0 }
+
+[[flow]]
+name = "bursts"
+from = "c"
+to = "d"
+app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
+transport = "udp"
+"#;
+
+/// [`BUSY`], with a mix where the key is a mix's; for the keys of an ATM network [`CELLS`].
 fn busy(key: &str) -> String {
+    if ["legs", "access", "contract", "others"].iter().any(|own| key.ends_with(&format!("network.sat.{own}")))
+    {
+        return CELLS.to_owned();
+    }
     let scheme = "scheme = \"rbdc\"";
     assert!(BUSY.contains(scheme));
     match key.contains(".scheme.rbdc.") {

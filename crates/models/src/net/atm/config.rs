@@ -1,27 +1,31 @@
-//! The configuration of an ATM network, its place in a scenario, and its paths in numbers.
+//! The configuration of an ATM network, and what a packet takes on its lines in numbers.
 
 use super::contract;
+use super::lan::on_ethernet;
 use super::leg;
-use super::stage::{on_ethernet, Common, Direction};
 use crate::channel;
-use crate::facts::{self, Course, Crossing, Hop};
 use crate::link::framing::atm::{Encapsulation, CELL};
-use crate::network::{AccessNetwork, Construction, Part};
-use crate::queue;
-use crate::Port;
-use bentpipe_core::{Problems, Rate, Sample, Span, Stream};
+use bentpipe_core::{Rate, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An ATM connection between two nodes, over one or several legs between adapters and switches, with a LAN at
-/// both ends if wanted.
+/// both ends if wanted; `others` are further connections that share the legs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The two nodes that the connection joins.
     pub ends: [String; 2],
-    /// The legs from the first node to the second; the way back takes them in reverse. At least one.
+    /// The legs from the first node to the second, in reverse order on the return path. At least one. A change during
+    /// a run sets the keys of a leg by its position from 0, such as `legs.1.delay`; it holds for cells that
+    /// reach the first leg afterwards, and no cell overtakes earlier ones.
+    #[schemars(extend("changeable" = true))]
     pub legs: Vec<leg::Config>,
+    /// The line between each node and its switch, before the first leg and behind the last. Each connection has such
+    /// lines of its own. If unset, the adapters stand at the ends of the legs; `others` need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("changeable" = true))]
+    pub access: Option<leg::Config>,
     /// What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
     /// `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     #[serde(default)]
@@ -30,49 +34,82 @@ pub struct Config {
     /// nodes have adapters of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan: Option<Rate>,
+    /// The traffic contract of the connection between `ends`, which holds for each direction; by default UBR without
+    /// a peak rate. A contract that changes during a run starts with its next cell, whatever the policer had counted.
+    #[serde(default)]
+    #[schemars(extend("changeable" = true))]
+    pub contract: contract::Config,
+    /// Further connections between nodes, with contracts of their own, which share the legs with the first. Of
+    /// these keys `contract` can change during a run, such as `others.0.contract.peak`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("changeable" = true))]
+    pub others: Vec<Other>,
+}
+
+/// A further connection over the legs of an ATM network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AtmConnection")]
+pub struct Other {
+    /// The two nodes that the connection joins; the first is on the side of the first leg.
+    pub ends: [String; 2],
     /// The traffic contract, which holds for each direction; by default UBR without a peak rate.
     #[serde(default)]
     pub contract: contract::Config,
 }
 
 impl Sample for Config {
-    const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }"#;
+    const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }, access = { rate = "20 Mbit/s", buffer = 500 }, others = [{ ends = ["b", "c"], contract = { category = "cbr", peak = "500 kbit/s", shaping = true } }]"#;
 }
 
 /// What happens to packets of one size.
-struct Frames {
+pub(super) struct Frames {
     /// Cells of a packet.
-    cells: f64,
+    pub(super) cells: f64,
     /// Bytes of the packet for each byte of its cells.
-    efficiency: f64,
+    pub(super) efficiency: f64,
 }
 
 impl Config {
-    /// The stage of one direction, idle.
-    pub(super) fn direction(&self, name: &str, back: bool, stream: Stream) -> Direction {
-        let common = Common { encapsulation: self.encapsulation, lan: self.lan, contract: &self.contract };
-        match back {
-            false => Direction::new(name, common, self.legs.iter(), stream),
-            true => Direction::new(name, common, self.legs.iter().rev(), stream),
-        }
+    /// Number of connections.
+    pub(super) fn connections(&self) -> usize {
+        1 + self.others.len()
     }
 
-    fn frames(&self, bytes: u32) -> Frames {
+    /// The contract of connection `index`.
+    pub(super) fn contract_of(&self, index: usize) -> &contract::Config {
+        index.checked_sub(1).map_or(&self.contract, |other| &self.others[other].contract)
+    }
+
+    /// The ends of all connections.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = &[String; 2]> {
+        std::iter::once(&self.ends).chain(self.others.iter().map(|other| &other.ends))
+    }
+
+    /// The shared legs in the order in which cells pass them, there or back.
+    pub(super) fn legs_towards(&self, back: bool) -> impl Iterator<Item = &leg::Config> {
+        let count = self.legs.len();
+        (0..count).map(move |place| &self.legs[if back { count - 1 - place } else { place }])
+    }
+
+    /// All lines of a path: the legs, and the access lines at both ends.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &leg::Config> {
+        self.access.iter().chain(&self.legs).chain(&self.access)
+    }
+
+    pub(super) fn frames(&self, bytes: u32) -> Frames {
         let cells = self.encapsulation.cells(bytes);
         Frames { cells: f64::from(cells), efficiency: f64::from(bytes) / f64::from(cells * CELL) }
     }
 
-    /// The leg with the least rate, and that rate.
-    fn slowest(&self) -> (&leg::Config, f64) {
-        let rates = self.legs.iter().map(|leg| (leg, leg.mean_rate()));
-        rates
-            .min_by(|(_, one), (_, other)| one.total_cmp(other))
-            .expect("the check has refused a path without legs")
+    /// The line with the least rate, and that rate.
+    pub(super) fn slowest(&self) -> (&leg::Config, f64) {
+        slowest(self.lines()).expect("the check has refused a path without legs")
     }
 
     /// Time in which a packet passes everything but the slowest leg: the propagation, one cell for each other leg, the Ethernet
     /// segments as a whole, and half a frame of time-division access less half of its burst.
-    fn passing(&self, bytes: u32) -> f64 {
+    pub(super) fn passing(&self, bytes: u32) -> f64 {
         let slowest = self.slowest().0;
         let leg = |leg: &leg::Config| {
             let cell = 8.0 * f64::from(CELL) / leg.rate.bits_per_second() as f64;
@@ -84,26 +121,26 @@ impl Config {
             leg.delay.as_secs_f64() + own + wait
         };
         let islands = self.lan.map_or(Span::ZERO, |rate| on_ethernet(rate, bytes) * 2);
-        self.legs.iter().map(leg).sum::<f64>() + islands.as_secs_f64()
+        self.lines().map(leg).sum::<f64>() + islands.as_secs_f64()
     }
 
     /// Part of the packets of `bytes` of which the lines spoil or lose a cell.
-    fn loss(&self, bytes: u32) -> f64 {
+    pub(super) fn loss(&self, bytes: u32) -> f64 {
         let Frames { cells, .. } = self.frames(bytes);
         let whole = |leg: &leg::Config| (1.0 - leg.error.expected_loss(0, f64::from(CELL))).powf(cells);
-        1.0 - self.legs.iter().map(whole).product::<f64>()
+        1.0 - self.lines().map(whole).product::<f64>()
     }
 
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self, contract: &contract::Config) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.contract.peak.is_some() {
+        if contract.peak.is_some() {
             notes.push("a policer enforces the contract".to_owned());
         }
-        if self.legs.iter().any(|leg| leg.tdma.is_some()) {
+        if self.lines().any(|leg| leg.tdma.is_some()) {
             notes.push("time-division access varies the delay by a frame".to_owned());
         }
         let early = |leg: &leg::Config| leg.early.is_some() || leg.low_priority.is_some();
-        if self.legs.iter().any(early) {
+        if self.lines().any(early) {
             notes.push("cells are dropped before a buffer is full".to_owned());
         }
         let odd = |leg: &leg::Config| {
@@ -112,97 +149,14 @@ impl Config {
                 channel::Config::None(_) | channel::Config::Bit(_) | channel::Config::Packet(_)
             )
         };
-        if self.legs.iter().any(odd) {
+        if self.lines().any(odd) {
             notes.push("cell errors are not independent".to_owned());
         }
         notes
     }
 }
 
-/// Names of the stages of network `name`, in the direction of the first node and back.
-fn directions(name: &str) -> [String; 2] {
-    ["forward", "back"].map(|direction| format!("{name}.{direction}"))
-}
-
-impl AccessNetwork for Config {
-    fn nodes(&self) -> Vec<String> {
-        self.ends.to_vec()
-    }
-
-    fn parts(&self, name: &str) -> Vec<Part> {
-        directions(name).map(Part::of_network).to_vec()
-    }
-
-    fn check(&self, problems: &mut Problems) {
-        if self.ends[0] == self.ends[1] {
-            problems.add("ends", format!("both are \"{}\"; allowed: two different nodes", self.ends[0]));
-        }
-        if self.legs.is_empty() {
-            problems.add("legs", "there is none; allowed: one or more, such as [{ rate = \"2 Mbit/s\" }]");
-        }
-        for (place, leg) in self.legs.iter().enumerate() {
-            problems.within("legs", |problems| {
-                problems.within(place.to_string(), |problems| leg.check(problems));
-            });
-        }
-        problems.within("contract", |problems| self.contract.check(problems));
-    }
-
-    fn remark(&self, _duration: Span, remarks: &mut Problems) {
-        let slowest = self.slowest().1;
-        if let Some(peak) = self.contract.peak.filter(|peak| peak.bits_per_second() as f64 > slowest) {
-            let text = format!("{peak} is more than the slowest leg carries, so that it limits nothing");
-            remarks.within("contract", |remarks| remarks.add("peak", text));
-        }
-        for (place, leg) in self.legs.iter().enumerate() {
-            if leg.error.expected_loss(0, f64::from(CELL)) >= 1.0 {
-                let at = |remarks: &mut Problems| {
-                    remarks.add("error", "every cell is lost, so that nothing arrives")
-                };
-                remarks.within("legs", |remarks| remarks.within(place.to_string(), at));
-            }
-        }
-    }
-
-    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
-        let nodes = [site.node(&self.ends[0]), site.node(&self.ends[1])];
-        let delay = self.legs.iter().fold(Span::ZERO, |sum, leg| sum + leg.delay);
-        for (back, stage_name) in directions(name).into_iter().enumerate() {
-            let stream = site.streams().stream(&stage_name);
-            let stage = self.direction(&stage_name, back == 1, stream);
-            let stage = site.stage(&stage_name, Box::new(stage));
-            site.towards_node((stage, Port(0)), nodes[1 - back]);
-            site.edge(nodes[back], nodes[1 - back], (stage, Port(0)), delay);
-        }
-    }
-
-    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
-        let [forward, back] = directions(name);
-        let hop = |crossing: &Crossing<'_>| {
-            let bytes = crossing.traffic.bytes;
-            let Frames { cells, efficiency } = self.frames(bytes);
-            let (leg, mut rate) = self.slowest();
-            if let Some(peak) = self.contract.peak.filter(|_| self.contract.shaping) {
-                rate = rate.min(self.contract.sustainable.unwrap_or(peak).bits_per_second() as f64);
-            }
-            let part = if crossing.from == self.ends[0] { forward.clone() } else { back.clone() };
-            let packets = (leg.buffer.value() as f64 / cells) as u64;
-            Hop {
-                shared: vec![(part.clone(), rate)],
-                part,
-                rate_bit_s: Course::constant(rate),
-                delay_s: Course::constant(self.passing(bytes)),
-                loss: self.loss(bytes),
-                queue: facts::Queue::fifo("cells", Some(packets), None),
-                dama: None,
-                notes: self.notes(),
-            }
-            .within(efficiency)
-        };
-        crossings.iter().map(hop).collect()
-    }
-
-    fn queues(&self) -> Vec<(String, Rate, queue::Config)> {
-        Vec::new()
-    }
+/// The line with the least rate, and that rate.
+pub(super) fn slowest<'a>(lines: impl Iterator<Item = &'a leg::Config>) -> Option<(&'a leg::Config, f64)> {
+    lines.map(|leg| (leg, leg.mean_rate())).min_by(|(_, one), (_, other)| one.total_cmp(other))
 }

@@ -166,6 +166,7 @@ impl Policer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn config(json: &str) -> Config {
         serde_json::from_str(json).unwrap()
@@ -204,6 +205,83 @@ mod tests {
         );
         assert_eq!(verdicts(&vbr, 6), [Conforms, Discarded, Conforms, Discarded, Tagged, Discarded]);
         assert!(config("{}").policer().is_none());
+    }
+
+    /// The two buckets of a variable bit rate as continuous-state leaky buckets, each of which leaks one per nanosecond and
+    /// into which a conforming cell pours its increment; a tagged cell counts in that of the peak rate alone.
+    fn buckets(increments: [u64; 2], limits: [u64; 2], tag: bool, arrivals: &[u64]) -> Vec<Verdict> {
+        let (mut content, mut last) = ([0u64; 2], [None; 2]);
+        let decide = |at: &u64| {
+            let left =
+                [0, 1].map(|one: usize| last[one].map_or(0, |last| content[one].saturating_sub(at - last)));
+            let conforms = [0, 1].map(|one: usize| left[one] <= limits[one]);
+            let (verdict, counted) = match conforms {
+                [true, true] => (Verdict::Conforms, 2),
+                [true, false] if tag => (Verdict::Tagged, 1),
+                _ => (Verdict::Discarded, 0),
+            };
+            for one in 0..counted {
+                (content[one], last[one]) = (left[one] + increments[one], Some(*at));
+            }
+            verdict
+        };
+        arrivals.iter().map(decide).collect()
+    }
+
+    proptest! {
+        /// Both forms of the algorithm decide alike about every cell of a contract with two rates; what conforms stays below
+        /// both arrival curves 1 + (w + tau) / T in every window w; and what is tagged or conforms below that of the peak.
+        #[test]
+        fn a_contract_of_two_rates_is_two_leaky_buckets(
+            peak in 2u64..50, more in 1u64..200, burst in 2u64..20, tolerance in 0u64..300, tag: bool,
+            gaps in prop::collection::vec(0u64..120, 1..120),
+        ) {
+            let (tp, ts) = (10 * peak, 10 * (peak + more));
+            let limits = [tolerance, (burst - 1) * (ts - tp) + tolerance];
+            let mut policer = Policer {
+                peak: Gcra::new(Span::from_nanos(tp), Span::from_nanos(limits[0])),
+                sustained: Some(Gcra::new(Span::from_nanos(ts), Span::from_nanos(limits[1]))),
+                excess: if tag { Excess::Tag } else { Excess::Discard },
+            };
+            let arrivals: Vec<u64> = gaps.iter().scan(0, |at, gap| { *at += 10 * gap; Some(*at) }).collect();
+            let verdicts: Vec<Verdict> = arrivals.iter().map(|at| policer.arrive(Time::from_nanos(*at))).collect();
+            prop_assert_eq!(&verdicts, &buckets([tp, ts], limits, tag, &arrivals));
+            let below = |passes: &dyn Fn(Verdict) -> bool, increment: u64, limit: u64| {
+                let times: Vec<u64> =
+                    arrivals.iter().zip(&verdicts).filter(|(_, verdict)| passes(**verdict)).map(|(at, _)| *at).collect();
+                times.iter().enumerate().all(|(first, from)| {
+                    times[first..].iter().zip(1u64..).all(|(to, count)| count <= 1 + (to - from + limit) / increment)
+                })
+            };
+            prop_assert!(below(&|verdict| verdict == Verdict::Conforms, ts, limits[1]));
+            prop_assert!(below(&|verdict| verdict != Verdict::Discarded, tp, limits[0]));
+        }
+
+        /// What a shaper lets through conforms to the contract from which it was made, whatever its tolerance.
+        #[test]
+        fn what_is_shaped_conforms(
+            category in 0..3, peak in 100u64..2000, part in 1u64..99, burst in 2u64..200, tolerance in 0u64..5,
+            gaps in prop::collection::vec(0u64..3000, 1..200),
+        ) {
+            let sustained = match category {
+                2 => format!(r#", "sustainable": "{} bit/s", "burst": {burst}"#, peak * 10 * part),
+                _ => String::new(),
+            };
+            let category = ["ubr", "cbr", "vbr"][category as usize];
+            let contract = config(&format!(
+                r#"{{"category": "{category}", "peak": "{peak} kbit/s", "tolerance": "{tolerance} us", "shaping": true{sustained}}}"#
+            ));
+            let mut problems = Problems::default();
+            contract.check(&mut problems);
+            prop_assert_eq!(problems.count(), 0);
+            let (mut shaper, mut policer) = (contract.shaper().unwrap(), contract.policer().unwrap());
+            let mut now = Time::ZERO;
+            for gap in gaps {
+                now = (now + Span::from_micros(gap)).max(shaper.earliest());
+                prop_assert_eq!(shaper.arrive(now), Verdict::Conforms);
+                prop_assert_eq!(policer.arrive(now), Verdict::Conforms);
+            }
+        }
     }
 
     #[test]

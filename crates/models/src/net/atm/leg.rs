@@ -17,10 +17,27 @@
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
 use crate::channel::{self, Errors};
-use bentpipe_core::{Count, Problems, Rate, Span, Stream, Time};
+use bentpipe_core::{Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+/// Counters of a leg in one direction.
+pub static LEG: Table = Table {
+    name: "atm_leg",
+    entity: "leg",
+    about: "at the end of the run, for each leg of an ATM network (NETWORK.forward.1, NETWORK.back.1, ...) and each access line (NETWORK.forward.near, NETWORK.forward.far; of `others` NETWORK.forward.2.near, ...)",
+    columns: &[
+        Column::whole("cells", "cells", "cells that were sent"),
+        Column::whole("dropped", "cells", "cells that the buffer dropped"),
+        Column::whole("dropped_low", "cells", "of them, cells of low priority"),
+        Column::whole("dropped_early", "cells", "cells of frames that were dropped as a whole"),
+        Column::whole("spoiled", "cells", "cells that the line corrupted or lost"),
+        Column::whole("queue_max", "cells", "maximum number of cells that waited at once"),
+        Column::real("wait_mean", "s", "mean time that a cell waited"),
+        Column::real("wait_deviation", "s", "standard deviation of that time (cell delay variation)"),
+    ],
+};
 
 /// A leg of the connection: the buffer and the line from one adapter or switch to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +117,18 @@ impl Config {
         }
     }
 
+    /// Adds what this leg must not be in a network that was built with `start`.
+    pub fn check_change(&self, start: &Config, problems: &mut Problems) {
+        if self.tdma != start.tdma {
+            problems.add("tdma", "cannot change while the network runs");
+        } else if self.tdma.is_some() && self.rate != start.rate {
+            problems.add(
+                "rate",
+                "cannot change while the network runs, as it places the cells in the frames of tdma",
+            );
+        }
+    }
+
     /// Number of cells in a burst.
     fn cells_in(&self, tdma: &Tdma) -> u64 {
         let bits =
@@ -133,21 +162,21 @@ pub enum Fate {
 
 /// Counters of a leg.
 #[derive(Clone, Debug, Default)]
-pub struct Counters {
+struct Counters {
     /// Cells that were sent.
-    pub sent: u64,
+    sent: u64,
     /// Cells that the buffer dropped.
-    pub dropped: u64,
+    dropped: u64,
     /// Those of them that had low priority.
-    pub dropped_low: u64,
+    dropped_low: u64,
     /// Cells of frames that were dropped as a whole.
-    pub dropped_early: u64,
+    dropped_early: u64,
     /// Cells that the line spoiled or lost.
-    pub spoiled: u64,
+    spoiled: u64,
     /// Most cells that waited at once.
-    pub most: u64,
+    most: u64,
     /// Sum of the times that cells waited, and of their squares, in seconds.
-    pub waits: (f64, f64),
+    waits: (f64, f64),
 }
 
 /// A leg in one direction.
@@ -160,66 +189,91 @@ pub struct Leg {
     partial: bool,
     tdma: Option<Bursts>,
     noise: Noise,
+    /// The errors from which `noise` was made.
+    error: channel::Config,
     /// When the line is free.
     free_at: Time,
     /// When the transmission of each waiting cell starts.
     waiting: VecDeque<Time>,
+    /// The frame that is passing, of each connection.
+    frames: Vec<Passing>,
+    /// When the latest cell arrives at the end of the leg. None arrives earlier, also when the delay has become shorter.
+    latest: Time,
+    counters: Counters,
+}
+
+/// The frame of a connection that is passing a leg.
+#[derive(Clone)]
+struct Passing {
     /// Whether the next cell begins a frame.
     fresh: bool,
-    /// Whether the frame under way has lost a cell here, or is dropped as a whole.
+    /// Whether the frame has lost a cell here.
     broken: bool,
+    /// Whether it is dropped as a whole.
     refused: bool,
-    /// What it counted.
-    pub counters: Counters,
 }
 
 impl Leg {
-    /// An idle leg.
-    pub fn new(config: &Config) -> Leg {
-        let cell = |rate: Rate| rate.span_of(CELL_BITS / 8);
-        let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
-        let buffer = limit(config.buffer.value());
-        Leg {
-            cell: cell(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier)),
+    /// An idle leg, which so many connections share.
+    pub fn new(config: &Config, connections: usize) -> Leg {
+        let mut leg = Leg {
+            cell: Span::ZERO,
             delay: config.delay,
-            buffer,
-            low_priority: config.low_priority.map_or(buffer, |cells| limit(cells.value())),
-            early: config.early.map_or(usize::MAX, |cells| limit(cells.value())),
-            partial: config.partial,
+            buffer: 0,
+            low_priority: 0,
+            early: 0,
+            partial: false,
             tdma: config.tdma.as_ref().map(|tdma| Bursts {
                 frame: tdma.frame,
-                cell: cell(tdma.carrier),
+                cell: on_line(tdma.carrier),
                 cells: config.cells_in(tdma),
                 next: 0,
             }),
             noise: Noise::of(&config.error),
+            error: config.error.clone(),
             free_at: Time::ZERO,
             waiting: VecDeque::new(),
-            fresh: true,
-            broken: false,
-            refused: false,
+            frames: vec![Passing { fresh: true, broken: false, refused: false }; connections],
+            latest: Time::ZERO,
             counters: Counters::default(),
+        };
+        leg.change(config);
+        leg
+    }
+
+    /// Takes up a changed configuration: cells that come from now on are admitted, sent, delayed and spoiled by it.
+    pub fn change(&mut self, config: &Config) {
+        let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
+        self.cell = on_line(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier));
+        self.delay = config.delay;
+        self.buffer = limit(config.buffer.value());
+        self.low_priority = config.low_priority.map_or(self.buffer, |cells| limit(cells.value()));
+        self.early = config.early.map_or(usize::MAX, |cells| limit(cells.value()));
+        self.partial = config.partial;
+        if config.error != self.error {
+            (self.noise, self.error) = (Noise::of(&config.error), config.error.clone());
         }
     }
 
-    /// A cell arrives at `now`, no earlier than the one before; `last` if it marks the end of its frame. A frame begins
-    /// behind such a mark, so that a frame whose end was lost counts as one with the next.
-    pub fn send(&mut self, now: Time, last: bool, low: bool, stream: &mut Stream) -> Fate {
+    /// A cell of a connection arrives at `now`, no earlier than the one before; `last` if it marks the end of its frame. A
+    /// frame begins behind such a mark, so that a frame whose end was lost counts as one with the next.
+    pub fn send(&mut self, now: Time, connection: usize, last: bool, low: bool, stream: &mut Stream) -> Fate {
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop_front();
         }
         let waiting = self.waiting.len();
-        if std::mem::replace(&mut self.fresh, last) {
-            (self.broken, self.refused) = (false, waiting >= self.early);
+        let frame = &mut self.frames[connection];
+        if std::mem::replace(&mut frame.fresh, last) {
+            (frame.broken, frame.refused) = (false, waiting >= self.early);
         }
-        if self.refused {
+        if frame.refused {
             self.counters.dropped_early += 1;
             return Fate::Early;
         }
         let busy = self.free_at > now || self.tdma.is_some();
         let full = busy && (waiting >= self.buffer || (low && waiting >= self.low_priority));
-        if full || (self.partial && self.broken && !last) {
-            self.broken = true;
+        if full || (self.partial && frame.broken && !last) {
+            frame.broken = true;
             self.counters.dropped += 1;
             self.counters.dropped_low += u64::from(low);
             return Fate::Full;
@@ -236,11 +290,37 @@ impl Leg {
         self.counters.sent += 1;
         self.counters.most = self.counters.most.max(self.waiting.len() as u64);
         self.counters.waits = (self.counters.waits.0 + waited, self.counters.waits.1 + waited * waited);
-        let arrival = self.free_at + self.delay;
+        let arrival = (self.free_at + self.delay).max(self.latest);
+        self.latest = arrival;
         let fate = self.noise.hit(arrival, stream);
         self.counters.spoiled += u64::from(fate != Fate::Arrives(arrival));
         fate
     }
+
+    /// Writes the row of the leg under a name.
+    pub fn report(&self, name: &str, report: &mut Report) {
+        let counters = &self.counters;
+        let (mean, square) = match counters.sent {
+            0 => (f64::NAN, f64::NAN),
+            sent => (counters.waits.0 / sent as f64, counters.waits.1 / sent as f64),
+        };
+        let values = [
+            counters.sent as f64,
+            counters.dropped as f64,
+            counters.dropped_low as f64,
+            counters.dropped_early as f64,
+            counters.spoiled as f64,
+            counters.most as f64,
+            mean,
+            (square - mean * mean).max(0.0).sqrt(),
+        ];
+        report.row(&LEG, name, &values);
+    }
+}
+
+/// Time of a cell on a line.
+fn on_line(rate: Rate) -> Span {
+    rate.span_of(CELL_BITS / 8)
 }
 
 /// The places of cells in the bursts of a leg, numbered from the start of the run.
@@ -334,7 +414,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn leg(json: &str) -> Leg {
-        Leg::new(&serde_json::from_str(json).unwrap())
+        Leg::new(&serde_json::from_str(json).unwrap(), 2)
     }
 
     fn at(micros: u64) -> Time {
@@ -345,10 +425,11 @@ mod tests {
     fn sent(leg: &mut Leg, times: &[u64], low: bool) -> Vec<Option<u64>> {
         let mut stream = Streams::new(1, 0).stream("leg");
         let last = times.len() - 1;
-        let cell = |(index, time): (usize, &u64)| match leg.send(at(*time), index == last, low, &mut stream) {
-            Fate::Arrives(time) => Some(time.as_nanos() / 1000),
-            _ => None,
-        };
+        let cell =
+            |(index, time): (usize, &u64)| match leg.send(at(*time), 0, index == last, low, &mut stream) {
+                Fate::Arrives(time) => Some(time.as_nanos() / 1000),
+                _ => None,
+            };
         times.iter().enumerate().map(cell).collect()
     }
 
@@ -402,7 +483,7 @@ mod tests {
             for (index, gap) in gaps.iter().enumerate() {
                 if index > 0 { wait = (wait + 1000).saturating_sub(*gap); }
                 now += gap;
-                let Fate::Arrives(arrival) = leg.send(Time::from_nanos(now), true, false, &mut stream) else { panic!() };
+                let Fate::Arrives(arrival) = leg.send(Time::from_nanos(now), 0, true, false, &mut stream) else { panic!() };
                 prop_assert_eq!(arrival.as_nanos(), now + wait + 1000);
                 prop_assert!(arrival.as_nanos() >= before + 1000);
                 before = arrival.as_nanos();
@@ -417,7 +498,7 @@ mod tests {
         let cells = 200_000;
         let (mut spoiled, mut lost) = (0.0, 0.0);
         for cell in 0..cells {
-            match leg.send(at(cell), true, false, &mut stream) {
+            match leg.send(at(cell), 0, true, false, &mut stream) {
                 Fate::Spoiled(_) => spoiled += 1.0,
                 Fate::Lost(_) => lost += 1.0,
                 _ => {}

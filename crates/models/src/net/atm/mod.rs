@@ -1,4 +1,4 @@
-//! ATM: one connection between two nodes, such as LAN islands that a satellite joins.
+//! ATM: connections between pairs of nodes over shared legs, such as LAN islands that a satellite joins.
 //!
 //! A packet becomes an AAL5 frame ([`aal5`]) of cells of 53 bytes, 48 of them payload, behind the header of its encapsulation
 //! ([`crate::link::framing::atm`]). The cells pass a chain of legs: from the adapter of one node over switches to that of the
@@ -14,9 +14,14 @@
 //! Source: ITU-T I.361 (cells), I.363.5 (AAL5), I.371 (traffic control), I.432.1 (HEC); RFC 2684; ATM Forum Traffic Management 4.0
 //! and LAN Emulation over ATM 1.0.
 //!
-//! Deviations: no other connection shares the legs; a line has no slots of its own, so that a cell starts as soon as the line is free;
-//! set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) take neither time nor cells; a header with three or more
-//! wrong bits is always noticed. Nothing changes during a run.
+//! Several connections: those of `others` share the legs with the first, and their cells compete for the buffers in order of arrival.
+//! Each has access lines (`access`) and Ethernet segments of its own at both ends, also when a node is the end of several, and a
+//! contract of its own. Discards of frames go by the connection's own frame.
+//!
+//! Deviations: buffers serve cells in order of arrival whatever their service category: what a contract guarantees follows from the
+//! policers and from low priority, not from a scheduler; a line has no slots of its own, so that a cell starts as soon as the line is
+//! free; set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) take neither time nor cells; a header with three or more
+//! wrong bits is always noticed.
 //!
 //! ```toml
 //! [network.wan]
@@ -31,12 +36,30 @@
 //! ]
 //! contract = { category = "cbr", peak = "1920 kbit/s", shaping = true }
 //! ```
+//!
+//! Two pairs of islands that share an E1, whose switch drops what one sends beyond its contract first:
+//!
+//! ```toml
+//! [network.wan]
+//! kind = "atm"
+//! ends = ["library", "laboratory"]
+//! lan = "10 Mbit/s"
+//! access = { rate = "149.76 Mbit/s" }
+//! legs = [{ rate = "2048 kbit/s", delay = "250 ms", buffer = 400, low_priority = 200, early = 350, partial = true }]
+//! contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 200, excess = "tag" }
+//! others = [{ ends = ["shop", "warehouse"], contract = { category = "cbr", peak = "512 kbit/s" } }]
+//! ```
 
 pub mod aal5;
+mod access_network;
 pub mod cell;
+#[cfg(test)]
+mod competing;
 pub mod config;
+pub mod connection;
 pub mod contract;
 pub mod gcra;
+pub mod lan;
 pub mod leg;
 pub mod stage;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A connection as a whole, against times worked out by hand and against a cell-by-cell account.
 
-use super::stage::{Direction, CELLS_FULL, EXCESS, MERGED};
+use super::connection::{CELLS_FULL, EXCESS, MERGED};
+use super::stage::Direction;
 use super::Config;
 use crate::channel::SPOILED;
 use crate::network::AccessNetwork;
@@ -13,7 +14,7 @@ fn config(keys: &str) -> Config {
 }
 
 fn direction(config: &Config) -> Direction {
-    config.direction("wan.forward", false, Streams::new(1, 0).stream("wan"))
+    Direction::new("wan.forward", config, false, Streams::new(1, 0).stream("wan"))
 }
 
 /// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.

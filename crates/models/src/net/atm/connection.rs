@@ -1,0 +1,292 @@
+//! One direction of one connection: what belongs to it alone, before and behind the legs that all connections share.
+//!
+//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their times at the first
+//! switch are known when the packet enters. On the far side an access line, the reassembly of frames and an Ethernet segment
+//! follow.
+
+use super::config::Config;
+use super::contract::{Policer, Verdict};
+use super::lan::Segment;
+use super::leg::{Fate, Leg};
+use crate::channel::SPOILED;
+use crate::queue::drop_tail::FULL;
+use crate::{DropReason, Packet};
+use bentpipe_core::{Column, Report, Stream, Table, Time};
+use std::collections::VecDeque;
+
+/// A cell of the packet exceeded the contract.
+pub const EXCESS: DropReason = DropReason::new("cell exceeded the contract");
+/// A cell of the packet found a buffer full.
+pub const CELLS_FULL: DropReason = DropReason::new("cell buffer full");
+/// The packet's frame was dropped as a whole.
+pub const EARLY: DropReason = DropReason::new("early packet discard");
+/// The end of the frame before was lost, so that the receiver took both for one.
+pub const MERGED: DropReason = DropReason::new("merged with a frame whose end was lost");
+
+/// Counters of a connection in one direction.
+pub static CONNECTION: Table = Table {
+    name: "atm",
+    entity: "connection",
+    about: "at the end of the run, for each direction of an ATM connection (NETWORK.forward, NETWORK.back; of `others` NETWORK.forward.2, ...)",
+    columns: &[
+        Column::whole("frames", "frames", "packets that entered"),
+        Column::whole("cells", "cells", "cells of the packets that entered"),
+        Column::whole("tagged", "cells", "cells that exceeded the contract and continued with low priority"),
+        Column::whole("discarded", "cells", "cells that exceeded the contract and were discarded"),
+        Column::whole("lost", "frames", "packets that did not arrive, for whatever reason"),
+        Column::whole("merged", "frames", "of them, those lost with a frame before whose end was missing"),
+    ],
+};
+
+/// A cell on its path.
+#[derive(Clone, Copy)]
+pub struct Cell {
+    /// When it arrives at the end of what it has passed, or was lost.
+    pub at: Time,
+    /// Whether it marks the end of its frame.
+    pub last: bool,
+    /// Whether it has low priority (CLP = 1).
+    pub low: bool,
+    /// What will spoil its frame.
+    pub spoiled: Option<DropReason>,
+    /// Whether the cell itself was lost, for the reason that `spoiled` has.
+    pub lost: bool,
+}
+
+impl Cell {
+    /// The cell behind a leg, with what happened to it there.
+    pub fn pass(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
+        if self.lost {
+            return self;
+        }
+        let (at, reason, lost) = match leg.send(self.at, connection, self.last, self.low, stream) {
+            Fate::Arrives(at) => (at, None, false),
+            Fate::Spoiled(at) => (at, Some(SPOILED), false),
+            Fate::Lost(at) => (at, Some(SPOILED), true),
+            Fate::Full => (self.at, Some(CELLS_FULL), true),
+            Fate::Early => (self.at, Some(EARLY), true),
+        };
+        (self.at, self.lost) = (at, lost);
+        self.spoiled = self.spoiled.or(reason);
+        self
+    }
+}
+
+/// A frame of which not all cells have arrived or been lost.
+struct Frame {
+    packet: Packet,
+    /// Number of cells that are missing.
+    left: u32,
+    /// When the last of its cells arrives at the first switch.
+    ready: Time,
+    end: Time,
+    reason: Option<DropReason>,
+    arrived: u32,
+    end_arrived: bool,
+}
+
+/// One direction of a connection.
+pub struct Connection {
+    /// What results call it.
+    name: String,
+    /// The Ethernet segments before and behind the connection.
+    islands: Option<(Segment, Segment)>,
+    shaper: Option<Policer>,
+    policer: Option<Policer>,
+    /// The access lines before and behind the shared legs.
+    access: Option<(Leg, Leg)>,
+    /// Cells that have not entered the first shared leg, in order, no earlier than `latest`.
+    cells: VecDeque<Cell>,
+    latest: Time,
+    entering: VecDeque<Frame>,
+    /// Whether the receiver holds cells of a frame whose end was lost.
+    stale: bool,
+    /// Packets by when they arrive, or would have, with the reason if they are lost.
+    flying: VecDeque<(Time, Option<DropReason>, Packet)>,
+    frames: u64,
+    sent: u64,
+    tagged: u64,
+    discarded: u64,
+    lost: u64,
+    merged: u64,
+}
+
+impl Connection {
+    /// Connection `index` of the network, idle.
+    pub fn new(name: String, config: &Config, index: usize) -> Connection {
+        let contract = config.contract_of(index);
+        Connection {
+            name,
+            islands: config.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
+            shaper: contract.shaper(),
+            policer: contract.policer(),
+            access: config.access.as_ref().map(|leg| (Leg::new(leg, 1), Leg::new(leg, 1))),
+            cells: VecDeque::new(),
+            latest: Time::ZERO,
+            entering: VecDeque::new(),
+            stale: false,
+            flying: VecDeque::new(),
+            frames: 0,
+            sent: 0,
+            tagged: 0,
+            discarded: 0,
+            lost: 0,
+            merged: 0,
+        }
+    }
+
+    /// A packet of so many cells enters. Returns it with the reason if it does not get as far as the adapter.
+    pub fn enter(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        cells: u32,
+        stream: &mut Stream,
+    ) -> Option<(Packet, DropReason)> {
+        let ready = match &mut self.islands {
+            None => now,
+            Some((near, _)) => match near.send(now, packet.size) {
+                Some(ready) => ready,
+                None => return Some((packet, FULL)),
+            },
+        };
+        self.frames += 1;
+        self.sent += u64::from(cells);
+        for index in 1..=cells {
+            // After a change of the contract no cell overtakes those before.
+            let mut at = ready.max(self.latest);
+            if let Some(shaper) = &mut self.shaper {
+                at = at.max(shaper.earliest());
+                shaper.arrive(at);
+            }
+            self.latest = at;
+            let mut cell = Cell { at, last: index == cells, low: false, spoiled: None, lost: false };
+            if let Some((near, _)) = &mut self.access {
+                cell = cell.pass(near, 0, stream);
+                let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
+                cell.at = cell.at.max(before);
+            }
+            self.cells.push_back(cell);
+        }
+        let ready = self.cells.back().map_or(ready, |cell| cell.at);
+        self.entering.push_back(Frame {
+            packet,
+            left: cells,
+            ready,
+            end: ready,
+            reason: None,
+            arrived: 0,
+            end_arrived: false,
+        });
+        None
+    }
+
+    /// When the next cell arrives at the first shared leg.
+    pub fn next_cell(&self) -> Option<Time> {
+        self.cells.front().map(|cell| cell.at)
+    }
+
+    /// Takes the next cell towards the first shared leg.
+    pub fn take(&mut self) -> Option<Cell> {
+        self.cells.pop_front()
+    }
+
+    /// Whether the connection has access lines, behind which the policer stands.
+    pub fn has_access(&self) -> bool {
+        self.access.is_some()
+    }
+
+    /// The cell behind the policer.
+    pub fn police(&mut self, mut cell: Cell) -> Cell {
+        let Some(policer) = self.policer.as_mut().filter(|_| !cell.lost) else { return cell };
+        match policer.arrive(cell.at) {
+            Verdict::Conforms => {}
+            Verdict::Tagged => {
+                cell.low = true;
+                self.tagged += 1;
+            }
+            Verdict::Discarded => {
+                (cell.lost, cell.spoiled) = (true, cell.spoiled.or(Some(EXCESS)));
+                self.discarded += 1;
+            }
+        }
+        cell
+    }
+
+    /// A cell of the oldest frame leaves the shared legs, at `now` or later, or has been lost on them.
+    pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
+        if let Some((_, far)) = &mut self.access {
+            cell = cell.pass(far, 0, stream);
+        }
+        let Some(frame) = self.entering.front_mut() else { return };
+        frame.left -= 1;
+        frame.end = frame.end.max(cell.at);
+        frame.reason = frame.reason.or(cell.spoiled);
+        frame.arrived += u32::from(!cell.lost);
+        frame.end_arrived = cell.last && !cell.lost;
+        if frame.left > 0 {
+            return;
+        }
+        let Some(mut frame) = self.entering.pop_front() else { return };
+        if self.stale && frame.reason.is_none() {
+            frame.reason = Some(MERGED);
+            self.merged += 1;
+        }
+        self.stale = !frame.end_arrived && (self.stale || frame.arrived > 0);
+        let mut delivery = frame.end.max(now);
+        if let (Some((_, far)), None) = (&mut self.islands, frame.reason) {
+            match far.send(frame.end, frame.packet.size) {
+                Some(sent) => delivery = sent,
+                None => frame.reason = Some(FULL),
+            }
+        }
+        self.lost += u64::from(frame.reason.is_some());
+        // What is lost leaves in its turn.
+        let delivery = self.flying.back().map_or(delivery, |(before, ..)| delivery.max(*before));
+        self.flying.push_back((delivery, frame.reason, frame.packet));
+    }
+
+    /// When something is due: all cells of a frame at the first shared leg, or a delivery.
+    pub fn next(&self) -> Option<Time> {
+        let ready = self.entering.front().map(|frame| frame.ready);
+        ready.into_iter().chain(self.delivery()).min()
+    }
+
+    /// When the next packet is delivered, or would have been.
+    pub fn delivery(&self) -> Option<Time> {
+        self.flying.front().map(|(time, ..)| *time)
+    }
+
+    /// Takes the packet that is delivered next, with the reason if it was lost.
+    pub fn deliver(&mut self) -> Option<(Option<DropReason>, Packet)> {
+        self.flying.pop_front().map(|(_, reason, packet)| (reason, packet))
+    }
+
+    /// Number of packets that it holds.
+    pub fn held(&self) -> usize {
+        self.entering.len() + self.flying.len()
+    }
+
+    /// Changes to what `after` says, where it differs from `before`.
+    pub fn change(&mut self, before: &Config, after: &Config, index: usize) {
+        let contract = after.contract_of(index);
+        if contract != before.contract_of(index) {
+            (self.shaper, self.policer) = (contract.shaper(), contract.policer());
+        }
+        if let (Some((near, far)), Some(leg)) = (&mut self.access, &after.access) {
+            near.change(leg);
+            far.change(leg);
+        }
+    }
+
+    /// Writes the rows of the connection and of its access lines.
+    pub fn report(&self, report: &mut Report) {
+        let Connection { frames, sent, tagged, discarded, lost, merged, .. } = self;
+        let values = [frames, sent, tagged, discarded, lost, merged].map(|count| *count as f64);
+        report.row(&CONNECTION, &self.name, &values);
+        if let Some((near, far)) = &self.access {
+            near.report(&format!("{}.near", self.name), report);
+            far.report(&format!("{}.far", self.name), report);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! An Ethernet segment between a node and its adapter, which carries frames one after the other and each as a whole.
+
+use crate::queue::drop_tail::DEFAULT_PACKETS;
+use bentpipe_core::{Rate, Span, Time};
+use std::collections::VecDeque;
+
+/// Bytes that Ethernet adds to a packet: preamble 8, header 14, checksum 4, gap 12; and the least payload (IEEE 802.3).
+const ETHERNET: (u32, u32) = (38, 46);
+
+/// Time that a packet takes on an Ethernet segment.
+pub fn on_ethernet(rate: Rate, size: u32) -> Span {
+    let (more, least) = ETHERNET;
+    rate.span_of(u64::from(size.max(least) + more))
+}
+
+/// One direction of an Ethernet segment.
+pub struct Segment {
+    rate: Rate,
+    free_at: Time,
+    /// When the transmission of each waiting packet starts.
+    waiting: VecDeque<Time>,
+}
+
+impl Segment {
+    /// An idle segment.
+    pub fn new(rate: Rate) -> Segment {
+        Segment { rate, free_at: Time::ZERO, waiting: VecDeque::new() }
+    }
+
+    /// When a packet that comes at `now` will have been sent; nothing if too many wait.
+    pub fn send(&mut self, now: Time, size: u32) -> Option<Time> {
+        while self.waiting.front().is_some_and(|start| *start <= now) {
+            self.waiting.pop_front();
+        }
+        if self.waiting.len() as u64 >= DEFAULT_PACKETS {
+            return None;
+        }
+        let start = now.max(self.free_at);
+        if start > now {
+            self.waiting.push_back(start);
+        }
+        self.free_at = start + on_ethernet(self.rate, size);
+        Some(self.free_at)
+    }
+}
