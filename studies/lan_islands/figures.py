@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bentpipe.netpipe import MEGABIT, Block
 from bentpipe.plots.style import INK, PREDICTED, figure_function, legend, line, panels
-from bentpipe.predict import block_time_s, window_limited_rate_bit_s
+from bentpipe.predict import block_time_s, fitted_throughput_bit_s, window_limited_rate_bit_s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,9 @@ def _single(axes: Axes, x: str, y: str = THROUGHPUT, *, logarithmic: bool = True
 
 
 @figure_function
-def signature(of: Mapping[int, Sequence[Block]], paper: Sequence[tuple[int, float]]) -> Figure:
+def signature(
+    of: Mapping[int, Sequence[Block]], windows: Mapping[int, int], paper: Sequence[tuple[int, float]]
+) -> Figure:
     """Figure 1: throughput against the time of a block, by socket buffer."""
     figure, (axes,) = panels([3.2])
     for index, (socket, measured) in enumerate(of.items()):
@@ -54,6 +57,10 @@ def signature(of: Mapping[int, Sequence[Block]], paper: Sequence[tuple[int, floa
             **line(index),
             label=f"socket {socket // 1024} kbyte",
         )
+        rates = [predicted(one.size, 400, windows[socket]) for one in measured]
+        times = [8 * one.size / rate for one, rate in zip(measured, rates, strict=True)]
+        colour = line(index)["color"]
+        axes.plot(times, [rate / MEGABIT for rate in rates], color=colour, linestyle=PREDICTED, linewidth=0.8)
     times, rates = [time for _, time in paper], [8 * size / time / MEGABIT for size, time in paper]
     axes.plot(times, rates, "x", color=INK, markersize=4, label="paper, table 1")
     _single(axes, "time of a block (s)", logarithmic=False)
@@ -109,21 +116,70 @@ def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]
             for socket in rates
         ]
         axes.plot(kbyte, bound, color=colour, linestyle=PREDICTED, linewidth=0.8)
+    fit = [fitted_throughput_bit_s(socket) / MEGABIT for socket in window]
+    axes.plot(
+        [socket / 1024 for socket in window],
+        fit,
+        "x",
+        color=INK,
+        markersize=4,
+        label="paper's fit, RTT 600 ms",
+    )
     _single(axes, "socket buffer (kbyte)", logarithmic=False)
     legend(axes)
     return figure
 
 
+#: What a lost segment costs: a time-out, the least of 1 s rounded to the profile's clock of 500 ms.
+TIMEOUT_S: Final = 1.25
+
+
+def under_errors(socket: int, ber: float) -> tuple[float, float]:
+    """Throughput in bit/s and relative standard deviation of the time of a block of the socket's size at RTT 400 ms, if
+    each lost segment costs a time-out. A segment is lost with any wrong bit in the 48 bytes of one of its cells (a
+    header's single error is corrected); of n segments a time-out each, with a probability of p: n p in the mean,
+    with a variance of n p (1 - p). Each way has one block."""
+    window = min(socket, 65_535) // 1460 * 1460
+    once = block_time_s(socket, one_way_s(400, socket), E1, window_bytes=window)
+    lost = 1 - (1 - ber) ** (32 * 48 * 8)
+    count = 2 * socket / 1460
+    # Losses of one window share a time-out; what it retransmits can be lost again.
+    windows = 2 * max(socket / window, 1.0)
+    any_lost = 1 - (1 - lost) ** (count / windows)
+    again = 1 / max(1 - lost, 1e-12)
+    mean = windows * any_lost * again * TIMEOUT_S
+    variance = windows * any_lost * max(1 - any_lost, 0.0) * (again * TIMEOUT_S) ** 2
+    time = once + mean / 2
+    return 8 * socket / time, math.sqrt(variance) / 2 / time
+
+
 @figure_function
-def by_errors(values: Mapping[int, Mapping[float, float | None]], label: str, *, logarithmic: bool) -> Figure:
+def by_errors(
+    values: Mapping[int, Mapping[float, float | None]],
+    equation: Mapping[int, Mapping[float, float]],
+    label: str,
+) -> Figure:
     """Figures 4 and 5: a measure against the bit error rate at a round-trip time of 400 ms, by socket buffer."""
     figure, (axes,) = panels([3.0])
     for index, (socket, of) in enumerate(values.items()):
         x = [ber for ber, value in of.items() if value is not None]
         y = [value for value in of.values() if value is not None]
         axes.plot(x, y, marker=".", **line(index), label=f"socket {socket // 1024} kbyte")
+        known = [ber for ber in equation[socket] if ber <= 1e-5]
+        said = [equation[socket][ber] for ber in known]
+        axes.plot(known, said, color=line(index)["color"], linestyle=PREDICTED, linewidth=0.8)
     _single(axes, "bit error rate", label)
-    if logarithmic:
-        axes.set_yscale("log")
+    legend(axes)
+    return figure
+
+
+@figure_function
+def by_burst(of: Mapping[int, tuple[float, float]]) -> Figure:
+    """Cells that wait before the E1 when a window is sent at once, and the buffer BB of the equation."""
+    figure, (axes,) = panels([2.6])
+    kbyte = [socket / 1024 for socket in of]
+    axes.plot(kbyte, [waited for waited, _ in of.values()], marker=".", **line(0), label="simulated")
+    axes.plot(kbyte, [cells for _, cells in of.values()], color=INK, linestyle=PREDICTED, label="BB")
+    _single(axes, "socket buffer (kbyte)", "cells before the E1", logarithmic=False)
     legend(axes)
     return figure

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +23,8 @@ HERE: Final = Path(__file__).parent
 SEGMENT: Final = 1460
 #: Largest window without window scaling.
 LARGEST: Final = 65_535
+#: Rate of cells on an OC-3.
+LINE: Final = "149.76 Mbit/s"
 #: The default socket buffer of the paper's hosts.
 SOCKET: Final = 8192
 
@@ -80,11 +85,11 @@ def rounded(buffer: int) -> int:
     return buffer // SEGMENT * SEGMENT
 
 
-def legs(rtt_ms: float, ber: float = 0.0) -> str:
-    """The override that sets delay and errors of the satellite leg."""
+def legs(rtt_ms: float, ber: float = 0.0, rate: str = "2048 kbit/s", keys: str = "") -> str:
+    """The override that sets delay, errors and rate of the satellite leg, and more of its keys."""
     error = f", error = {{ kind = 'bit', rate = {ber:g} }}" if ber else ""
-    slow = f"{{ rate = '2048 kbit/s', delay = '{rtt_ms / 2:g} ms'{error} }}"
-    return f"network.wan.legs=[{{ rate = '149.76 Mbit/s' }}, {slow}, {{ rate = '149.76 Mbit/s' }}]"
+    slow = f"{{ rate = '{rate}', delay = '{rtt_ms / 2:g} ms'{error}{keys} }}"
+    return f"network.wan.legs=[{{ rate = '{LINE}' }}, {slow}, {{ rate = '{LINE}' }}]"
 
 
 def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Point, Run]:
@@ -117,24 +122,69 @@ def deviation(run: Run) -> float | None:
     return 100 * block.single_deviation_s / block.single_mean_s
 
 
-def real(rtt_ms: float, out: Path, buffer: int | None = None, clock: str = "kernel") -> list[Block]:
-    """What the real NPtcp measures with Linux' own TCP, on the clock ``kernel`` or ``real``; ``buffer`` is its
-    option -b. Raises :class:`bentpipe.InputError` if it is not installed."""
-    if shutil.which("NPtcp") is None:
-        raise InputError("NPtcp is not installed: install Debian's package netpipe-tcp")
+def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
+    """What the real NPtcp measures with Linux' own TCP on the clock ``kernel``; ``buffer`` is its option -b. Raises
+    :class:`bentpipe.InputError` if it is not installed."""
+    _require_program()
     option = f" -b {buffer}" if buffer else ""
     common = f"-P {{port}} -n 7 -p 0 -u 65536{option} -o /dev/null"
-    folder = out / "runs" / f"nptcp-{clock}-rtt{rtt_ms:g}{option.replace(' ', '')}"
+    folder = out / "runs" / f"nptcp-kernel-rtt{rtt_ms:g}{option.replace(' ', '')}"
     run = bp.emulate(
         HERE / "nptcp.toml",
         overrides=[
             legs(rtt_ms),
             f"flow.np.app.run=NPtcp -h {{to}} {common}",
             f"flow.np.app.serve=NPtcp {common}",
-            *(["duration=4 min"] if clock == "real" else []),
         ],
         out=folder,
         allow_commands=True,
-        clock="kernel" if clock == "kernel" else "real",
+        clock="kernel",
     )
     return read_screen(next((run.path / "commands").glob("np.std*err*")))
+
+
+def live(rtt_ms: float, out: Path, buffer: int, last: int = 65_536) -> list[Block]:
+    """What the real NPtcp measures on the real clock, through ``bentpipe run``, up to blocks of ``last`` bytes. Raises
+    :class:`bentpipe.InputError` if it is not installed, and ``RuntimeError`` with what the command said if it fails."""
+    _require_program()
+    screen = out / f"nptcp-real-rtt{rtt_ms:g}.txt"
+    screen.parent.mkdir(parents=True, exist_ok=True)
+    command = str(Path(sys.executable).with_name("bentpipe"))
+    options = [
+        "-n",
+        "7",
+        "-p",
+        "0",
+        "-u",
+        str(last),
+        "-b",
+        str(buffer),
+        "-o",
+        str(screen.with_suffix(".out")),
+    ]
+    with screen.open("w", encoding="utf-8") as to:
+        done = subprocess.run(
+            [
+                command,
+                "run",
+                str(HERE / "islands.toml"),
+                "--set",
+                legs(rtt_ms),
+                "--",
+                "sh",
+                str(HERE / "nptcp.sh"),
+                *options,
+            ],
+            env=os.environ | {"BENTPIPE": command},
+            stdout=subprocess.DEVNULL,
+            stderr=to,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"NPtcp ended with {done.returncode}: {screen.read_text(encoding='utf-8')}")
+    return read_screen(screen)
+
+
+def _require_program() -> None:
+    if shutil.which("NPtcp") is None:
+        raise InputError("NPtcp is not installed: install Debian's package netpipe-tcp")

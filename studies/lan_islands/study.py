@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +13,8 @@ from bentpipe.netpipe import MEGABIT, Block, blocks
 from bentpipe.runs import Run
 from bentpipe.studies import Clock, Reproduction, Table, bar, judge, read_published
 
-from . import figures
-from .points import SOCKET, Point, deviation, real, rounded, simulate, throughput_bit_s
+from . import equations, figures
+from .points import LINE, SOCKET, Point, deviation, legs, live, real, rounded, simulate, throughput_bit_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,7 @@ TESTS: Final = (
     "figure-4",
     "figure-5",
     "conclusions",
+    "equations",
     "causes",
 )
 
@@ -66,6 +67,7 @@ CAUSES: Final = {
     "8760": ("flow.np.transport.receive_window=8760 B", "flow.np.transport.send_buffer=8760 B"),
     "4096": ("flow.np.transport.receive_window=4096 B",),
     "ack 50 ms": ("flow.np.transport.delayed_ack_timeout=50 ms",),
+    "TDMA 20 ms": (legs(400, keys=f", tdma = {{ frame = '20 ms', carrier = '{LINE}' }}"),),
 }
 
 
@@ -99,6 +101,7 @@ def needed(test: str) -> list[Point]:
             *sack_points(1e-6),
             *(error_point(ber) for ber in (1e-12, 1e-8, 1e-6)),
         ],
+        "equations": [*equations.needed(), *(socket_point(600, socket) for socket in SOCKETS)],
         "causes": [Point(more=more) for more in CAUSES.values()],
     }[test]
 
@@ -117,7 +120,10 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
         rtts = RTTS_MS if "figure-2" in tests else (400,)
         programs["kernel"] = {rtt: real(rtt, out, option) for rtt in rtts}
     elif clock == "real":
-        programs = {one: {REAL_RTT_MS: real(REAL_RTT_MS, out, option, one)} for one in ("kernel", "real")}
+        programs = {
+            "kernel": {REAL_RTT_MS: real(REAL_RTT_MS, out, option)},
+            "real": {REAL_RTT_MS: live(REAL_RTT_MS, out, option)},
+        }
     ours: dict[str, float | None] = {}
     tables: list[Table] = []
     if "table-1" in tests:
@@ -127,6 +133,8 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
         tables.append(
             table_of_causes({name: blocks(runs[Point(more=more)]) for name, more in CAUSES.items()})
         )
+    if "equations" in tests:
+        tables.append(equations.table(runs, {socket: stream_rate(runs, 600, socket) for socket in SOCKETS}))
     for one, measure in MEASURES.items():
         if one in tests:
             ours |= measure(runs)
@@ -213,12 +221,14 @@ def figure_2(runs: dict[Point, Run]) -> dict[str, float | None]:
     return {"block-order": float(falls), "block-400": rates[-1] / MEGABIT}
 
 
+def stream_rate(runs: dict[Point, Run], rtt_ms: float, socket: int) -> float:
+    """Throughput of a stream in bit/s."""
+    return blocks(runs[socket_point(rtt_ms, socket)])[-1].bit_s
+
+
 def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
     """Throughput by round-trip time and socket buffer."""
-    return {
-        rtt: {socket: blocks(runs[socket_point(rtt, socket)])[-1].bit_s for socket in SOCKETS}
-        for rtt in SOCKET_RTTS_MS
-    }
+    return {rtt: {socket: stream_rate(runs, rtt, socket) for socket in SOCKETS} for rtt in SOCKET_RTTS_MS}
 
 
 def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
@@ -270,13 +280,14 @@ def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
     }
 
 
-MEASURES: Final = {
+MEASURES: Final[dict[str, Callable[[dict[Point, Run]], dict[str, float | None]]]] = {
     "figure-1": figure_1,
     "figure-2": figure_2,
     "figure-3": figure_3,
     "figure-4": figure_4,
     "figure-5": figure_5,
     "conclusions": conclusions,
+    "equations": equations.measures,
 }
 
 
@@ -287,7 +298,9 @@ def drawn(
     made: dict[str, Figure] = {}
     if "figure-1" in tests:
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
-        made["figure-1-signature"] = figures.signature(of, PAPER)
+        made["figure-1-signature"] = figures.signature(
+            of, {point.socket: point.window for point in (BASE, Point(400, LARGE))}, PAPER
+        )
     if "figure-2" in tests:
         measured: dict[float, list[Block]] = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
         windows: dict[float, int] = dict.fromkeys(RTTS_MS, BASE.window)
@@ -301,12 +314,19 @@ def drawn(
             socket: {ber: throughput_bit_s(runs[error_point(ber, socket)]) / MEGABIT for ber in BERS}
             for socket in sockets
         }
-        made["figure-4-errors"] = figures.by_errors(rates, figures.THROUGHPUT, logarithmic=False)
+        bound = {
+            socket: {ber: figures.under_errors(socket, ber)[0] / MEGABIT for ber in BERS}
+            for socket in sockets
+        }
+        made["figure-4-errors"] = figures.by_errors(rates, bound, figures.THROUGHPUT)
     if "figure-5" in tests:
         percent = {
             socket: {ber: deviation(runs[error_point(ber, socket)]) for ber in BERS} for socket in sockets
         }
-        made["figure-5-variation"] = figures.by_errors(
-            percent, "variation of block times (% CDV)", logarithmic=False
-        )
+        expected = {
+            socket: {ber: 100 * figures.under_errors(socket, ber)[1] for ber in BERS} for socket in sockets
+        }
+        made["figure-5-variation"] = figures.by_errors(percent, expected, "variation of block times (% CDV)")
+    if "equations" in tests:
+        made["buffers"] = figures.by_burst(equations.bursts(runs))
     return made

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 from pathlib import Path
 
 import bentpipe as bp
 import pytest
+from bentpipe.cli import app
 from bentpipe.netpipe import Block, blocks, np_out, pending, read_np_out, read_screen
 from bentpipe.results import flow_results
 from guests import guests
+from networks import Bentpipe, networks
+from typer.testing import CliRunner
 
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
@@ -64,6 +69,60 @@ def test_the_application_runs_over_real_sockets(tmp_path: Path) -> None:
     assert all(
         abs(one.time_s / other.time_s - 1) < NEAR for one, other in zip(emulated, simulated, strict=True)
     )
+
+
+@networks
+@needs_nptcp
+def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    out = tmp_path / "np.out"
+    script = ISLANDS.with_name("nptcp.sh")
+    bentpipe.environment["BENTPIPE"] = str(Path(sys.executable).with_name("bentpipe"))
+    short = ["-n", "1", "-p", "0", "-u", "2048", "-o", out]
+    bentpipe("run", ISLANDS, "--set", legs(10), "--", "sh", script, *short)
+    measured = read_np_out(out)
+    linux = "flow.np.transport={ kind = 'tcp', profile = 'linux' }"
+    run = bp.simulate(ISLANDS, overrides=[legs(10), linux], out=tmp_path / "simulated")
+    simulated = {block.size: block.time_s for block in blocks(run)}
+    assert [block.size for block in measured] == [size for size in simulated if size <= 2048]
+    # Half a millisecond is what a busy machine takes to wake the programs and the network.
+    assert all(abs(block.time_s / simulated[block.size] - 1) < 0.2 for block in measured)
+
+
+@networks
+def test_delay_errors_and_contract_change_while_it_is_up(bentpipe: Bentpipe) -> None:
+    bentpipe("up", ISLANDS, "--set", legs(10))
+    ping = ["exec", "island-1", "--", "ping", "-c", "2", "-i", "0.2", "-W", "1", "-q", "island-2"]
+
+    def least_ms() -> float:
+        return float(bentpipe(*ping).split(" = ")[1].split("/")[0])
+
+    assert 10 < least_ms() < 20
+    bentpipe("set", "network.wan.legs.1.delay=50 ms")
+    assert 100 < least_ms() < 110
+    bentpipe("set", "network.wan.legs.1.error={ kind = 'packet', probability = 1.0 }")
+    assert bentpipe.done(*ping).returncode == 1
+    bentpipe("set", "network.wan.legs.1.error=none")
+    # One cell in 424 s conforms, so that no packet of more cells does.
+    bentpipe("set", "network.wan.contract={ category = 'cbr', peak = '1 bit/s' }")
+    assert bentpipe.done(*ping).returncode == 1
+    assert "the number of legs cannot change" in bentpipe(
+        "set", "network.wan.legs=[{ rate = '2 Mbit/s' }]", code=2
+    )
+
+
+@pytest.mark.parametrize("mode", ["ping-pong", "one-way", "stream"])
+def test_results_are_in_both_units(mode: str, tmp_path: Path) -> None:
+    short = [f"flow.np.app.mode={mode}", "flow.np.app.last=4 B", "duration=10 min"]
+    run = bp.simulate(ISLANDS, overrides=short, out=tmp_path / "run")
+    result = CliRunner().invoke(app, ["netpipe", str(run.path), "--json"])
+    said = json.loads(result.stdout)
+    for row, block in zip(said["blocks"], blocks(run), strict=True):
+        assert row["bit_s"] == pytest.approx(8 * block.size / block.time_s)
+        assert row["program_mbps"] == pytest.approx(row["bit_s"] / 2**20)
+    assert said["pending"] == 0
+    # A ping-pong of a byte takes half a round trip, a one-way block a whole one.
+    expected = {"ping-pong": 0.2, "one-way": 0.4}.get(mode)
+    assert expected is None or said["blocks"][0]["time_s"] == pytest.approx(expected, abs=0.002)
 
 
 def test_np_out_is_the_programs_file(tmp_path: Path) -> None:

@@ -24,10 +24,10 @@ def netpipe(
 ) -> None:
     """Print what NetPIPE measured in a run, as in its file np.out.
 
-    Bytes of the block, throughput in units of 2^20 bit/s, and seconds. The exit code is 1 if the run ended before
-    NetPIPE did.
+    Bytes of the block, throughput in units of 2^20 bit/s, and seconds; with --json also throughput in bit/s. The exit
+    code is 1 if the run ended before NetPIPE did.
     """
-    from bentpipe.netpipe import blocks, np_out, pending
+    from bentpipe.netpipe import MEGABIT, blocks, np_out, pending
     from bentpipe.runs import open_run
 
     from .output import print_json
@@ -36,7 +36,10 @@ def netpipe(
     measured = blocks(opened, flow)
     text = np_out(measured)
     if json:
-        print_json({"blocks": [vars(block) for block in measured], "pending": pending(opened, flow)})
+        both = [
+            vars(block) | {"bit_s": block.bit_s, "program_mbps": block.bit_s / MEGABIT} for block in measured
+        ]
+        print_json({"blocks": both, "pending": pending(opened, flow)})
     elif out is None:
         typer.echo(text, nl=False)
     else:
