@@ -45,6 +45,7 @@ struct bbr {
 	u32 cycle_stamp;       /* microseconds */
 	u8 cycle_index;
 	u8 packet_conservation;
+	u8 rounds; /* round trips since the filter last took a sample, at most BBR_ROUNDS */
 };
 BP_PRIVATE(struct bbr)
 
@@ -76,6 +77,26 @@ static inline u32 bbr_inflight(struct bp_tcp *tp, const struct bbr *bbr, u32 gai
 	return whole + (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
 }
 
+/* Forgets rates that are too old. Only a sample that the filter takes makes it forget (4.1.1.3): a ProbeRTT of many
+ * round trips, whose samples are limited by its window, leaves BtlBw as it was.
+ */
+static inline void bbr_age_rates(struct bbr *bbr)
+{
+	u32 older = 0;
+
+	for (u32 step = 0; step < BBR_ROUNDS; step++) {
+		if (step >= bbr->rounds)
+			break;
+		for (u32 round = BBR_ROUNDS - 1; round; round--)
+			bbr->rates[round] = bbr->rates[round - 1];
+		bbr->rates[0] = 0;
+	}
+	for (u32 round = 1; round < BBR_ROUNDS; round++)
+		older = bp_max(older, bbr->rates[round]);
+	bbr->older = older;
+	bbr->rounds = 0;
+}
+
 /* BBRUpdateBtlBw */
 static inline void bbr_update_btlbw(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
@@ -86,19 +107,15 @@ static inline void bbr_update_btlbw(struct bp_tcp *tp, struct bbr *bbr, const st
 		return;
 	bbr_update_round(tp, &bbr->common, sample);
 	if (bbr->common.round_start) {
-		u32 older = 0;
-
 		bbr->packet_conservation = 0;
-		for (u32 round = BBR_ROUNDS - 1; round; round--) {
-			bbr->rates[round] = bbr->rates[round - 1];
-			older = bp_max(older, bbr->rates[round]);
-		}
-		bbr->rates[0] = 0;
-		bbr->older = older;
+		bbr->rounds += bbr->rounds < BBR_ROUNDS;
 	}
 	rate = bbr_sample_rate(sample);
-	if (!sample->is_app_limited || rate >= bbr_btlbw(bbr))
-		bbr->rates[0] = bp_max(bbr->rates[0], rate);
+	if (sample->is_app_limited && rate < bbr_btlbw(bbr))
+		return;
+	if (bbr->rounds)
+		bbr_age_rates(bbr);
+	bbr->rates[0] = bp_max(bbr->rates[0], rate);
 }
 
 /* BBRUpdateACKAggregation of the draft's version 02. */

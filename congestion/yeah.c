@@ -13,13 +13,14 @@
  *             0.01 and 16.
  * Deviations: a round starts when a repair ends: what is measured before is the queue of the window before, which the
  *             loss has taken off already. Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties
- *             the queue in slow start, too.
+ *             the queue in slow start, too, and takes at most half of the window off (`early`).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(q_max, 80, 1, 1000000, "maximum number of queued segments in fast mode")                     \
 	PARAMETER(phi, 8, 1, 1000, "divisor of the round-trip time, which gives the maximum queueing delay in fast mode") \
-	PARAMETER(rho, 16, 1, 1000, "rounds of slow mode after which competing flows are assumed to be greedy")
+	PARAMETER(rho, 16, 1, 1000, "rounds of slow mode after which competing flows are assumed to be greedy") \
+	PARAMETER(early, 0, 0, 1, "1: the queue is also emptied in slow start, by at most half of the window")
 
 #include "reno.h"
 
@@ -52,7 +53,8 @@ static inline void yeah_decide(struct bp_tcp *tp, struct yeah *yeah)
 	yeah->slow_rounds++;
 	yeah->cwnd_reno++;
 	if (yeah->queue > q_max(tp) && tp->snd_cwnd > yeah->cwnd_reno) {
-		u32 left = tp->snd_cwnd > yeah->queue ? tp->snd_cwnd - yeah->queue : 0;
+		u32 most = early(tp) ? tp->snd_cwnd / 2 : tp->snd_cwnd;
+		u32 left = tp->snd_cwnd - bp_min(yeah->queue, most);
 
 		bp_set_cwnd(tp, bp_max(left, yeah->cwnd_reno), 2);
 		tp->snd_ssthresh = tp->snd_cwnd;
@@ -80,7 +82,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	struct yeah *yeah = bp_private(tp);
 
 	if (bp_after(ack, yeah->round_end)) {
-		if (yeah->round_rtt != YEAH_NO_RTT && !bp_in_slow_start(tp))
+		if (yeah->round_rtt != YEAH_NO_RTT && (early(tp) || !bp_in_slow_start(tp)))
 			yeah_decide(tp, yeah);
 		yeah_begin_round(tp, yeah);
 	}

@@ -610,6 +610,10 @@ class TcpTransport(TypedDict):
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""
+    bursts: NotRequired[bool]
+    """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
+    the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
+    for the next acknowledgment. Default: on in profile linux, off in the others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -712,8 +716,10 @@ class TcpTransport(TypedDict):
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
     """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
-    get; 0 B in the others, which means the whole window from the start."""
+    which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
+    window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
+    payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
+    window from the start."""
     receive_window: NotRequired[Size]
     """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
     the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
@@ -756,10 +762,9 @@ class TcpTransport(TypedDict):
     """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
     or 52 with timestamps."""
     segmentation_offload: NotRequired[bool]
-    """Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
-    splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
-    queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
-    models see them."""
+    """Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet
+    is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
+    split before the models see them."""
     send_buffer: NotRequired[Size]
     """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
     what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never
@@ -2169,6 +2174,10 @@ class Tcp(TypedDict):
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""
+    bursts: NotRequired[bool]
+    """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
+    the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
+    for the next acknowledgment. Default: on in profile linux, off in the others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -2270,8 +2279,10 @@ class Tcp(TypedDict):
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
     """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated hosts
-    get; 0 B in the others, which means the whole window from the start."""
+    which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
+    window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
+    payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
+    window from the start."""
     receive_window: NotRequired[Size]
     """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
     the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
@@ -2314,10 +2325,9 @@ class Tcp(TypedDict):
     """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
     or 52 with timestamps."""
     segmentation_offload: NotRequired[bool]
-    """Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
-    splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
-    queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
-    models see them."""
+    """Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet
+    is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
+    split before the models see them."""
     send_buffer: NotRequired[Size]
     """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
     what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never

@@ -337,6 +337,7 @@ OF_LINUX: Final = {
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
     "hybla": "hoe = 0, spacing = 0",
     "westwood": "filter = 875, order = 2, late = 1",
+    "yeah": "early = 1",
 }
 
 #: Congestion controls that both the kernel in virtual time and bentpipe have.

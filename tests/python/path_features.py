@@ -619,6 +619,7 @@ ROWS: Final[tuple[Row, ...]] = (
     *(
         _tcp(value.split("=")[0], value)
         for value in (
+            "bursts=false",
             "initial_window=1",
             "initial_ssthresh=60",
             "delayed_ack=false",

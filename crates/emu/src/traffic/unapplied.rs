@@ -4,6 +4,7 @@ use super::flows;
 use super::settings::NEWEST;
 use crate::sys::socket;
 use crate::variants::Variants;
+use bentpipe_core::Size;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_models::transport::tcp::config::Recovery;
 use bentpipe_models::transport::tcp::Config;
@@ -43,6 +44,10 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
     let model = Config::default();
     let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
     let counts = config.delayed_ack && config.quick_acks.value() > 0;
+    let grows = match config.profile.config().quick_window {
+        none if none == Size::from_bytes(0) => model.quick_window,
+        own => own,
+    };
     let least = config.delayed_ack_min != model.delayed_ack_min.min(config.delayed_ack_timeout);
     named([
         (
@@ -53,6 +58,7 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("recovery", config.recovery != kernels, "the kernel's is rack, without sack newreno"),
         ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
         ("undo", !config.undo, "the kernel's is on"),
+        ("bursts", !config.bursts, "the kernel's are on"),
         (
             "window_validation",
             config.window_validation != config.restart_after_idle,
@@ -69,7 +75,11 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
             "the kernel's window starts at 64 KiB and grows",
         ),
         ("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "the kernel's is 16"),
-        ("quick_window", counts && config.quick_window != model.quick_window, "the host's is 16 MiB"),
+        (
+            "quick_window",
+            counts && config.quick_window != grows,
+            "the host's grows as the kernel's memory allows",
+        ),
         ("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "the kernel's is 2"),
         ("quick_start", config.quick_start.is_some(), "the kernel does not ask for a rate"),
         ("freeze", !config.freeze.is_empty(), "the kernel hears of no handovers"),
@@ -147,7 +157,7 @@ mod tests {
             ("undo", "false"),
             ("recovery", "\"sack\", \"tail_loss_probe\": false"),
             ("send_buffer", "\"64 KiB\""),
-            ("receive_window_start", "\"32 KiB\", \"quick_window\": \"16 MiB\""),
+            ("receive_window_start", "\"32 KiB\", \"quick_window\": \"4416 KiB\""),
             ("rto_min", "\"1 s\""),
             ("rto_estimator", "\"rfc6298\""),
             ("retries_as_time", "false"),

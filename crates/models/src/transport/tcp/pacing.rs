@@ -17,32 +17,30 @@
 //! credited with that time for the next segment, up to half of its cost, so that a rate near the bottleneck's
 //! is not lost by small delays.
 //!
-//! With segmentation offload, the segments of a millisecond at the pacing rate, at least two and at most 64
-//! KB, leave as one packet (Linux' TSO autosizing, commit "tcp: TSO packets automatic sizing", 2013, and
-//! ip-sysctl's tcp_min_tso_segs). Less than that waits for the next acknowledgment, unless that is far off or
-//! the window is small (commit "tcp: tso: restore IW10 after TSO autosizing", 2015, and ip-sysctl's
-//! tcp_tso_win_divisor, 3).
+//! Segments of a burst ([`super::bursts`]) leave together; the next one waits for all of their bytes.
 
-use super::congestion::{State, CA_RECOVERY, PACING_NONE, PACING_PACED};
+use super::congestion::{State, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
 /// Number of segments at the start of a connection that are not paced.
 const UNPACED: u32 = 10;
 
-/// A third of the window leaves without waiting for more.
-const WINDOW_DIVISOR: u32 = 3;
-
-/// Minimum number of segments and maximum number of bytes of a packet.
-const LEAST_BURST: u64 = 2;
-const MOST_BURST: u64 = 65_000;
+/// What has left together.
+#[derive(Clone, Debug, Default)]
+struct Burst {
+    from: Time,
+    /// Nanoseconds by which it left later than permitted.
+    late: u64,
+    /// Nanoseconds that its bytes take at the rate.
+    cost: u64,
+}
 
 /// When the next segment may leave.
 #[derive(Clone, Debug)]
 pub struct Pacing {
-    offload: bool,
-    /// Whether segments are being added to a packet that leaves.
-    adding: bool,
     next: Time,
+    /// The latest burst.
+    burst: Burst,
     /// The requested wake.
     wake: Time,
     /// Number of segments sent, up to [`UNPACED`].
@@ -56,11 +54,10 @@ pub struct Pacing {
 
 impl Pacing {
     /// Creates the state before anything is sent. The ratios are percentages of cwnd / SRTT.
-    pub fn new(slow_start_percent: u64, avoidance_percent: u64, offload: bool) -> Pacing {
+    pub fn new(slow_start_percent: u64, avoidance_percent: u64) -> Pacing {
         Pacing {
-            offload,
-            adding: false,
             next: Time::ZERO,
+            burst: Burst::default(),
             wake: Time::MAX,
             sent: 0,
             slow_start_percent,
@@ -69,51 +66,25 @@ impl Pacing {
         }
     }
 
-    /// Number of segments that leave as one packet.
-    #[inline]
-    pub fn burst(&self, state: &State) -> u32 {
-        if !self.offload {
-            return 1;
-        }
-        let size = u64::from(state.mss_cache.max(1));
-        (state.sk_pacing_rate / 1024).min(MOST_BURST).div_euclid(size).max(LEAST_BURST).min(MOST_BURST / size)
-            as u32
-    }
-
-    /// Whether `room` segments, which the window permits, should wait for the next acknowledgment. `age`:
-    /// time since the first outstanding one was sent.
-    #[inline]
-    pub fn defers(&self, room: u32, age: Span, state: &State) -> bool {
-        self.offload
-            && !self.adding
-            && state.ca_state < CA_RECOVERY
-            && room < self.burst(state).min(state.snd_cwnd)
-            && room < state.snd_cwnd / WINDOW_DIVISOR
-            && age.as_micros() >= u64::from(state.srtt_us >> 4)
-    }
-
-    /// Between calls with `true` and `false`, segments are added to a packet and need not wait.
-    #[inline]
-    pub fn add(&mut self, adding: bool) {
-        self.adding = adding;
-    }
-
     /// Whether a segment that could leave now must wait. If so, requests a wake.
     #[inline]
     pub fn holds(&mut self, now: Time, state: &State) -> bool {
-        let holds = now < self.next && !self.adding && state.sk_pacing_status != PACING_NONE;
+        let holds = now < self.next && state.sk_pacing_status != PACING_NONE;
         self.wake = if holds { self.next } else { Time::MAX };
         holds
     }
 
-    /// Records that a segment with this payload leaves.
+    /// Records that a segment with this payload leaves; `continues`: in a burst with the one before it.
     #[inline]
-    pub fn sent(&mut self, now: Time, payload: u32, state: &State) {
+    pub fn sent(&mut self, now: Time, payload: u32, continues: bool, state: &State) {
         if state.sk_pacing_status == PACING_NONE {
             return;
         }
-        let late = now.since(self.next.min(now));
-        self.next = self.next.max(now);
+        if !continues {
+            self.burst =
+                Burst { from: self.next.max(now), late: now.since(self.next.min(now)).as_nanos(), cost: 0 };
+            self.next = self.burst.from;
+        }
         if self.sent < UNPACED {
             self.sent += 1;
         } else if state.sk_pacing_rate != u64::MAX {
@@ -121,26 +92,56 @@ impl Pacing {
             if (payload, rate) != (self.last.0, self.last.1) {
                 self.last = (payload, rate, u64::from(payload) * 1_000_000_000 / rate);
             }
-            let nanoseconds = self.last.2;
-            self.next += Span::from_nanos(nanoseconds - late.as_nanos().min(nanoseconds / 2));
+            let burst = &mut self.burst;
+            burst.cost += self.last.2;
+            self.next = burst.from + Span::from_nanos(burst.cost - burst.late.min(burst.cost / 2));
         }
     }
 
     /// Sets the rate after an acknowledgment, for a congestion control that sets none.
     #[inline]
     pub fn follow_window(&self, state: &mut State) {
-        if (state.sk_pacing_status == PACING_NONE && !self.offload) || state.srtt_us == 0 {
-            return;
+        if state.sk_pacing_status != PACING_NONE && state.srtt_us != 0 {
+            state.sk_pacing_rate = self.window_rate(state).min(state.sk_max_pacing_rate);
         }
+    }
+
+    /// The rate at which the connection is paced, or would be; `u64::MAX` if it is not known yet.
+    #[inline]
+    pub fn rate(&self, state: &State) -> u64 {
+        if state.sk_pacing_status != PACING_NONE {
+            state.sk_pacing_rate
+        } else if state.srtt_us == 0 {
+            u64::MAX
+        } else {
+            self.window_rate(state)
+        }
+    }
+
+    /// Whether that rate carries fewer than so many segments in 1/1024 s.
+    #[inline]
+    pub fn carries_less(&self, segments: u32, state: &State) -> bool {
+        if state.sk_pacing_status != PACING_NONE {
+            state.sk_pacing_rate < u64::from(segments) * u64::from(state.mss_cache) * 1024
+        } else {
+            self.window_in_eighths(state) < u64::from(segments) * 1024 * u64::from(state.srtt_us)
+        }
+    }
+
+    fn window_rate(&self, state: &State) -> u64 {
+        let window = u64::from(state.mss_cache).saturating_mul(self.window_in_eighths(state));
+        window / u64::from(state.srtt_us)
+    }
+
+    /// The segments that the ratio lets leave in a round-trip time, times the unit of `srtt_us` in a second.
+    #[inline]
+    fn window_in_eighths(&self, state: &State) -> u64 {
         let percent = if state.snd_cwnd < state.snd_ssthresh / 2 {
             self.slow_start_percent
         } else {
             self.avoidance_percent
         };
-        let window = u64::from(state.mss_cache) * u64::from(state.snd_cwnd.max(state.packets_out));
-        // SRTT is in eighths of a microsecond.
-        let rate = window.saturating_mul(percent * (8_000_000 / 100)) / u64::from(state.srtt_us);
-        state.sk_pacing_rate = rate.min(state.sk_max_pacing_rate);
+        u64::from(state.snd_cwnd.max(state.packets_out)) * percent * (8_000_000 / 100)
     }
 
     /// Paces the first segments of a connection too, from now on.
@@ -186,7 +187,7 @@ mod tests {
             sk_max_pacing_rate: u64::MAX,
             ..State::default()
         };
-        (Pacing { sent: UNPACED, ..Pacing::new(200, 120, false) }, state)
+        (Pacing { sent: UNPACED, ..Pacing::new(200, 120) }, state)
     }
 
     #[test]
@@ -198,25 +199,29 @@ mod tests {
         assert_eq!(pacing.next_wake(), at(5000));
         assert!(!pacing.holds(at(5000), &state));
         assert_eq!(pacing.next_wake(), Time::MAX);
-        pacing.sent(at(5000), 1000, &state);
+        pacing.sent(at(5000), 1000, false, &state);
         assert_eq!(pacing.next, at(6000));
         // 200 us late: given for the next; 3 ms late: half of a segment's time.
-        pacing.sent(at(6200), 1000, &state);
+        pacing.sent(at(6200), 1000, false, &state);
         assert_eq!(pacing.next, at(7000));
-        pacing.sent(at(10_000), 1000, &state);
+        pacing.sent(at(10_000), 1000, false, &state);
         assert_eq!(pacing.next, at(10_500));
+        // A burst is credited with half of its own time.
+        pacing.sent(at(20_000), 1000, false, &state);
+        pacing.sent(at(20_000), 1000, true, &state);
+        assert_eq!(pacing.next, at(21_000));
     }
 
     #[test]
     fn ten_segments_go_at_once_and_none_wait_when_nobody_asked() {
         let (_, mut state) = paced(1000);
-        let mut pacing = Pacing::new(200, 120, false);
+        let mut pacing = Pacing::new(200, 120);
         for _ in 0..10 {
             assert!(!pacing.holds(Time::ZERO, &state));
-            pacing.sent(Time::ZERO, 1000, &state);
+            pacing.sent(Time::ZERO, 1000, false, &state);
         }
         assert!(!pacing.holds(Time::ZERO, &state));
-        pacing.sent(Time::ZERO, 1000, &state);
+        pacing.sent(Time::ZERO, 1000, false, &state);
         assert!(pacing.holds(Time::ZERO, &state));
         state.sk_pacing_status = PACING_NONE;
         assert!(!pacing.holds(Time::ZERO, &state));
@@ -241,25 +246,5 @@ mod tests {
         state.sk_max_pacing_rate = 1000;
         pacing.follow_window(&mut state);
         assert_eq!(state.sk_pacing_rate, 1000);
-    }
-
-    #[test]
-    fn a_millisecond_of_the_rate_leaves_as_one_packet() {
-        let (_, mut state) = paced(0);
-        let pacing = Pacing::new(200, 120, true);
-        (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1448, 30, 100_000 * 8);
-        for (rate, segments) in [(100_000, 2), (12_500_000, 8), (u64::MAX, 44)] {
-            state.sk_pacing_rate = rate;
-            assert_eq!(pacing.burst(&state), segments);
-            assert_eq!(Pacing::new(200, 120, false).burst(&state), 1);
-        }
-        // One segment waits for a second when the next acknowledgment is near.
-        state.sk_pacing_rate = 100_000;
-        let age = Span::from_millis;
-        assert!(pacing.defers(1, age(60), &state));
-        assert!(!pacing.defers(2, age(60), &state), "that is a whole packet");
-        assert!(!pacing.defers(1, age(40), &state), "the next acknowledgment is far away");
-        state.snd_cwnd = 3;
-        assert!(!pacing.defers(1, age(60), &state), "a third of the window");
     }
 }

@@ -92,8 +92,10 @@ keys! {
     /// sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
     /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    /// which is then acknowledged at once. Default: 16 MiB in profile linux, half the buffer that emulated
-    /// hosts get; 0 B in the others, which means the whole window from the start.
+    /// which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
+    /// window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
+    /// payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
+    /// window from the start.
     quick_window: Size,
     /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
     /// SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0
@@ -211,10 +213,13 @@ keys! {
     /// Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
-    /// Whether segments that leave together travel as one packet, as with TSO and GSO where no interface
-    /// splits it: a millisecond of the pacing rate, at least two segments, at most 64 KB. Such a packet is
-    /// queued, lost and acknowledged as one. Off in all profiles; packets of real hosts are split before the
-    /// models see them.
+    /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what the
+    /// pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits for
+    /// the next acknowledgment. Default: on in profile linux, off in the others.
+    bursts: bool,
+    /// Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet is
+    /// queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
+    /// split before the models see them.
     segmentation_offload: bool,
     /// Initial sequence number of both ends. If unset, it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -337,7 +342,7 @@ impl Profile {
             delayed_ack_timeout: Span::from_millis(200),
             delayed_ack_min: Span::from_millis(40),
             quick_acks: Count::new(16),
-            quick_window: Size::from_bytes(16 << 20),
+            quick_window: Size::from_bytes(4416 << 10),
             ack_compression: Span::from_millis(1),
             recovery: Recovery::Rack,
             sack: None,
@@ -374,6 +379,7 @@ impl Profile {
             on_handover: Vec::new(),
             freeze_warning: None,
             quick_start: None,
+            bursts: true,
             segmentation_offload: false,
             initial_sequence: None,
         };
@@ -394,6 +400,7 @@ impl Profile {
             restart_after_idle: false,
             window_validation: false,
             timestamps: false,
+            bursts: false,
             rto_estimator: RtoEstimator::Rfc6298,
             syn_linear_timeouts: Count::new(0),
             retries_as_time: false,
@@ -402,9 +409,14 @@ impl Profile {
         };
         match self {
             Profile::Linux => linux,
-            Profile::Linux612 => Config { receive_window: Some(Size::from_bytes(3_980_000)), ..linux },
+            Profile::Linux612 => Config {
+                receive_window: Some(Size::from_bytes(3_980_000)),
+                quick_window: Size::from_bytes(880 << 10),
+                ..linux
+            },
             Profile::Linux61 => Config {
                 receive_window: Some(Size::from_bytes(3 << 20)),
+                quick_window: Size::from_bytes(16 << 20),
                 syn_linear_timeouts: Count::new(0),
                 ..linux
             },

@@ -20,7 +20,9 @@
 //! back. In Linux it starts at 64 KiB and grows by two segments for each full one that arrives, and meanwhile
 //! each segment is acknowledged at once; here up to `quick_window`, after which it is the whole buffer (seen
 //! in Linux 6.1: acknowledgments of every segment until the window is half the buffer's memory, then of every
-//! second one). Alternatively it follows what arrives in a round trip ([`super::right_sizing`]).
+//! second one; in 6.12 and 6.18 the window starts at that half and grows by 4352 KiB to the part of 32 MiB that
+//! holds payload, so `quick_window` only reproduces the number of acknowledgments). Alternatively it follows
+//! what arrives in a round trip ([`super::right_sizing`]).
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then does not
 //! move forward in small steps (RFC 9293, section 3.8.6.2.2), and the sender is informed at once of a window

@@ -18,9 +18,10 @@
 //!   4.2.3.4) or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
 //!   window, as Linux does, which the receiver must answer.
-//! - Pacing and segmentation offload: [`super::pacing`], consulted last, after all else permits a segment to
-//!   be sent.
+//! - Pacing and bursts: [`super::pacing`] and [`super::bursts`], consulted last, after all else permits a
+//!   segment to be sent.
 
+use super::bursts::Bursts;
 use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
 use super::pacing::{pace_always, Pacing};
 use super::rate::{self, check_application_limited};
@@ -75,6 +76,7 @@ pub struct Sender {
     scoreboard: Scoreboard,
     recovery: Recovery,
     pacing: Pacing,
+    bursts: Bursts,
     quick_start: QuickStart,
     /// Delivery rate, for a congestion control that takes samples.
     rate: rate::Estimator,
@@ -174,7 +176,8 @@ impl Sender {
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
-            pacing: Pacing::new(ss_ratio, ca_ratio, config.segmentation_offload),
+            pacing: Pacing::new(ss_ratio, ca_ratio),
+            bursts: Bursts::new(config.bursts, config.segmentation_offload),
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),

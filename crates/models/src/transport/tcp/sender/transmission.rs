@@ -2,6 +2,7 @@
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
+use crate::transport::tcp::bursts::{Plan, Room};
 use crate::transport::tcp::congestion::Event;
 use crate::transport::tcp::scoreboard::{in_flight, Lost};
 use bentpipe_core::Time;
@@ -29,31 +30,28 @@ impl Sender {
 
     #[inline(always)]
     fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
-        let mut chunk = self.next_segment(now)?;
-        let burst = self.pacing.burst(&self.state);
-        if burst > 1 {
-            self.pacing.add(true);
-            for _ in 1..burst {
-                let Some(more) = self.following(now, chunk) else { break };
-                chunk = chunk.and(more);
-            }
-            self.pacing.add(false);
-        }
-        Some(chunk)
+        let chunk = self.next_segment(now)?;
+        Some(if self.bursts.are_whole() { self.whole(now, chunk) } else { chunk })
     }
 
-    /// The segment that may be added to a packet with `chunk`: the next of the stream, lost or new like it.
+    /// The packet that consists of `chunk` and the segments that follow it in its burst.
     #[inline(never)]
-    fn following(&mut self, now: Time, chunk: Chunk) -> Option<Chunk> {
-        let end = chunk.start() + u64::from(chunk.payload());
-        if chunk.fin() || !chunk.payload().is_multiple_of(self.segment_size) || chunk.payload() == 0 {
-            return None;
+    fn whole(&mut self, now: Time, mut chunk: Chunk) -> Chunk {
+        while chunk.payload() > 0 && chunk.payload().is_multiple_of(self.segment_size) && !chunk.fin() {
+            let end = chunk.start() + u64::from(chunk.payload());
+            if self.bursts.left(end, chunk.fresh()) == 0 {
+                break;
+            }
+            let more = if chunk.fresh() {
+                self.next_new(now)
+            } else {
+                self.scoreboard.next_lost().filter(|lost| lost.start == end).and_then(|_| self.next_lost(now))
+            };
+            let Some(more) = more else { break };
+            chunk = chunk.and(more);
         }
-        if end == self.nxt {
-            return self.next_new(now);
-        }
-        self.scoreboard.next_lost().filter(|lost| lost.start == end)?;
-        self.next_lost(now)
+        self.bursts.end();
+        chunk
     }
 
     #[inline(always)]
@@ -100,8 +98,13 @@ impl Sender {
             return None;
         }
         let lost = self.scoreboard.next_lost()?;
-        if self.pacing.holds(now, &self.state) {
-            return None;
+        if self.bursts.left(lost.start, false) == 0 {
+            if self.pacing.holds(now, &self.state) {
+                return None;
+            }
+            if self.bursts.are_on() {
+                self.bursts.plan_again(lost.start, &self.pacing, &self.state);
+            }
         }
         if lost.first && self.purpose != Purpose::Reorder {
             self.start_retransmission_timer(now, now);
@@ -117,7 +120,7 @@ impl Sender {
         self.recovery.resent(now, &self.state);
         let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
         let payload = lost.length - u32::from(fin);
-        self.pacing.sent(now, payload, &self.state);
+        self.leaves(now, lost.start, payload, false);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
         Chunk::new(lost.start, payload, fin, false)
@@ -156,31 +159,66 @@ impl Sender {
             self.usage.sent();
             return None;
         }
-        let usable = self.edge.min(self.una.saturating_add(self.buffer)).saturating_sub(self.nxt);
-        let payload = available.min(u64::from(self.segment_size)).min(usable);
-        let cut = payload < available && payload < u64::from(self.segment_size);
-        if cut && (payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding)) {
-            if self.scoreboard.is_empty() && !self.timer.is_running() {
-                self.timer.start(self.estimator.deadline(now));
-            }
+        let size = u64::from(self.segment_size);
+        let usable = self.edge.saturating_sub(self.nxt);
+        let buffered = self.una.saturating_add(self.buffer).saturating_sub(self.nxt);
+        let mut payload = available.min(size).min(usable).min(buffered);
+        let small = payload < size && !fin_wanted;
+        let left = self.bursts.left(self.nxt, true).min(payload);
+        if left == size || (left > 0 && !self.nagle) {
+            return Some(self.send_new(now, left));
+        }
+        if payload < size && payload < available && self.is_too_small(now, payload) {
             return None;
         }
-        let room = self.state.snd_cwnd - in_flight(&self.state);
-        if u64::from(room) * u64::from(self.segment_size) < available.min(usable) {
-            let first_sent = self.scoreboard.first_sent_at().unwrap_or(now);
-            if self.pacing.defers(room, now.since(first_sent), &self.state) {
-                self.usage.deferred();
-                return None;
-            }
-        }
-        let small = payload < u64::from(self.segment_size) && !fin_wanted;
         if small && self.nagle && !self.scoreboard.is_empty() {
             return None;
         }
         if self.pacing.holds(now, &self.state) {
             return None;
         }
+        if self.bursts.are_on() && available > size && payload == size {
+            if !self.plan_burst(now, available, buffered, usable) {
+                return None;
+            }
+            payload = payload.min(self.bursts.left(self.nxt, true));
+        }
         Some(self.send_new(now, payload))
+    }
+
+    /// Whether a segment that a window cuts short is not worth sending.
+    #[inline]
+    fn is_too_small(&mut self, now: Time, payload: u64) -> bool {
+        let too_small = payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding);
+        if too_small && self.scoreboard.is_empty() && !self.timer.is_running() {
+            self.timer.start(self.estimator.deadline(now));
+        }
+        too_small
+    }
+
+    /// Plans the next burst. Returns whether it leaves now.
+    #[inline]
+    fn plan_burst(&mut self, now: Time, available: u64, buffered: u64, usable: u64) -> bool {
+        let room = Room {
+            start: self.nxt,
+            available,
+            buffered,
+            usable,
+            window: self.window.into(),
+            first_sent: self.scoreboard.first_sent_at(),
+        };
+        let plan = self.bursts.plan(now, &room, &self.pacing, &self.state);
+        if plan == Plan::WaitsForCongestionWindow {
+            self.usage.deferred();
+        }
+        plan == Plan::Leaves
+    }
+
+    /// Records what leaves.
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
+        let continues = self.bursts.sent(now, start, payload, fresh);
+        self.pacing.sent(now, payload, continues, &self.state);
     }
 
     #[inline(always)]
@@ -206,7 +244,7 @@ impl Sender {
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
         self.usage.left(now);
         if payload > 0 {
-            self.pacing.sent(now, payload as u32, &self.state);
+            self.leaves(now, start, payload as u32, true);
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
@@ -216,6 +254,7 @@ impl Sender {
     /// After sending: validates the congestion window, and schedules a probe.
     #[inline]
     pub(super) fn validate(&mut self, now: Time) {
+        self.bursts.end();
         if self.usage.take_fresh() && self.recovery.may_probe(&self.state) {
             self.start_probe_timer(now, self.scoreboard.first_sent_at().unwrap_or(now));
         }

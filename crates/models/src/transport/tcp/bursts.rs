@@ -1,0 +1,315 @@
+//! Bursts: how much of what the window permits leaves together, as Linux prepares packets for segmentation
+//! offload even where an interface divides them (commit "tcp: switch to GSO being always on", 2018).
+//!
+//! - A burst holds what the pacing rate carries in 1/1024 s, at least two segments (sysctl
+//!   tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below 1.2 Mbit/s, as
+//!   BBR) and at most 64 KB. Up to a few milliseconds of round-trip time it is larger, by 64 KB halved for
+//!   each 512 us of the smallest round-trip time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the
+//!   window. Without pacing the rate is that with which the window would be paced ([`super::pacing`]).
+//! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
+//!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
+//!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
+//!   sent within the last millisecond, a third of the window is free, or the first outstanding segment was
+//!   sent less than half a round-trip time ago, so that the next acknowledgment is far off.
+//! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
+//!   than a segment, as long as it begins with a whole one.
+//!
+//! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux seen in
+//! virtual time (docs/measured-linux.md).
+
+use super::congestion::{State, CA_RECOVERY, PACING_NEEDED};
+use super::pacing::Pacing;
+use super::scoreboard::in_flight;
+use bentpipe_core::{Span, Time};
+
+/// A third of the window leaves without waiting for more.
+const WINDOW_DIVISOR: u64 = 3;
+
+/// Maximum number of bytes of a burst: 64 KiB less the room that Linux keeps for headers.
+const MOST: u64 = 65_000;
+
+/// Pause after which less than a full burst leaves.
+const PAUSE: Span = Span::from_millis(1);
+
+/// A burst is what the pacing rate carries in 2^-10 s.
+const PACING_SHIFT: u32 = 10;
+
+/// A burst's 64 KiB are halved for every 2^9 us of the smallest round-trip time.
+const RTT_LOG: u32 = 9;
+
+/// Bytes per second below which BBR's bursts may be single segments.
+const SLOW: u64 = 1_200_000 / 8;
+
+/// What the window, the other end and the application permit.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Position of the next byte.
+    pub start: u64,
+    /// Bytes that the application has handed over.
+    pub available: u64,
+    /// Bytes that the send buffer holds.
+    pub buffered: u64,
+    /// Bytes within the receive window.
+    pub usable: u64,
+    /// The receive window.
+    pub window: u64,
+    /// When the first outstanding segment was last sent.
+    pub first_sent: Option<Time>,
+}
+
+/// What happens to the segments that may leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// A burst leaves.
+    Leaves,
+    /// They wait for the next acknowledgment, to leave with more that the congestion window then permits.
+    WaitsForCongestionWindow,
+    /// The same for the receive window.
+    WaitsForReceiveWindow,
+}
+
+/// The bursts of one connection.
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    on: bool,
+    whole: bool,
+    /// Whether the present burst is of new data.
+    fresh: bool,
+    /// Position of the next byte of the present burst, and number of bytes of it that have not left.
+    next: u64,
+    left: u64,
+    /// Whether some of it has left.
+    begun: bool,
+    /// When something last left.
+    last: Time,
+}
+
+impl Bursts {
+    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each burst is one
+    /// packet.
+    pub fn new(on: bool, whole: bool) -> Bursts {
+        Bursts { on: on || whole, whole, fresh: false, next: 0, left: 0, begun: false, last: Time::ZERO }
+    }
+
+    /// Whether segments leave in bursts.
+    #[inline]
+    pub fn are_on(&self) -> bool {
+        self.on
+    }
+
+    /// Whether the segments of a burst are one packet.
+    #[inline]
+    pub fn are_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Number of bytes of the present burst that have not left, if the next one is at `start`.
+    #[inline]
+    pub fn left(&self, start: u64, fresh: bool) -> u64 {
+        if self.next == start && self.fresh == fresh {
+            self.left
+        } else {
+            0
+        }
+    }
+
+    /// Records that a segment leaves. Returns whether it continues a burst.
+    #[inline]
+    pub fn sent(&mut self, now: Time, start: u64, payload: u32, fresh: bool) -> bool {
+        if !self.on {
+            return false;
+        }
+        let continues = self.begun && self.left(start, fresh) > 0;
+        self.begun = true;
+        self.last = now;
+        self.left = self.left.saturating_sub(u64::from(payload));
+        self.next = start + u64::from(payload);
+        continues
+    }
+
+    /// Ends a burst that cannot continue.
+    #[inline]
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Plans a burst of retransmissions from `start`.
+    pub fn plan_again(&mut self, start: u64, pacing: &Pacing, state: &State) {
+        let room = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
+        let quota = segments(pacing, state).min(room);
+        (self.fresh, self.next, self.begun) = (false, start, false);
+        self.left = u64::from(quota) * u64::from(state.mss_cache);
+    }
+
+    /// Plans the next burst of new data.
+    #[inline]
+    pub fn plan(&mut self, now: Time, room: &Room, pacing: &Pacing, state: &State) -> Plan {
+        let size = u64::from(state.mss_cache);
+        let segments_free = state.snd_cwnd - in_flight(state);
+        let free = u64::from(segments_free) * size;
+        let most = segments(pacing, state);
+        let limit = room.usable.min(free);
+        if limit < room.available.min(u64::from(most) * size) && self.waits(now, limit, room, state) {
+            return if free < room.usable {
+                Plan::WaitsForCongestionWindow
+            } else {
+                Plan::WaitsForReceiveWindow
+            };
+        }
+        let quota = most.min(segments_free).min((state.snd_cwnd / 2).max(1));
+        let mut bytes = (u64::from(quota) * size).min(room.available);
+        if bytes > room.buffered {
+            bytes = room.buffered / size * size;
+        }
+        (self.fresh, self.next, self.begun) = (true, room.start, false);
+        self.left = bytes.min(room.usable);
+        Plan::Leaves
+    }
+
+    /// Whether less than a full burst waits.
+    fn waits(&self, now: Time, limit: u64, room: &Room, state: &State) -> bool {
+        let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
+        let half = u64::from(state.srtt_us >> 4);
+        state.ca_state < CA_RECOVERY
+            && now <= self.last + PAUSE
+            && limit < window / WINDOW_DIVISOR
+            && room.first_sent.is_some_and(|sent| now.since(sent).as_micros() >= half)
+    }
+}
+
+/// Number of segments of a full burst.
+#[inline]
+fn segments(pacing: &Pacing, state: &State) -> u32 {
+    let slow = state.sk_pacing_status == PACING_NEEDED && state.sk_pacing_rate < SLOW;
+    let least = if slow { 1 } else { 2 };
+    // Without a division, as mostly.
+    if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(least + 1, state) {
+        return least;
+    }
+    autosized(least, pacing, state)
+}
+
+#[inline(never)]
+fn autosized(least: u32, pacing: &Pacing, state: &State) -> u32 {
+    let halvings = state.rtt_min_us >> RTT_LOG;
+    let near = if halvings < 32 { (64 << 10) >> halvings } else { 0 };
+    let bytes = (pacing.rate(state) >> PACING_SHIFT).saturating_add(near).min(MOST);
+    ((bytes / u64::from(state.mss_cache.max(1))) as u32).max(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::congestion::INFINITE_SSTHRESH;
+    use super::*;
+
+    const SIZE: u64 = 1448;
+
+    fn at(microseconds: u64) -> Time {
+        Time::ZERO + Span::from_micros(microseconds)
+    }
+
+    /// A window of `cwnd` segments of which `free` are free, and a round-trip time of 100 ms; the first outstanding
+    /// segment left at 0.
+    fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, Room) {
+        let state = State {
+            mss_cache: SIZE as u32,
+            snd_cwnd: cwnd,
+            packets_out: cwnd - free,
+            snd_ssthresh: cwnd,
+            srtt_us: 100_000 * 8,
+            rtt_min_us: 100_000,
+            sk_max_pacing_rate: u64::MAX,
+            ..State::default()
+        };
+        let most = 1 << 30;
+        let room = Room {
+            start: 1,
+            available: most,
+            buffered: most,
+            usable: most,
+            window: most,
+            first_sent: Some(at(0)),
+        };
+        (Bursts::new(true, false), Pacing::new(200, 120), state, room)
+    }
+
+    #[test]
+    fn a_burst_is_what_the_pacing_rate_carries_in_1_1024_s() {
+        let (_, pacing, mut state, _) = sending(30, 2);
+        state.sk_pacing_status = PACING_NEEDED;
+        for (rate, rtt, expected) in [
+            (100_000, 100_000, 1),
+            (200_000, 100_000, 2),
+            (12_500_000, 100_000, 8),
+            (u64::MAX, 100_000, 44),
+            // 64 KiB halved six times are 1 KiB more.
+            (12_500_000, 6 * 512, 9),
+            (100_000, 100, 44),
+        ] {
+            (state.sk_pacing_rate, state.rtt_min_us) = (rate, rtt);
+            assert_eq!(segments(&pacing, &state), expected, "{rate} {rtt}");
+        }
+    }
+
+    #[test]
+    fn without_pacing_the_rate_is_that_of_the_window() {
+        let (_, pacing, mut state, _) = sending(30, 2);
+        // 1.2 windows in 100 ms, a 102.4th of which are three segments from 256 on.
+        for (cwnd, expected) in [(30, 2), (255, 2), (256, 3), (10_000, 44)] {
+            (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd);
+            assert_eq!(segments(&pacing, &state), expected, "{cwnd}");
+        }
+    }
+
+    #[test]
+    fn less_than_a_burst_waits_for_the_next_acknowledgment() {
+        let now = at(100_000);
+        let waits = |change: &dyn Fn(&mut Bursts, &mut State, &mut Room)| {
+            let (mut bursts, pacing, mut state, mut room) = sending(30, 1);
+            bursts.last = now;
+            change(&mut bursts, &mut state, &mut room);
+            bursts.plan(now, &room, &pacing, &state) == Plan::WaitsForCongestionWindow
+        };
+        assert!(waits(&|_, _, _| ()));
+        assert!(!waits(&|_, state, _| state.packets_out -= 1), "a full burst");
+        assert!(!waits(&|_, state, _| state.ca_state = CA_RECOVERY), "in recovery");
+        assert!(waits(&|bursts, _, _| bursts.last = at(99_000)));
+        assert!(!waits(&|bursts, _, _| bursts.last = at(98_999)), "the last left long ago");
+        assert!(waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (4, 3)));
+        assert!(!waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (3, 2)), "a third of the window");
+        assert!(waits(&|_, _, room| room.first_sent = Some(at(50_000))));
+        assert!(
+            !waits(&|_, _, room| room.first_sent = Some(at(50_001))),
+            "the next acknowledgment is far off"
+        );
+        assert!(!waits(&|_, _, room| room.first_sent = None), "nothing is out");
+        assert!(!waits(&|_, _, room| room.available = SIZE), "there is no more");
+    }
+
+    #[test]
+    fn a_burst_ends_with_what_is_left_of_the_receive_window() {
+        let (mut bursts, pacing, state, mut room) = sending(30, 8);
+        room.usable = SIZE + 100;
+        room.window = 3 * room.usable;
+        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.left(1, true), SIZE + 100);
+        assert!(!bursts.sent(at(100_000), 1, SIZE as u32, true), "it begins the burst");
+        assert_eq!(bursts.left(1 + SIZE, true), 100);
+        assert_eq!(bursts.left(1 + SIZE, false), 0, "a retransmission does not continue it");
+        assert!(bursts.sent(at(100_000), 1 + SIZE, 100, true));
+        assert_eq!(bursts.left(1 + SIZE + 100, true), 0);
+        room.window = 100 * SIZE;
+        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::WaitsForReceiveWindow);
+    }
+
+    #[test]
+    fn a_burst_is_at_most_half_of_the_window() {
+        let (mut bursts, pacing, mut state, room) = sending(10, 10);
+        state.srtt_us = 0;
+        assert_eq!(bursts.plan(at(0), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.left(1, true), 5 * SIZE);
+        state = State { snd_ssthresh: INFINITE_SSTHRESH, snd_cwnd: 1, ..state };
+        assert_eq!(bursts.plan(at(0), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.left(1, true), SIZE);
+    }
+}
