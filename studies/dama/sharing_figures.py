@@ -100,7 +100,14 @@ def _band(axes, time, values, congestion: Congestion) -> None:  # type: ignore[n
     half = student_quantile(0.975, len(values) - 1) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     axes.fill_between(time, middle - half, middle + half, color=colour, alpha=0.2, linewidth=0)
     axes.plot(time, middle, color=colour, label=f"{congestion.capitalize()}, mean of {len(values)} draws")
-    axes.plot(time, values[0], color=colour, linewidth=0.5, alpha=0.8)
+    axes.plot(
+        time,
+        values[0],
+        color=colour,
+        linewidth=0.5,
+        alpha=0.8,
+        label=f"{congestion.capitalize()}, first draw",
+    )
 
 
 def _finish(above, below) -> None:  # type: ignore[no-untyped-def]
@@ -110,7 +117,7 @@ def _finish(above, below) -> None:  # type: ignore[no-untyped-def]
     below.set_ylabel("used / capacity (%)")
     below.set_ylim(0, 105)
     below.set_xlabel("time (s)")
-    above.legend(loc="lower right")
+    above.legend(loc="lower right", ncols=2)
 
 
 def draw_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, Figure]:
@@ -128,8 +135,9 @@ def friendliness(one: Sharing, scheme: Scheme) -> Figure:
     for prefixes, congestion in ((("reno", "again"), "reno"), (("vegas",), "vegas")):
         rates = [course for name, course in one.rates_bit_s.items() if name.startswith(prefixes)]
         colour = _COLOUR[congestion]  # type: ignore[index]
-        for course in rates:
-            axes.plot(course.time_s, course.value / 1e3, color=colour, linewidth=0.5, alpha=0.7)
+        for number, course in enumerate(rates):
+            label = f"each {congestion.capitalize()} flow" if number == 0 else None
+            axes.plot(course.time_s, course.value / 1e3, color=colour, linewidth=0.5, alpha=0.7, label=label)
         total = np.sum([course.value for course in rates], axis=0) / 1e3
         axes.plot(
             rates[0].time_s, total, color=colour, label=f"three {congestion.capitalize()} flows together"
