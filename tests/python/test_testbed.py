@@ -302,6 +302,37 @@ def test_06_long_passwords_are_refused_before_they_are_hashed(
     assert client.post("/api/session", content=b"x" * 3_000_000).status_code == 413
 
 
+def test_06_many_log_ins_at_once_do_not_stop_the_others(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes are computed one at a time, few wait, and who is logged in already notices nothing."""
+    ada = bed.join("ada")
+    hashing = threading.Event()
+    release = threading.Event()
+
+    def slow(*_: object) -> bool:
+        hashing.set()
+        release.wait(60)
+        return False
+
+    monkeypatch.setattr(accounts, "matches", slow)
+    statuses: list[int] = []
+
+    def guess(name: str) -> None:
+        answer = bed.visitor().post("/api/session", json={"name": name, "password": PASSWORD})
+        statuses.append(answer.status_code)
+
+    threads = [threading.Thread(target=guess, args=(f"n{place}",)) for place in range(30)]
+    for thread in threads:
+        thread.start()
+    hashing.wait(60)
+    until(lambda: len(statuses) == 10)
+    assert statuses == [503] * 10
+    assert ada.get("/api/runs").status_code == 200
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [401] * 20 + [503] * 10
+
+
 def test_07_the_first_administrator_comes_by_a_link_that_works_once(bed: Bed) -> None:
     first = accounts.first_invitation(bed.store)
     second = accounts.first_invitation(bed.store)
@@ -371,6 +402,21 @@ def test_12_headers_of_every_answer(bed: Bed) -> None:
         assert "script-src 'self';" in policy and "frame-ancestors 'none'" in policy
         assert "unsafe-eval" not in policy and "script-src 'self' 'unsafe-inline'" not in policy
         assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example",
+        "/?next=https://evil.example",
+        "/api/session/",
+        "/api/session?next=//evil.example",
+        "/assets",
+    ],
+)
+def test_14_nothing_redirects(bed: Bed, path: str) -> None:
+    answer = bed.visitor().get(URL + path, follow_redirects=False)
+    assert not 300 <= answer.status_code < 400 and "location" not in answer.headers
 
 
 ATTACKS: dict[str, str] = {
@@ -832,3 +878,123 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
     assert not subprocess.run(
         ["pgrep", "-f", str(tmp_path / "data")], check=False, capture_output=True
     ).stdout
+
+
+def test_19_nothing_is_uploaded_but_texts(bed: Bed) -> None:
+    """No route takes an archive or a table, so there is nothing to unpack."""
+    for methods in openapi()["paths"].values():
+        for operation in methods.values():
+            assert set(operation.get("requestBody", {}).get("content", {})) <= {"application/json"}
+
+
+def test_20_emulation_in_real_time_is_off_unless_the_administrator_allows_it(bed: Bed) -> None:
+    root = bed.join("root", "administrator")
+    answer = root.post("/api/runs", json={"text": SMALL, "instruments": ["emulate"]})
+    assert answer.status_code == 409 and "--real-time" in said(answer)
+
+
+def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
+    """Each gets every event of its user; what waits for a slow one is bounded, and it is told to load again."""
+    import asyncio
+
+    from bentpipe.testbed.accounts import Caller
+    from bentpipe.testbed.api import events
+
+    ada = bed.join("ada")
+    launched(ada)
+    with bed.store.reading() as rows:
+        session = rows.scalars(select(Session.id)).one()
+    broadcast = events.Broadcast(bed.store)
+
+    async def stream_all() -> tuple[int, str]:
+        callers = [Caller(1, f"ada{place}", "user", session, "browser", "write") for place in range(500)]
+        async with broadcast.running():
+            streams = [broadcast.follow(one, None) for one in callers]
+            for stream in streams:
+                assert (await anext(stream)).startswith("retry")
+            slow = broadcast.follow(Caller(1, "slow", "user", session, "browser", "write"), None)
+            await anext(slow)
+            waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
+            # They follow as soon as they wait.
+            await asyncio.sleep(0)
+            with bed.store.writing() as rows:
+                run = rows.scalars(select(Run)).one()
+                for _ in range(events.MOST_WAITING + 10):
+                    queue.tell(rows, run)
+            first = await asyncio.gather(*waiting)
+            kept = max(one.qsize() for one in broadcast.followers)
+            assert kept <= events.MOST_WAITING + 1
+            told = ""
+            while "reload" not in told:
+                told = await anext(slow)
+            for stream in [*streams, slow]:
+                await stream.aclose()
+        return sum("event: run" in one for one in first), told
+
+    got, told = asyncio.run(stream_all())
+    assert got == 500 and "reload" in told
+    assert broadcast.followers == {}
+
+
+def test_every_route_survives_nonsense(bed: Bed) -> None:
+    """Wrong types, extremes and control characters in every parameter and body of the document: never a fault of the
+    server."""
+    import random
+
+    chance = random.Random(1)
+    root = bed.join("root", "administrator")
+    (run,) = launched(root)
+    real = {"run": run["id"], "configuration": saved(root)["id"], "account": "1", "quantity": "tcp.cwnd"}
+    nonsense: list[Any] = [
+        None,
+        "",
+        "\x00",
+        "\ud800",
+        "x" * 5000,
+        -1,
+        2**70,
+        1e308,
+        True,
+        [],
+        {},
+        [[]],
+        {"a": {"b": []}},
+        "🛰",
+    ]
+    document = openapi()
+
+    def body(schema: dict[str, Any]) -> Any:
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        if chance.random() < 0.3 or "properties" not in schema:
+            return SMALL if chance.random() < 0.3 else chance.choice(nonsense)
+        return {key: body(inner) for key, inner in schema["properties"].items() if chance.random() < 0.8}
+
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path in ("/api/events", "/api/session") or (method, path) == (
+                "delete",
+                "/api/accounts/{account}",
+            ):
+                continue
+            schema = (
+                operation.get("requestBody", {})
+                .get("content", {})
+                .get("application/json", {})
+                .get("schema", {})
+            )
+            for _ in range(6):
+                names = {
+                    name: real[name]
+                    if name in real and chance.random() < 0.6
+                    else chance.choice(["0", "%00", "%ff", "a" * 300, "-1", "%F0%9F"])
+                    for name in re.findall(r"{(\w+)}", path)
+                }
+                query = {
+                    one["name"]: chance.choice(["", "-1", "9" * 30, "\x00", "ü", "a" * 500])
+                    for one in operation.get("parameters", [])
+                    if one["in"] == "query" and chance.random() < 0.5
+                }
+                content = json.dumps(body(schema)) if schema else None
+                answer = root.request(method, path.format(**names), params=query, content=content)
+                assert answer.status_code < 500, (method, path, names, query, content, answer.text)

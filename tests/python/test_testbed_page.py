@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from testbeds import PASSWORD, Served, browser_or_skip, launched, serving
+from testbeds import PASSWORD, SMALL, Served, browser_or_skip, launched, serving
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# Longer than anything takes on a busy machine.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ class Watched:
     def __init__(self, browser: Browser, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(30_000)
         self.wrong: list[str] = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", self._said)
@@ -123,7 +126,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     page.go_forward()
     click("button", "Apply and launch")
     # 5. The report.
-    page.get_by_role("link", name="report", exact=True).wait_for(timeout=60_000)
+    page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
     expect(page.get_by_role("row").filter(has_text="satellite").filter(has_text="Mbit")).to_be_visible()
     report = page.frame_locator("iframe")
     expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
@@ -221,4 +224,60 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.get_by_role("link", name="Configurations").press("Enter")
     expect(page.get_by_role("link", name="hybla")).to_be_visible()
     expect(page.get_by_role("link", name="laboratory")).to_have_count(0)
+    watched.close()
+
+
+def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
+    """What one shares, the other sees, forks and runs; a window that is out of date overwrites nothing."""
+    watched = Watched(browser)
+    bob = watched.page
+    origin = {"Origin": bed.url}
+    link = ada.request.post(f"{bed.url}/api/invitations", data={"level": "user"}, headers=origin).json()[
+        "link"
+    ]
+    bob.goto(bed.url + link)
+    bob.get_by_label("Name").fill("carol")
+    bob.get_by_label("Password").fill(PASSWORD)
+    bob.get_by_role("button", name="Create account").click()
+    expect(bob.get_by_role("heading", name="Configurations")).to_be_visible()
+    body = {"name": "ours", "text": SMALL}
+    made = ada.request.post(f"{bed.url}/api/configurations", data=body, headers=origin).json()
+    bob.goto(f"{bed.url}/#/configuration/{made['id']}/system")
+    expect(bob.get_by_text("there is no such configuration")).to_be_visible()
+    ada.goto(f"{bed.url}/#/")
+    ada.reload()
+    ada.get_by_role("button", name="Share ours").click()
+    expect(ada.get_by_role("button", name="Stop sharing ours")).to_be_visible()
+    bob.reload()
+    expect(bob.get_by_text("shared by ada")).to_be_visible()
+    expect(bob.get_by_role("button", name="Apply")).to_have_count(0)
+    expect(bob.get_by_label("Scenario", exact=True)).not_to_be_editable()
+    bob.goto(f"{bed.url}/#/")
+    bob.once("dialog", lambda dialog: dialog.accept("mine"))
+    bob.get_by_role("button", name="Fork ours").click()
+    expect(bob.get_by_role("heading", name="mine")).to_be_visible()
+    # Ada in two windows: the second one to apply is told, and keeps what she has typed.
+    other = ada.context.new_page()
+    for page in (ada, other):
+        page.goto(f"{bed.url}/#/configuration/{made['id']}/system")
+        page.get_by_label("Scenario", exact=True).fill(SMALL + "# changed\n")
+    ada.get_by_role("button", name="Apply").click()
+    expect(ada.get_by_text("Applied.")).to_be_visible()
+    other.get_by_role("button", name="Apply").click()
+    expect(other.get_by_role("alert")).to_contain_text("changed elsewhere")
+    expect(other.get_by_label("Scenario", exact=True)).to_have_value(SMALL + "# changed\n")
+    other.close()
+    # 11: what users write is text, wherever it is shown.
+    evil = "<img src=x onerror=alert(1)>"
+    scenario = SMALL.replace('name = "Small"', f'name = "{evil}"\ndescription = "{evil}"').replace(
+        '"20 s"', '"1 s"'
+    )
+    (run,) = bob.request.post(
+        f"{bed.url}/api/runs", data={"name": evil, "text": scenario}, headers=origin
+    ).json()
+    bob.goto(f"{bed.url}/#/runs/{run['id']}")
+    expect(bob.get_by_role("heading", name=evil)).to_be_visible()
+    expect(bob.frame_locator("iframe").get_by_role("heading", name=evil)).to_be_visible(timeout=120_000)
+    bob.goto(f"{bed.url}/api/runs/{run['id']}/report")
+    expect(bob.get_by_role("heading", name=evil)).to_be_visible()
     watched.close()

@@ -207,7 +207,7 @@ function Problems({ view }: { view: View | null }) {
       <ul>
         {view.problems.slice(0, 8).map((one, place) => (
           <li key={place}>
-            {one.line !== null && <>line {one.line}, </>}
+            {one.line !== null && <>line {one.line}{one.path && ", "}</>}
             {one.path && <code>{one.path}</code>}
             {one.value !== null && (
               <>

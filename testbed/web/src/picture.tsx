@@ -14,7 +14,7 @@ import {
   type NodeProps,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { memo, useEffect, useMemo } from "react";
+import { memo, useEffect, useMemo, useRef, type RefObject } from "react";
 
 export interface PictureNode {
   id: string;
@@ -54,20 +54,31 @@ const Part = memo(function Part({ data, selected }: NodeProps<PartNode>) {
 const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "◈", network: "☄", group: "⋮" };
 const TYPES = { part: Part };
 
-export function Picture({
+interface Calls {
+  choose: (path: string[]) => void;
+  move?: (positions: Positions) => void;
+  connect?: (from: string, to: string) => void;
+}
+
+/** The picture, which is drawn again only when the network changes, not with every key that is typed beside it. */
+export function Picture({ data, positions, chosen, ...calls }: { data: PictureData; positions: Positions; chosen: string } & Calls) {
+  const latest = useRef<Calls>(calls);
+  latest.current = calls;
+  return <Drawn data={data} positions={positions} chosen={chosen} calls={latest} editable={calls.move !== undefined} />;
+}
+
+const Drawn = memo(function Drawn({
   data,
   positions,
   chosen,
-  choose,
-  move,
-  connect,
+  calls,
+  editable,
 }: {
   data: PictureData;
   positions: Positions;
   chosen: string;
-  choose: (path: string[]) => void;
-  move?: (positions: Positions) => void;
-  connect?: (from: string, to: string) => void;
+  calls: RefObject<Calls>;
+  editable: boolean;
 }) {
   const places = useMemo(() => laid(data, positions), [data, positions]);
   const paths = useMemo(() => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])), [data]);
@@ -90,7 +101,7 @@ export function Picture({
         // Drawn from left to right, whatever its direction.
         source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
         target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
-        label: one.label,
+        label: data.edges.length > MOST_LABELS ? undefined : one.label,
         selected: one.path.join(".") === chosen,
         focusable: false,
       })),
@@ -104,14 +115,14 @@ export function Picture({
         nodeTypes={TYPES}
         onNodesChange={nodesChanged}
         onEdgesChange={edgesChanged}
-        onNodeClick={(_, node) => choose(paths.get(node.id) ?? [])}
-        onEdgeClick={(_, edge) => choose(paths.get(edge.id) ?? [])}
+        onNodeClick={(_, node) => calls.current.choose(paths.get(node.id) ?? [])}
+        onEdgeClick={(_, edge) => calls.current.choose(paths.get(edge.id) ?? [])}
         onNodeDragStop={(_, __, dragged) =>
-          move?.({ ...positions, ...Object.fromEntries(dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]])) })
+          calls.current.move?.({ ...positions, ...Object.fromEntries(dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]])) })
         }
-        onConnect={(made: Connection) => connect?.(made.source, made.target)}
-        nodesDraggable={move !== undefined}
-        nodesConnectable={connect !== undefined}
+        onConnect={(made: Connection) => calls.current.connect?.(made.source, made.target)}
+        nodesDraggable={editable}
+        nodesConnectable={editable}
         edgesFocusable={false}
         nodesFocusable={false}
         deleteKeyCode={null}
@@ -126,7 +137,10 @@ export function Picture({
       </ReactFlow>
     </div>
   );
-}
+});
+
+/** With more edges than this their labels would cover each other. */
+const MOST_LABELS = 60;
 
 /** Where nodes are drawn: as they were moved, and otherwise in columns by their distance from the first. */
 function laid(data: PictureData, positions: Positions): Positions {

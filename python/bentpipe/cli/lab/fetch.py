@@ -14,7 +14,9 @@ def fetch(
     run: RunName,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder to write.", show_default="runs/run-NUMBER"),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="The folder to write.", show_default="runs/run-NUMBER"
+        ),
     ] = None,
     server: Server = HERE,
 ) -> None:

@@ -48,6 +48,7 @@ def application(settings: Settings, store: Store) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        redirect_slashes=False,
     )
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
     for module in (sessions, accounts, drafts, configurations, runs, results):

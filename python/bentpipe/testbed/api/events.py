@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -99,7 +99,7 @@ class Broadcast:
                 found = found.where(Event.owner_id == who.id)
             return [_told(one) for one in rows.scalars(found)], last + 1 < oldest
 
-    async def follow(self, who: Caller, last: int | None) -> AsyncIterator[str]:
+    async def follow(self, who: Caller, last: int | None) -> AsyncGenerator[str, None]:
         """Yields the text of a stream."""
         if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
             # The stream has begun, so this is an event, after which the browser waits.
