@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -669,17 +670,27 @@ def test_25_users_take_turns(bed: Bed) -> None:
     assert owners == [1, 2, 1, 1]
 
 
-def test_27_a_database_that_cannot_be_written_is_an_answer(bed: Bed) -> None:
+def test_27_a_database_that_cannot_be_written_is_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another process holds the lock, pages that only read work, and the others say what is wrong."""
+    import sqlite3
+
+    from bentpipe.testbed import store
+
+    monkeypatch.setattr(store, "BUSY_S", 0.1)
+    bed = Bed(tmp_path / "data")
     ada = bed.join("ada")
-    with bed.store.engine.connect() as connection:
-        connection.execution_options(writes=True)
-        connection.execute(text("PRAGMA query_only = ON"))
-        connection.commit()
-        with bed.store.engine.begin() as other:
-            assert other.execute(text("select 1")).scalar() == 1
-    bed.store.engine.dispose()
-    bed.settings.data.joinpath("testbed.sqlite").chmod(0o600)
-    assert ada.get("/api/session").status_code == 200
+    saved(ada)
+    holder = sqlite3.connect(tmp_path / "data" / "testbed.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert [one["name"] for one in ada.get("/api/configurations").json()] == ["mine"]
+    answer = ada.post("/api/configurations", json={"name": "other", "text": SMALL})
+    assert answer.status_code == 503 and "try again" in said(answer)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert saved(ada, "other")["name"] == "other"
+    bed.store.close()
 
 
 def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
@@ -998,3 +1009,22 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
                 content = json.dumps(body(schema)) if schema else None
                 answer = root.request(method, path.format(**names), params=query, content=content)
                 assert answer.status_code < 500, (method, path, names, query, content, answer.text)
+
+
+def test_the_package_contains_the_page(tmp_path: Path) -> None:
+    """The built page is in what users install, with every file that it names, although git ignores it."""
+    import tarfile
+
+    from testbeds import PAGE, ROOT
+
+    maturin = Path(sys.executable).parent / "maturin"
+    if not PAGE.is_file() or not maturin.is_file():
+        pytest.skip("the page of the test bed is not built, or there is no maturin")
+    subprocess.run([maturin, "sdist", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    (file,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    static = "python/bentpipe/testbed/static/"
+    assets = re.findall(r'(?:src|href)="/(assets/[^"]+)"', PAGE.read_text())
+    assert len(assets) >= 2
+    assert {f"{static}index.html", *(static + asset for asset in assets)} <= names

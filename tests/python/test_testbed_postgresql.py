@@ -83,6 +83,7 @@ def bed(server: str, tmp_path: Path) -> Iterator[Bed]:
         cases.test_22_many_workers_claim_every_run_once,
         cases.test_23_leases_that_run_out_are_reclaimed,
         cases.test_25_users_take_turns,
+        cases.test_every_route_survives_nonsense,
         cases.test_28_streams_tell_only_what_one_may_see,
         cases.test_29_every_change_is_in_the_audit_log_without_secrets,
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
@@ -16,6 +16,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
 from bentpipe.errors import InputError
+
+#: Seconds for which a writer waits for another one of SQLite.
+BUSY_S: Final = 20.0
 
 
 class Store:
@@ -55,7 +58,7 @@ def connect(url: str) -> Engine:
         except ModuleNotFoundError as error:
             raise InputError(f"PostgreSQL needs the Python package psycopg: {error}") from error
         return create_engine(url.replace("postgresql://", "postgresql+psycopg://"), pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"timeout": 20})
+    engine = create_engine(url, connect_args={"timeout": BUSY_S})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:

@@ -12,7 +12,7 @@ from bentpipe.testbed import accounts
 from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.tables import Audit, User
 
-from .callers import Administrator, Anyone, Database
+from .callers import Administrator, Anyone, Database, Number
 from .sessions import Strict
 
 router = APIRouter(tags=["accounts"])
@@ -61,7 +61,7 @@ def listed(_: Administrator, store: Database) -> list[Account]:
 
 
 @router.patch("/accounts/{account}")
-def change(account: int, given: OfLevel, who: Administrator, store: Database) -> Account:
+def change(account: Number, given: OfLevel, who: Administrator, store: Database) -> Account:
     """Change the level of an account, which ends its log-ins."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
@@ -71,7 +71,7 @@ def change(account: int, given: OfLevel, who: Administrator, store: Database) ->
 
 
 @router.delete("/accounts/{account}", status_code=204)
-def remove(account: int, who: Administrator, store: Database) -> None:
+def remove(account: Number, who: Administrator, store: Database) -> None:
     """Remove an account with everything that it owns."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
@@ -90,7 +90,10 @@ def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
 
 @router.get("/audit")
 def audit(
-    who: Anyone, store: Database, before: int | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 100
+    who: Anyone,
+    store: Database,
+    before: Number | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> list[AuditLine]:
     """Return the newest lines of the audit log: all for administrators, one's own for others."""
     found = select(Audit).order_by(Audit.id.desc()).limit(limit)

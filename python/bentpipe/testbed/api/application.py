@@ -10,7 +10,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, OperationalError
 
 import bentpipe
 from bentpipe._native import ScenarioError
@@ -76,6 +76,10 @@ def _errors(app: FastAPI) -> None:
         # What was sent is not repeated: it may be a password.
         told = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
         return JSONResponse({"detail": "; ".join(told)}, 422)
+
+    @app.exception_handler(DataError)
+    def unfit(_: Request, __: DataError) -> Response:
+        return JSONResponse({"detail": "the database cannot hold this value"}, 422)
 
     @app.exception_handler(OperationalError)
     def busy(_: Request, __: OperationalError) -> Response:

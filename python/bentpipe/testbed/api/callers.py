@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
+from pydantic import Field
 
-from bentpipe.testbed.accounts import Caller, Refused, caller_of
+from bentpipe.testbed.accounts import Caller, Refused, caller_of, used
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
@@ -28,6 +29,9 @@ def settings_of(request: Request) -> Settings:
     return settings
 
 
+#: A number of a row; larger ones do not fit into every database.
+Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
 Database = Annotated[Store, Depends(store_of)]
 Given = Annotated[Settings, Depends(settings_of)]
 
@@ -42,12 +46,13 @@ def secret_of(request: Request) -> str:
 
 def caller(request: Request, store: Database) -> Caller:
     """Returns who makes a request. Raises :class:`Refused`."""
-    with store.writing() as rows:
+    with store.reading() as rows:
         found = caller_of(rows, secret_of(request))
     if (found.kind == "token") != ("authorization" in request.headers):
         raise Refused(401, "log in first")
     if found.scope == "read" and request.method not in SAFE:
         raise Refused(403, "this token may only read")
+    used(store, found)
     return found
 
 

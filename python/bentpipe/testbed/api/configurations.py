@@ -15,7 +15,7 @@ from bentpipe.testbed.accounts import Caller, Refused, note
 from bentpipe.testbed.rules import OF_LEVEL, check_text
 from bentpipe.testbed.tables import Configuration
 
-from .callers import Anyone, AUser, Database, may_see, owns
+from .callers import Anyone, AUser, Database, Number, may_see, owns
 from .drafts import Text
 from .sessions import Strict
 
@@ -24,8 +24,9 @@ router = APIRouter(tags=["configurations"])
 Name = Annotated[
     str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+$")
 ]
+Coordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 Positions = Annotated[
-    dict[Annotated[str, Field(max_length=200)], tuple[float, float]], Field(max_length=5000)
+    dict[Annotated[str, Field(max_length=200)], tuple[Coordinate, Coordinate]], Field(max_length=5000)
 ]
 
 
@@ -60,7 +61,7 @@ class Change(Strict):
     """What to change; what is not given stays. ``version`` is the one that was changed, so that nobody overwrites
     what another window has saved."""
 
-    version: int
+    version: Number
     name: Name | None = None
     text: Text | None = None
     positions: Positions | None = None

@@ -24,7 +24,7 @@ from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, identifier
 
-from .callers import Anyone, AUser, Database, Given, may_see, owns
+from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
 from .configurations import Name, visible
 from .drafts import Text
 from .events import Broadcast
@@ -234,7 +234,7 @@ def listed(
     search: Annotated[str, Query(max_length=100)] = "",
     batch: Annotated[str, Query(max_length=32)] = "",
     configuration: Annotated[str, Query(max_length=32)] = "",
-    before: int | None = None,
+    before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> list[Entry]:
     """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
@@ -333,7 +333,7 @@ async def events(request: Request, who: Anyone) -> StreamingResponse:
     after a broken connection, Last-Event-ID continues where it ended."""
     broadcast: Broadcast = request.app.state.broadcast
     last = request.headers.get("last-event-id", "")
-    stream = broadcast.follow(who, int(last) if last.isdigit() and len(last) < 16 else None)
+    stream = broadcast.follow(who, int(last) if last.isdigit() and len(last) < 10 else None)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
