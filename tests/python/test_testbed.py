@@ -1028,3 +1028,21 @@ def test_the_package_contains_the_page(tmp_path: Path) -> None:
     assets = re.findall(r'(?:src|href)="/(assets/[^"]+)"', PAGE.read_text())
     assert len(assets) >= 2
     assert {f"{static}index.html", *(static + asset for asset in assets)} <= names
+
+
+def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
+    """Over plain HTTP only on this machine itself, whatever a header claims; behind a proxy's socket it is the
+    proxy's task."""
+    from bentpipe.testbed.api.security import is_encrypted
+
+    def scope(scheme: str, host: str) -> dict[str, Any]:
+        return {
+            "type": "http",
+            "scheme": scheme,
+            "headers": [(b"host", host.encode()), (b"x-forwarded-proto", b"https")],
+        }
+
+    assert is_encrypted(scope("http", "127.0.0.1:8470"), bed.settings)
+    assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
+    assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
+    assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))

@@ -74,7 +74,12 @@ def serve(
         ) from error
     given = {} if slots is None else {"slots": slots}
     settings = Settings(
-        data.resolve(), database or "", tuple(names or ()), insecure=insecure, real_time=real_time, **given
+        data.resolve(),
+        database or "",
+        tuple(names or ()),
+        insecure=insecure or socket is not None,
+        real_time=real_time,
+        **given,
     )
     address = Address(host, port, socket)
     secret = prepare(settings)
@@ -86,6 +91,6 @@ def serve(
         typer.echo(f"The test bed is at {address.url} (end it with Ctrl-C). Data: {settings.data}")
         if secret is not None:
             typer.echo("There is no administrator yet. Create the account with this link, which works once:")
-            typer.echo(f"  {address.url}/#/join/{secret}")
+            typer.echo(f"  {'' if socket else address.url}/#/join/{secret}")
 
     raise typer.Exit(serve_(settings, address, part, ready))

@@ -104,9 +104,12 @@ def named(name: str) -> str:
 
 
 def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, Caller]:
-    """Returns the secret of a new log-in and who it is. Raises :class:`Refused`."""
+    """Returns the secret of a new log-in and who it is. ``address`` is empty behind a proxy, where all requests have
+    the same. Raises :class:`Refused`."""
     now = time.time()
-    keys = {f"account:{name[:64]}": MOST_OF_ACCOUNT, f"address:{address[:64]}": MOST_OF_ADDRESS}
+    keys = {f"account:{name[:64]}": MOST_OF_ACCOUNT}
+    if address:
+        keys[f"address:{address[:64]}"] = MOST_OF_ADDRESS
     with store.writing() as rows:
         rows.execute(delete(Attempt).where(Attempt.at < now - WINDOW_S))
         for key, most in keys.items():

@@ -39,7 +39,9 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The page's address."""
+        """The page's address; behind a proxy, what follows the proxy's."""
+        if self.socket is not None:
+            return f"unix:{self.socket}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 

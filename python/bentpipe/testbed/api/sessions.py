@@ -120,7 +120,7 @@ def require_encryption(request: Request, settings: Any) -> None:
 async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
     """Log in: the answer sets a cookie."""
     require_encryption(request, settings)
-    address = request.client.host if request.client else "socket"
+    address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
     give(response, secret)
     return describe(who)
