@@ -107,7 +107,7 @@ impl App for Destination {
         &mut self,
         now: Time,
         _connection: u16,
-        arrival: &Arrival,
+        arrival: &Arrival<'_>,
         row: &mut Vec<f64>,
         _stream: &mut Stream,
         _actions: &mut Actions,
@@ -138,7 +138,7 @@ mod tests {
         let mut app = config.build(End::Destination, stream());
         for (number, delay) in [(0, 250), (1, 270), (2, 260)] {
             let stamp = Some(Stamp { number, sent: Time::ZERO });
-            let arrival = Arrival { bytes: 160, stamp, intact: true };
+            let arrival = Arrival { bytes: 160, stamp, intact: true, content: &[] };
             let (now, mut row) = (Time::ZERO + Span::from_millis(delay), Vec::new());
             app.arrived(now, 0, &arrival, &mut row, &mut stream(), &mut Actions::default());
             assert_eq!(row, [f64::from(number), delay as f64 / 1e3]);

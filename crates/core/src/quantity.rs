@@ -437,6 +437,12 @@ impl<const MIN: i64, const MAX: i64> Real<MIN, MAX> {
         Real(value as f64 / 1000.0)
     }
 
+    /// Creates the number from a constant, which must be in range.
+    pub const fn of(value: f64) -> Self {
+        assert!(value >= Self::LOW && value <= Self::HIGH, "a default lies in its range");
+        Real(value)
+    }
+
     /// The value of the number.
     #[inline]
     pub const fn value(self) -> f64 {

@@ -8,11 +8,13 @@ use crate::lateness::Lateness;
 use crate::path::Path;
 use crate::pool::Pool;
 use crate::port::Port;
+use crate::streams;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
 use bentpipe_core::{FlowId, NodeId, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
+use bentpipe_models::voice::recognised::Recogniser;
 use bentpipe_models::{Body, Packet};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
@@ -102,6 +104,8 @@ pub struct Bridge {
     began: Counts,
     ended: Option<Counts>,
     strays: u64,
+    /// RTP streams among what came out of the network.
+    streams: Recogniser,
 }
 
 /// Reaches a [`Bridge`] from other threads.
@@ -188,6 +192,7 @@ impl Bridge {
             began: Counts::default(),
             ended: None,
             strays: 0,
+            streams: Recogniser::default(),
         };
         Ok((bridge, handle))
     }
@@ -390,6 +395,7 @@ impl Bridge {
             }
             let now = self.clock.now();
             attachment.lateness.add(now.since(leaving.due));
+            streams::look(&mut self.streams, now, packet.birth, bytes);
             if let Some(observer) = &mut self.observer {
                 observer.got(&mut self.network, attachment.host.node, packet.flow, now);
             }
@@ -406,6 +412,11 @@ impl Bridge {
     /// The network, for what its stages and its outbox have to say.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
+    }
+
+    /// Takes the RTP streams of any program that came out of the network so far.
+    pub fn take_streams(&mut self) -> Recogniser {
+        std::mem::take(&mut self.streams)
     }
 
     /// Returns how late packets reached their hosts.

@@ -210,6 +210,7 @@ fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Resu
     let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
     let flows = Flows { datagrams, unapplied: ran.unapplied().to_vec(), skipped };
     let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_flows(flows);
+    let streams = bridge.take_streams();
     let network = bridge.network();
     network.out().set_capture(None);
     network.finish(reached);
@@ -217,6 +218,7 @@ fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Resu
     let mut report = network.report(reached);
     ran.report(&mut report);
     commands.report(&mut report);
+    streams.report(&mut report);
     let totals = network.out().totals().clone();
     let notes = &mut run.folder().provenance().notes;
     notes.insert("emulation".to_owned(), json!(ran.notes()));

@@ -23,6 +23,7 @@ mod path;
 mod pool;
 pub mod port;
 pub mod process;
+mod streams;
 mod sys;
 pub mod tcp_memory;
 pub mod traffic;

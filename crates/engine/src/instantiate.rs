@@ -279,8 +279,8 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     let transactions = (end == End::Source && flow.app.has_transactions())
         .then(|| builder.probe(&hosting::TRACE, &flow.name))
         .flatten();
-    let measures = flow.app.measures().filter(|_| end == End::Destination);
-    let measures = measures.and_then(|table| builder.probe(table, &flow.name));
+    let measures = flow.app.measures().filter(|_| end == End::Destination || flow.app.measures_both());
+    let measures = measures.and_then(|table| builder.probe(table, &site.incoming()));
     let stream = builder.stream(&stage_name);
     let traced = flow.app.connections().traced();
     let seat = Seat { site, app, traced, transactions, measures, stream };

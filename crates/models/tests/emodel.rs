@@ -116,7 +116,7 @@ fn packets_of_the_codecs_have_the_sizes_of_the_reference() {
         };
         let Some(codec) = find(name) else { continue };
         let frames = cells[2].parse::<f64>().unwrap() / codec.frame_ms;
-        assert_eq!(frames * f64::from(codec.frame_bytes), cells[3].parse::<f64>().unwrap(), "{row}");
+        assert_eq!(f64::from(codec.payload(frames as u32)), cells[3].parse::<f64>().unwrap(), "{row}");
         compared += 1;
     }
     assert_eq!(compared, 9);

@@ -11,7 +11,7 @@ use bentpipe_models::{Body, Outbox, Packet, Port, Spoiled, Stage};
 /// An application that measures: a row for each datagram and a count at the end.
 #[derive(Default)]
 struct Meter {
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<Arrival<'static>>,
 }
 
 static ROWS: Table = Table {
@@ -40,12 +40,12 @@ impl App for Meter {
         &mut self,
         now: Time,
         _: u16,
-        arrival: &Arrival,
+        arrival: &Arrival<'_>,
         row: &mut Vec<f64>,
         _: &mut Stream,
         _: &mut Actions,
     ) {
-        self.arrivals.push(*arrival);
+        self.arrivals.push(Arrival { content: &[], ..*arrival });
         if let Some(stamp) = arrival.stamp {
             row.extend([f64::from(stamp.number), now.since(stamp.sent).as_secs_f64()]);
         }

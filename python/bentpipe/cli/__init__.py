@@ -23,6 +23,7 @@ from .execute import execute
 from .explain import explain
 from .kernel import app as kernel
 from .lab import app as lab
+from .listen import listen
 from .netpipe import netpipe
 from .new import new
 from .pep import pep
@@ -48,7 +49,7 @@ from .watch import watch
 GROUPS: Final = {
     "Describe a network": (new, check, show, variants, trace, schema),
     "Run it": (predict, simulate, emulate, campaign, reproduce),
-    "Read results": (report, plot, compare, explain, netpipe),
+    "Read results": (report, plot, compare, explain, netpipe, listen),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down),
     "Calculate": (emodel,),
     "Share it": (serve, lab),

@@ -1,5 +1,6 @@
 //! Many datagrams in one call.
 
+use bentpipe_models::packet::datagram::Written;
 use nix::errno::Errno;
 use std::io;
 use std::mem::zeroed;
@@ -9,7 +10,7 @@ use std::ptr::null_mut;
 /// Datagrams in one call, at most.
 pub const BATCH: usize = 64;
 
-/// First bytes of a datagram, which are those of its sender.
+/// Bytes that the sender of a datagram puts behind what its application wrote, if there is room for them.
 pub const HEAD: usize = 16;
 
 /// Bytes of a datagram that are looked at.
@@ -26,17 +27,20 @@ pub fn room() -> Box<Room> {
 /// Room for one control message with a `struct timespec`, aligned as its header is.
 type Control = [u64; 8];
 
-/// A datagram to send: what it begins with, and its length in bytes. The rest are those of the filler.
-#[derive(Clone, Copy, Debug)]
+/// A datagram to send: what its application wrote, what its sender puts behind it, and its length in bytes. The rest are those of the
+/// filler.
+#[derive(Clone, Debug)]
 pub struct Outgoing {
+    pub written: Written,
     pub head: [u8; HEAD],
     pub size: usize,
 }
 
-/// A datagram that came: what it begins with, its length in bytes, whether what was seen of the rest is zeros, and when it came, in
-/// nanoseconds of CLOCK_REALTIME.
+/// A datagram that came: the number of bytes that its application wrote, the bytes behind them, its length in bytes, whether what was
+/// seen of the rest is zeros, and when it came, in nanoseconds of CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incoming {
+    pub written: usize,
     pub head: [u8; HEAD],
     pub size: usize,
     pub zeros: bool,
@@ -47,13 +51,16 @@ pub struct Incoming {
 pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io::Result<usize> {
     let count = datagrams.len().min(BATCH);
     // SAFETY: both are plain data for which zeros are valid.
-    let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
+    let (mut parts, mut messages): ([[libc::iovec; 3]; BATCH], [libc::mmsghdr; BATCH]) =
         unsafe { (zeroed(), zeroed()) };
     for ((datagram, parts), message) in datagrams.iter().zip(&mut parts).zip(&mut messages) {
-        let head = datagram.size.min(HEAD);
-        let rest = &filler[..datagram.size - head];
-        parts[0] = libc::iovec { iov_base: datagram.head.as_ptr().cast_mut().cast(), iov_len: head };
-        parts[1] = libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() };
+        let written = datagram.written.bytes();
+        let written = &written[..written.len().min(datagram.size)];
+        let head = &datagram.head[..(datagram.size - written.len()).min(HEAD)];
+        let rest = &filler[..datagram.size - written.len() - head.len()];
+        for (part, bytes) in parts.iter_mut().zip([written, head, rest]) {
+            *part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        }
         message.msg_hdr.msg_iov = parts.as_mut_ptr();
         message.msg_hdr.msg_iovlen = parts.len();
     }
@@ -64,8 +71,13 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io
 }
 
 /// Takes waiting datagrams from a socket into the first of `into`; returns how many. Of each the first 2048 bytes are copied, to
-/// `room`.
-pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH], room: &mut Room) -> io::Result<usize> {
+/// `room`; `written` tells how many of them its application wrote.
+pub fn receive(
+    socket: BorrowedFd<'_>,
+    into: &mut [Incoming; BATCH],
+    room: &mut Room,
+    written: &dyn Fn(&[u8]) -> usize,
+) -> io::Result<usize> {
     // SAFETY: all are plain data for which zeros are valid.
     let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
         unsafe { (zeroed(), zeroed()) };
@@ -88,6 +100,8 @@ pub fn receive(socket: BorrowedFd<'_>, into: &mut [Incoming; BATCH], room: &mut 
     for ((datagram, message), bytes) in into.iter_mut().zip(&messages).zip(room.iter()).take(received) {
         datagram.size = message.msg_len as usize;
         let seen = &bytes[..datagram.size.min(SEEN)];
+        datagram.written = written(seen);
+        let seen = &seen[datagram.written..];
         let (head, rest) = seen.split_at(seen.len().min(HEAD));
         datagram.head = [0; HEAD];
         datagram.head[..head.len()].copy_from_slice(head);

@@ -406,10 +406,12 @@ impl Planned<'_> {
         let name = &self.flow.name;
         match (self.end, self.flow.transport.socket()) {
             (End::Source, _) => {
-                let has = self.flow.app.has_transactions();
+                let app = &self.flow.app;
+                let measures = app.measures().filter(|_| app.measures_both());
                 Traces {
-                    transactions: has.then(|| probe(&hosting::TRACE, name)).flatten(),
-                    ..Traces::default()
+                    transactions: app.has_transactions().then(|| probe(&hosting::TRACE, name)).flatten(),
+                    measures: measures.and_then(|table| probe(table, &names::reverse(name))),
+                    arrival: None,
                 }
             }
             (End::Destination, Some(Socket::Datagram)) => {

@@ -1,5 +1,5 @@
 //! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the time at which it was
-//! sent, as far as it has room for them, so that its delay and the losses are measured; the rest is zeros, by which wrong bits are
+//! sent, as far as it has room for them behind what its application writes, so that its delay and the losses are measured; the rest is zeros, by which wrong bits are
 //! seen.
 //!
 //! The driver is some time late; what has come due by then goes in one call.
@@ -119,7 +119,8 @@ impl Endpoint {
             let mut head = [0; HEAD];
             head[..4].copy_from_slice(&self.number.to_be_bytes());
             self.number = self.number.wrapping_add(1);
-            self.waiting.push(Outgoing { head, size: actions.send.min(LARGEST) as usize });
+            let written = self.hosted.writes();
+            self.waiting.push(Outgoing { written, head, size: actions.send.min(LARGEST) as usize });
             self.due.push(now);
             if self.waiting.len() >= BATCH {
                 self.flush(clock, watch)?;
@@ -181,25 +182,27 @@ impl Endpoint {
     /// Takes some of the datagrams that have come, and says how many.
     fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut incoming = [Incoming::default(); BATCH];
-        let count = match batch::receive(self.socket.as_fd(), &mut incoming, &mut self.room) {
-            Ok(count) => count,
-            Err(error) => match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
-                Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR => return Ok(0),
-                _ => return Err(error),
-            },
-        };
+        let Endpoint { hosted, room, socket, .. } = self;
+        let count =
+            match batch::receive(socket.as_fd(), &mut incoming, room, &|datagram| hosted.written(datagram)) {
+                Ok(count) => count,
+                Err(error) => match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
+                    Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR => return Ok(0),
+                    _ => return Err(error),
+                },
+            };
         // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are.
         let wall = clock_gettime(ClockId::CLOCK_REALTIME)?;
         let wall = wall.tv_sec() as u64 * 1_000_000_000 + wall.tv_nsec() as u64;
         let read = clock.now();
         let ago = |stamp: u64| Time::from_nanos(read.as_nanos().saturating_sub(wall.saturating_sub(stamp)));
-        for datagram in &incoming[..count] {
+        for (at, datagram) in incoming[..count].iter().enumerate() {
             let now = datagram.stamp.map_or(read, ago);
             let payload = datagram.size as u64;
             self.received.delivered_bytes += payload;
             self.received.delivered_packets += 1;
             self.received.last_delivery = Some(now);
-            let sent = (datagram.size >= HEAD).then(|| stamp_of(&datagram.head));
+            let sent = (datagram.size >= datagram.written + HEAD).then(|| stamp_of(&datagram.head));
             if let Some(Some(stamp)) = sent {
                 let delay = now.since(stamp.sent);
                 self.received.delay.add(delay);
@@ -215,6 +218,7 @@ impl Endpoint {
                 bytes: payload,
                 stamp: sent.flatten(),
                 intact: datagram.zeros && sent != Some(None),
+                content: &self.room[at][..datagram.written],
             };
             let actions = self.hosted.arrived(now, &arrival);
             watch.measured(now, self.hosted.row());

@@ -180,7 +180,7 @@ impl App for Sink {
         &mut self,
         _now: Time,
         _connection: u16,
-        arrival: &Arrival,
+        arrival: &Arrival<'_>,
         _row: &mut Vec<f64>,
         _stream: &mut Stream,
         _actions: &mut Actions,

@@ -14,7 +14,9 @@ pub mod ftp;
 pub mod http;
 pub mod netpipe;
 pub mod session;
+pub mod voice;
 
+use crate::packet::datagram::Written;
 use crate::Packet;
 use bentpipe_core::{kinds, Problems, Report, Stream, Table, Time};
 
@@ -30,6 +32,7 @@ kinds! {
         "ftp" => Ftp(ftp::Config),
         "http" => Http(http::Config),
         "netpipe" => Netpipe(netpipe::Config),
+        "voice" => Voice(voice::Config),
     }
 }
 
@@ -59,6 +62,16 @@ pub trait Workload {
     /// The trace of which the application at the flow's destination writes rows, if any: see [`App::arrived`].
     fn measures(&self) -> Option<&'static Table> {
         None
+    }
+
+    /// Whether the application at the flow's source writes rows of that trace, too, under the name `NAME.reverse`.
+    fn measures_both(&self) -> bool {
+        false
+    }
+
+    /// Whether it writes into its datagrams ([`App::writes`]), for which it needs udp.
+    fn writes(&self) -> bool {
+        false
     }
 
     /// Adds the problems of this configuration.
@@ -175,7 +188,7 @@ pub struct Transaction {
 
 /// A datagram that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct Arrival<'a> {
     /// Bytes of its payload.
     pub bytes: u64,
     /// What the sender wrote into it. `None` if the payload is shorter than [`STAMP_BYTES`], or if that is where a wrong bit
@@ -183,9 +196,11 @@ pub struct Arrival {
     pub stamp: Option<Stamp>,
     /// Whether its payload is as it was sent. If not, a channel has corrupted it and no checksum noticed.
     pub intact: bool,
+    /// What the application at the other end wrote into it ([`App::writes`]). Over real sockets with what follows.
+    pub content: &'a [u8],
 }
 
-/// What the sender of a datagram writes into it.
+/// What the sender of a datagram writes into it, behind what its application wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or still under way.
@@ -194,11 +209,17 @@ pub struct Stamp {
     pub sent: Time,
 }
 
-impl Arrival {
+impl Arrival<'_> {
     /// A simulated datagram that arrives with `bytes` of payload.
-    pub fn of(packet: &Packet, bytes: u64, intact: bool) -> Arrival {
+    pub fn of(packet: &Packet, bytes: u64, intact: bool) -> Arrival<'_> {
         let stamp = Stamp { number: packet.number, sent: packet.birth };
-        Arrival { bytes, stamp: (bytes >= STAMP_BYTES).then_some(stamp), intact }
+        let content = packet.body.datagram().unwrap_or_default();
+        Arrival {
+            bytes,
+            stamp: (bytes >= STAMP_BYTES + content.len() as u64).then_some(stamp),
+            intact,
+            content,
+        }
     }
 }
 
@@ -219,12 +240,24 @@ pub trait App: Send {
         &mut self,
         now: Time,
         connection: u16,
-        arrival: &Arrival,
+        arrival: &Arrival<'_>,
         _row: &mut Vec<f64>,
         stream: &mut Stream,
         actions: &mut Actions,
     ) {
         self.on(now, connection, Event::Received { bytes: arrival.bytes }, stream, actions);
+    }
+
+    /// The first bytes of the datagram that the application has just asked to send over UDP; zeros follow. By default it writes
+    /// nothing.
+    fn writes(&mut self) -> Written {
+        Written::default()
+    }
+
+    /// The number of bytes that the application at the other end wrote at the beginning of this datagram, by what they say. Real
+    /// sockets ask, since what follows is theirs.
+    fn written(&self, _datagram: &[u8]) -> usize {
+        0
     }
 
     /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of

@@ -1,4 +1,4 @@
-//! A datagram without contents of its own, the body of most packets but TCP's.
+//! Datagrams, the bodies of most packets but TCP's: without contents of their own, or with first bytes that an application wrote.
 
 use super::{Content, Damage, Packet, Payload, IPV4_HEADER, UDP_HEADER};
 
@@ -17,5 +17,61 @@ impl Payload for Datagram {
             true => Damage::Unnoticed,
             false => Damage::Noticed,
         }
+    }
+}
+
+/// Bytes of what is written that need no allocation of their own: an RTP header and more.
+const SHORT: usize = 23;
+
+/// The body of a datagram whose application wrote its first bytes, such as the header of RTP. The rest of the payload are zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A few bytes and their number.
+    Short([u8; SHORT], u8),
+    /// More.
+    Long(Box<[u8]>),
+}
+
+impl Default for Written {
+    fn default() -> Written {
+        Written::Short([0; SHORT], 0)
+    }
+}
+
+impl Written {
+    /// These bytes.
+    pub fn new(bytes: &[u8]) -> Written {
+        if bytes.len() > SHORT {
+            return Written::Long(bytes.into());
+        }
+        let mut short = [0; SHORT];
+        short[..bytes.len()].copy_from_slice(bytes);
+        Written::Short(short, bytes.len() as u8)
+    }
+
+    /// What was written.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Written::Short(bytes, length) => &bytes[..usize::from(*length)],
+            Written::Long(bytes) => bytes,
+        }
+    }
+}
+
+impl Payload for Written {
+    fn content(&self) -> Content {
+        Content::Data
+    }
+
+    fn header(&self, packet: &Packet, _notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
+        let payload = packet.size.saturating_sub(IPV4_HEADER + UDP_HEADER);
+        let bytes = self.bytes();
+        let written = bytes.len().min(payload as usize);
+        out.extend_from_slice(&bytes[..written]);
+        payload - written as u32
+    }
+
+    fn damage(&self, packet: &Packet, valid: bool, byte: &mut dyn FnMut() -> u32) -> Damage {
+        Datagram.damage(packet, valid, byte)
     }
 }

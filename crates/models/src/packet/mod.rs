@@ -6,7 +6,7 @@ pub mod quick_start;
 pub mod segment;
 
 use bentpipe_core::{FlowId, NodeId, Span, Time};
-use datagram::Datagram;
+use datagram::{Datagram, Written};
 use quick_start::QuickStart;
 use segment::Segment;
 use std::any::Any;
@@ -127,6 +127,15 @@ impl Body {
             Body::Layer(payload) => Some(&**payload),
             Body::Spoiled(spoiled) => spoiled.body.payload(),
             Body::Frame(_) => None,
+        }
+    }
+
+    /// What the application wrote into a datagram; `None` if it is no datagram.
+    #[inline]
+    pub fn datagram(&self) -> Option<&[u8]> {
+        match self {
+            Body::Datagram => Some(&[]),
+            _ => self.of::<Written>().map(Written::bytes),
         }
     }
 

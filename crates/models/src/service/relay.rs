@@ -24,7 +24,7 @@ use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::udp::{HEADER, NOT_UDP};
 use crate::transport::{names, Config as Transport};
-use crate::{Body, Outbox, Packet, Port, Stage};
+use crate::{Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,9 +135,9 @@ impl Stage for Relay {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         let from = self.places[&packet.flow.0];
         let participant = &mut self.participants[from];
-        let packet = match packet.body {
-            Body::Datagram => packet,
-            _ => match participant.spoiled.open(packet, NOT_UDP, out) {
+        let packet = match packet.body.datagram() {
+            Some(_) => packet,
+            None => match participant.spoiled.open(packet, NOT_UDP, out) {
                 Some(packet) => packet,
                 None => return,
             },

@@ -3,6 +3,7 @@
 use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
 use super::names;
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
+use crate::packet::datagram::Written;
 use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
 
 /// One end of a flow: its place and its name.
@@ -199,12 +200,23 @@ impl Hosted {
     }
 
     /// Tells the application of a datagram and returns what it asks for; the timer is already set.
-    pub fn arrived(&mut self, now: Time, arrival: &Arrival) -> Actions {
+    pub fn arrived(&mut self, now: Time, arrival: &Arrival<'_>) -> Actions {
         let mut actions = Actions::default();
         self.row.clear();
         self.app.arrived(now, 0, arrival, &mut self.row, &mut self.stream, &mut actions);
         self.follow(now, &actions);
         actions
+    }
+
+    /// What the application writes into the datagram that it has just asked to send.
+    #[inline]
+    pub fn writes(&mut self) -> Written {
+        self.app.writes()
+    }
+
+    /// The number of bytes that the application at the other end wrote into a datagram.
+    pub fn written(&self, datagram: &[u8]) -> usize {
+        self.app.written(datagram).min(datagram.len())
     }
 
     /// The row of its trace that the application wrote about the last datagram; empty if it wrote none.

@@ -59,6 +59,11 @@ pub trait Transport {
     fn check(&self, _problems: &mut Problems) {}
 }
 
+/// The refusal of an application that writes into its datagrams, over another transport than udp.
+pub(crate) fn needs_udp(kind: &str) -> String {
+    format!("\"{kind}\" sends datagrams with headers of its own; allowed: transport = \"udp\"")
+}
+
 /// The packets of a flow in its steady state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packets {

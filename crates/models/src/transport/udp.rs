@@ -153,6 +153,11 @@ impl Endpoint {
     }
 
     fn send(&mut self, now: Time, payload: u64, out: &mut Outbox) {
+        let written = self.hosted.writes();
+        let body = match written.bytes() {
+            [] => Body::Datagram,
+            _ => Body::layer(written),
+        };
         let packet = Packet {
             birth: now,
             number: self.number,
@@ -163,7 +168,7 @@ impl Endpoint {
             connection: 0,
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
-            body: Body::Datagram,
+            body,
         };
         self.number = self.number.wrapping_add(1);
         self.source.start.get_or_insert(now);
@@ -204,12 +209,12 @@ impl Endpoint {
 
 impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        if matches!(packet.body, Body::Datagram) {
+        if packet.body.datagram().is_some() {
             self.take(now, packet, true, out);
         } else if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
-            match packet.body {
-                Body::Datagram => self.take(now, packet, false, out),
-                _ => out.drop(packet, NOT_UDP),
+            match packet.body.datagram() {
+                Some(_) => self.take(now, packet, false, out),
+                None => out.drop(packet, NOT_UDP),
             }
         }
     }
@@ -290,7 +295,7 @@ mod tests {
         let mut stream = Streams::new(1, 0).stream("test");
         for (number, intact) in [(0, true), (3, true), (1, false), (6, true)] {
             let stamp = Some(crate::app::Stamp { number, sent: Time::ZERO });
-            let arrival = Arrival { bytes: 1000, stamp, intact };
+            let arrival = Arrival { bytes: 1000, stamp, intact, content: &[] };
             app.arrived(Time::ZERO, 0, &arrival, &mut Vec::new(), &mut stream, &mut Actions::default());
         }
         let mut report = Report::default();

@@ -17,10 +17,60 @@ pub struct Codec {
     pub assumed: Option<&'static str>,
     /// The documents that the values are from.
     pub source: &'static str,
+    /// How its RTP packets are marked and what else they contain.
+    pub rtp: Format,
+}
+
+/// The RTP payload format of a codec.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Format {
+    /// Payload type: the static one of RFC 3551, or one of the dynamic range.
+    pub payload_type: u8,
+    /// Units of the RTP time stamp in a second.
+    pub clock: u32,
+    /// Bytes of a payload before its frames.
+    pub header: u32,
+    /// Speech beyond the frame that the encoder waits for, in milliseconds.
+    pub lookahead_ms: f64,
+    /// Comfort noise in silence.
+    pub noise: Noise,
+}
+
+/// What a codec sends in silence, if it sends comfort noise.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Noise {
+    /// Payload type of its packets: that of the codec, or 13 for those of RFC 3389.
+    pub payload_type: u8,
+    /// Bytes of its RTP payload.
+    pub bytes: u32,
+    /// Time in milliseconds after which it is repeated; 0 if it is sent only when silence begins.
+    pub every_ms: f64,
+}
+
+impl Codec {
+    /// Bytes of an RTP payload of so many frames.
+    pub const fn payload(&self, frames: u32) -> u32 {
+        self.rtp.header + frames * self.frame_bytes
+    }
+
+    /// The least number of frames that hold 20 ms of speech.
+    pub fn usual_frames(&self) -> u32 {
+        (20.0 / self.frame_ms).ceil() as u32
+    }
+
+    /// Units of the RTP time stamp in a frame.
+    pub fn frame_units(&self) -> u32 {
+        (self.frame_ms * f64::from(self.rtp.clock) / 1e3) as u32
+    }
+
+    /// The payload type of RTP packets of this codec, or of its comfort noise.
+    pub fn understands(&self, payload_type: u8) -> bool {
+        payload_type == self.rtp.payload_type || payload_type == self.rtp.noise.payload_type
+    }
 }
 
 macro_rules! codecs {
-    ($($name:literal $frame:literal ms $bytes:literal B, Ie $ie:literal Bpl $bpl:literal, $assumed:expr, $source:literal;)+) => {
+    ($($name:literal $frame:literal ms $bytes:literal B, Ie $ie:literal Bpl $bpl:literal, $assumed:expr, $source:literal, $rtp:expr;)+) => {
         /// The codecs, in order of their bit rate.
         pub const CODECS: &[Codec] = &[$(Codec {
             name: $name,
@@ -30,6 +80,7 @@ macro_rules! codecs {
             bpl: $bpl,
             assumed: $assumed,
             source: $source,
+            rtp: $rtp,
         }),+];
     };
 }
@@ -38,19 +89,54 @@ macro_rules! codecs {
 const LIKE_EFR: Option<&str> = Some("Bpl is assumed to be that of GSM-EFR: G.113 has none for this codec");
 /// iLBC is not in G.113.
 const LIKE_G729: Option<&str> = Some("Ie and Bpl are assumed to be those of G.729A: G.113 has none for iLBC");
+/// AMR is not in G.113.
+const AS_EFR: Option<&str> =
+    Some("Ie and Bpl are assumed to be those of GSM-EFR, whose speech coding its 12.2 kbit/s mode has");
+/// Opus is not in G.113.
+const FITTED: Option<&str> =
+    Some("Ie and Bpl are those of a published fit (Alahmadi 2021, narrow band, random loss): G.113 has none for Opus");
+
+/// Comfort noise of codecs that have none of their own: the level alone (RFC 3389).
+const LEVEL: Noise = Noise { payload_type: 13, bytes: 1, every_ms: 0.0 };
+
+const fn format(payload_type: u8, noise: Noise) -> Format {
+    Format { payload_type, clock: 8000, header: 0, lookahead_ms: 0.0, noise }
+}
+
+/// The codec's own description of silence, under the payload type of its speech.
+const fn own(payload_type: u8, bytes: u32, every_ms: f64) -> Format {
+    format(payload_type, Noise { payload_type, bytes, every_ms })
+}
+
+/// G.711 (payload type 0 or 8) and iLBC (dynamic).
+const fn plain(payload_type: u8) -> Format {
+    format(payload_type, LEVEL)
+}
+
+/// One codec mode request before the frames (RFC 4867); the description of silence has 5 bytes and is repeated every eighth frame
+/// (3GPP TS 26.093).
+const AMR: Format = Format { header: 1, lookahead_ms: 5.0, ..own(98, 7, 160.0) };
+/// Annex B: 15 bits of silence, when it changes.
+const G729: Format = Format { lookahead_ms: 5.0, ..own(18, 2, 0.0) };
+/// Annex A: 4 bytes of silence, when it changes.
+const G723: Format = Format { lookahead_ms: 7.5, ..own(4, 4, 0.0) };
+/// RFC 6716: a look-ahead of 6.5 ms in all, and in silence a frame of one byte every 400 ms. RFC 7587: a clock of 48 kHz.
+const OPUS: Format = Format { clock: 48_000, lookahead_ms: 6.5, ..own(111, 1, 400.0) };
 
 codecs! {
-    "G.711u" 10.0 ms 80 B, Ie 0.0 Bpl 4.3, None, "G.113 Appendix I; mu-law, without concealment of losses";
-    "G.711a" 10.0 ms 80 B, Ie 0.0 Bpl 4.3, None, "G.113 Appendix I; A-law, without concealment of losses";
-    "G.711u+PLC" 10.0 ms 80 B, Ie 0.0 Bpl 25.1, None, "G.113 Appendix I; mu-law, concealment of G.711 Appendix I";
-    "G.711a+PLC" 10.0 ms 80 B, Ie 0.0 Bpl 25.1, None, "G.113 Appendix I; A-law, concealment of G.711 Appendix I";
-    "iLBC-20" 20.0 ms 38 B, Ie 11.0 Bpl 19.0, LIKE_G729, "RFC 3951; 15.2 kbit/s";
-    "iLBC-30" 30.0 ms 50 B, Ie 11.0 Bpl 19.0, LIKE_G729, "RFC 3951; 13.33 kbit/s";
-    "GSM-FR" 20.0 ms 33 B, Ie 20.0 Bpl 10.0, LIKE_EFR, "G.113 Appendix I; RFC 3551";
-    "GSM-EFR" 20.0 ms 31 B, Ie 5.0 Bpl 10.0, None, "G.113 Appendix I; RFC 3551";
-    "AMR-12.2" 20.0 ms 33 B, Ie 5.0 Bpl 10.0, None, "G.113 Appendix I, as GSM-EFR; RFC 4867, octet-aligned, one frame";
-    "G.729A" 10.0 ms 10 B, Ie 11.0 Bpl 19.0, None, "G.113 Appendix I, with voice activity detection, two frames a packet";
-    "G.723.1" 30.0 ms 24 B, Ie 15.0 Bpl 16.1, None, "G.113 Appendix I, 6.3 kbit/s with voice activity detection";
+    "G.711u" 10.0 ms 80 B, Ie 0.0 Bpl 4.3, None, "G.113 Appendix I; mu-law, without concealment of losses", plain(0);
+    "G.711a" 10.0 ms 80 B, Ie 0.0 Bpl 4.3, None, "G.113 Appendix I; A-law, without concealment of losses", plain(8);
+    "G.711u+PLC" 10.0 ms 80 B, Ie 0.0 Bpl 25.1, None, "G.113 Appendix I; mu-law, concealment of G.711 Appendix I", plain(0);
+    "G.711a+PLC" 10.0 ms 80 B, Ie 0.0 Bpl 25.1, None, "G.113 Appendix I; A-law, concealment of G.711 Appendix I", plain(8);
+    "iLBC-20" 20.0 ms 38 B, Ie 11.0 Bpl 19.0, LIKE_G729, "RFC 3951; 15.2 kbit/s", plain(97);
+    "iLBC-30" 30.0 ms 50 B, Ie 11.0 Bpl 19.0, LIKE_G729, "RFC 3951; 13.33 kbit/s", plain(97);
+    "GSM-FR" 20.0 ms 33 B, Ie 20.0 Bpl 10.0, LIKE_EFR, "G.113 Appendix I; RFC 3551", own(3, 33, 480.0);
+    "GSM-EFR" 20.0 ms 31 B, Ie 5.0 Bpl 10.0, None, "G.113 Appendix I; RFC 3551", own(99, 31, 480.0);
+    "AMR-12.2" 20.0 ms 32 B, Ie 5.0 Bpl 10.0, AS_EFR, "G.113 Appendix I; RFC 4867, octet-aligned", AMR;
+    "Opus-10" 20.0 ms 25 B, Ie 6.197 Bpl 15.33, FITTED, "RFC 6716; 10 kbit/s, narrow band, constant rate", OPUS;
+    "G.729A" 10.0 ms 10 B, Ie 11.0 Bpl 19.0, None, "G.113 Appendix I, with voice activity detection, two frames a packet", G729;
+    "Opus-8" 20.0 ms 20 B, Ie 19.245 Bpl 15.128, FITTED, "RFC 6716; 8 kbit/s, narrow band, constant rate", OPUS;
+    "G.723.1" 30.0 ms 24 B, Ie 15.0 Bpl 16.1, None, "G.113 Appendix I, 6.3 kbit/s with voice activity detection", G723;
 }
 
 /// The codec with this name.

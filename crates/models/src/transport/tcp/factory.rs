@@ -2,6 +2,7 @@
 
 use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELIVERY, TRACE};
 use super::{header, Config};
+use crate::app::Workload;
 use crate::transport::{self, Packets, Seat, Socket, Transport};
 use crate::Stage;
 use bentpipe_core::{Problems, Stream, Table, Tables};
@@ -37,6 +38,10 @@ impl Transport for Config {
 
     fn draw(&self, stream: &mut Stream) -> u64 {
         stream.bits()
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.writes().then(|| transport::needs_udp(kind))
     }
 
     fn largest_packet(&self) -> Option<(u64, String)> {

@@ -60,6 +60,9 @@ impl Transport for Config {
     }
 
     fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        if app.writes() {
+            return Some(crate::transport::needs_udp(kind));
+        }
         app.has_transactions().then(|| {
             format!(
                 "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \

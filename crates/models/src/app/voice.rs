@@ -1,0 +1,527 @@
+//! A telephone call: speech in both directions over RTP (RFC 3550, RFC 3551), with reports over RTCP and a rating by the E-model.
+//!
+//! The source calls, the destination answers with the first packet that arrives there. Each side speaks as the `talker` has it: with
+//! `p59` the two are one conversation. A packet has the RTP header and `frames` frames of the codec; over UDP and IPv4 that makes
+//! 40 bytes and the payload. Both directions share the flow's ports with RTCP (RFC 5761). Headers are true on every clock; the payload
+//! is not speech.
+//!
+//! A call begins, at each side, with an RTCP sender report, which tells the other side when the first sample was spoken; delays from
+//! mouth to ear count from there. Without it (it may be lost) they count from the arrival of the first packet until one comes.
+//! Further reports follow every `rtcp`, with the block of voice metrics of RTCP XR (RFC 3611).
+//!
+//! Results: columns of the flow (`voice_...`, and of `NAME.reverse` for what the caller hears), the table `call_window` with the
+//! quality over time, and the trace `speech` with each packet's fate.
+//!
+//! Deviations: there is no signalling (a call cannot be refused) and no echo canceller; the interval between reports is not random.
+//!
+//! ```toml
+//! app = { kind = "voice", codec = "G.729A", playout = { kind = "fixed", delay = "80 ms" } }
+//! ```
+
+use super::{Actions, App, Arrival, Demand, End, Event, Workload};
+use crate::packet::datagram::Written;
+use crate::transport::names;
+use crate::voice::codec::{find, Codec, CODECS};
+use crate::voice::playout;
+use crate::voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
+use crate::voice::rtp::{self, Rtp};
+use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending, Totals};
+use crate::voice::talker::{self, Side, Spurts};
+use bentpipe_core::{Column, Count, Problems, Real, Report, Sample, Span, Stream, Table, Tables, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A telephone call with speech in both directions over RTP, rated by the E-model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20", "iLBC-30", "GSM-FR", "GSM-EFR",
+    /// "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1".
+    pub codec: String,
+    /// Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Count<1, 24>>,
+    /// Who speaks when; the conversation of ITU-T P.59 by default.
+    pub talker: talker::Config,
+    /// Whether packets without speech are not sent; true by default. If false, the talker does not matter.
+    pub silence_suppression: bool,
+    /// Whether suppressed silence begins with comfort noise, repeated as the codec has it; true by default.
+    pub comfort_noise: bool,
+    /// De-jitter buffer at both ears; fixed with 60 ms by default.
+    pub playout: playout::Config,
+    /// How much faster the clock of the flow's destination runs than that of its source, in parts per million; 0 by default.
+    pub skew: Real<-1_000_000, 1_000_000>,
+    /// Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only the one with which a call begins.
+    pub rtcp: Span,
+    /// Advantage factor A of the E-model, 0 by default: what users forgive a call for being possible at all (G.107; up to 20 for
+    /// places that are hard to reach, over several satellite hops). Ratings are given with and without it.
+    pub advantage: Count<0, 20>,
+    /// Length of the call. If unset, it lasts until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Span>,
+    /// Length of the windows for which the table `call_window` rates the call, 10 s by default.
+    pub window: Span,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            codec: "G.711u".to_owned(),
+            frames: None,
+            talker: talker::Config::default(),
+            silence_suppression: true,
+            comfort_noise: true,
+            playout: playout::Config::default(),
+            skew: Real::of(0.0),
+            rtcp: Span::from_secs(5),
+            advantage: Count::new(0),
+            length: None,
+            window: Span::from_secs(10),
+        }
+    }
+}
+
+/// What a listener heard of a call.
+pub static CALL: Table = Table {
+    name: "flow_voice",
+    entity: "flow",
+    about: "at the end of the run, by the ends of a voice flow: NAME is what the callee heard, NAME.reverse what the caller heard",
+    columns: &[
+        Column::whole("voice_expected", "packets", "RTP packets that were sent, by their sequence numbers"),
+        Column::whole("voice_lost", "packets", "RTP packets that did not arrive"),
+        Column::whole("voice_late", "packets", "RTP packets that arrived after their playout time"),
+        Column::real("voice_loss", "%", "lost and late packets together, Ppl of the E-model"),
+        Column::real("voice_burst_ratio", "1", "BurstR of the E-model: mean run of lost and late packets over that of random losses"),
+        Column::real("voice_jitter", "s", "interarrival jitter (RFC 3550), mean over the packets"),
+        Column::real("voice_jitter_max", "s", "largest interarrival jitter (RFC 3550)"),
+        Column::real("voice_delay", "s", "mean time from mouth to ear: packet, look-ahead, network and de-jitter buffer"),
+        Column::real("voice_buffering", "s", "mean time in the de-jitter buffer"),
+        Column::real("voice_ie_eff", "1", "effective equipment impairment factor Ie-eff"),
+        Column::real("voice_r", "1", "transmission rating R without the advantage factor"),
+        Column::real("voice_mos", "1", "mean opinion score of that rating, at least 1"),
+        Column::real("voice_r_advantage", "1", "transmission rating R with the advantage factor"),
+        Column::real("voice_mos_advantage", "1", "mean opinion score with the advantage factor, at least 1"),
+        Column::whole(
+            "voice_assumed",
+            "1",
+            "1 if Ie or Bpl of the codec is an assumption and no value of a standard (iLBC, AMR, Opus: both; GSM-FR: Bpl)",
+        ),
+        Column::real("voice_round_trip", "s", "last round-trip time by RTCP"),
+    ],
+};
+
+/// The quality of a call over time.
+pub static WINDOWS: Table = Table {
+    name: "call_window",
+    entity: "window",
+    about: "at the end of the run, for each window of a voice flow and direction in which packets arrived (FLOW.NUMBER)",
+    columns: &[
+        Column::real("begin", "s", "beginning of the window"),
+        Column::whole("expected", "packets", "RTP packets that were sent, by their sequence numbers"),
+        Column::whole("lost", "packets", "packets lost, less those of earlier windows that arrived after all"),
+        Column::whole("late", "packets", "packets that arrived after their playout time"),
+        Column::real("jitter", "s", "interarrival jitter (RFC 3550), mean over the packets"),
+        Column::real("delay", "s", "mean time from mouth to ear"),
+        Column::real("r", "1", "transmission rating R without the advantage factor, with the burst ratio of the call so far"),
+        Column::real("mos", "1", "mean opinion score of that rating, at least 1"),
+    ],
+};
+
+/// The fate of each packet of speech.
+pub static SPEECH: Table = Table {
+    name: "speech",
+    entity: "flow",
+    about: "when an RTP packet of a voice flow arrives",
+    columns: &[
+        Column::whole(
+            "sequence",
+            "1",
+            "sequence number of the packet, with its cycles; missing numbers were lost",
+        ),
+        Column::real(
+            "position",
+            "s",
+            "time from the beginning of the call, by the speaker's clock, to its first sample",
+        ),
+        Column::real(
+            "heard",
+            "s",
+            "when its first sample is played; null if the packet came too late or twice",
+        ),
+        Column::whole("noise", "1", "1 if it holds comfort noise, 0 for speech"),
+    ],
+};
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&SPEECH];
+    const REPORTS: &'static [&'static Table] = &[&CALL, &WINDOWS];
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"codec = "G.729A", frames = 3, playout = "ramjee-4", skew = 20, rtcp = "1 s", advantage = 10"#;
+}
+
+impl Config {
+    fn codec(&self) -> &'static Codec {
+        find(&self.codec).unwrap_or(&CODECS[0])
+    }
+
+    fn sending(&self, side: Side) -> Sending {
+        let codec = self.codec();
+        Sending {
+            codec,
+            frames: self.frames.map_or(codec.usual_frames(), |frames| frames.value() as u32),
+            suppression: self.silence_suppression,
+            comfort_noise: self.comfort_noise,
+            skew: self.skew_of(side),
+        }
+    }
+
+    fn skew_of(&self, side: Side) -> f64 {
+        match side {
+            Side::Caller => 0.0,
+            Side::Callee => self.skew.value() * 1e-6,
+        }
+    }
+}
+
+impl Workload for Config {
+    fn build(&self, end: End, mut plan: Stream) -> Box<dyn App> {
+        let side = match end {
+            End::Source => Side::Caller,
+            End::Destination => Side::Callee,
+        };
+        let [caller, callee] = [Numbers::draw(&mut plan), Numbers::draw(&mut plan)];
+        let numbers = if side == Side::Caller { caller } else { callee };
+        let sending = self.sending(side);
+        let clocks = Clocks { own: self.skew_of(side), peer: self.skew_of(side.other()) };
+        let receiver = Receiver::new(sending.codec, sending.frames, &self.playout, clocks, None);
+        Box::new(Telephone {
+            config: self.clone(),
+            side,
+            sending,
+            numbers,
+            spurts: Some(self.talker.spurts(side, plan)),
+            sender: None,
+            receiver,
+            ear: Ear::default(),
+            begun: None,
+            report: Time::MAX,
+            sent: (0, 0),
+            writes: Written::default(),
+        })
+    }
+
+    fn is_elastic(&self) -> bool {
+        false
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        let sending = self.sending(Side::Caller);
+        let datagram = rtp::HEADER as u32 + sending.payload();
+        let activity = match self.silence_suppression {
+            true => self.talker.activity().unwrap_or(1.0),
+            false => 1.0,
+        };
+        Some(Demand {
+            rate_bit_s: activity * f64::from(datagram) * 8.0 / sending.packet().as_secs_f64(),
+            datagram,
+        })
+    }
+
+    fn measures(&self) -> Option<&'static Table> {
+        Some(&SPEECH)
+    }
+
+    fn measures_both(&self) -> bool {
+        true
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if find(&self.codec).is_none() {
+            let names: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();
+            problems
+                .add("codec", format!("\"{}\" is not a codec; allowed: {}", self.codec, names.join(", ")));
+        }
+        if self.sending(Side::Caller).packet() > Span::from_millis(240) {
+            let allowed = (240.0 / self.codec().frame_ms) as u32;
+            problems
+                .add("frames", format!("a packet holds more than 240 ms of speech; allowed: 1 to {allowed}"));
+        }
+        for (key, span) in [("window", Some(self.window)), ("length", self.length)] {
+            if span == Some(Span::ZERO) {
+                problems.add(key, "must be longer than 0 s");
+            }
+        }
+        problems.within("talker", |problems| self.talker.check(problems));
+        problems.within("playout", |problems| self.playout.check(problems));
+    }
+}
+
+/// What one side has heard.
+#[derive(Default)]
+struct Ear {
+    /// Beginning of the present window, and the windows that are over.
+    window: Time,
+    windows: Vec<(Time, Totals)>,
+    /// The last sequence number, unwrapped.
+    sequence: i64,
+    /// Whether it is known when the other side's first sample was spoken.
+    placed: bool,
+    /// The time stamp from which positions in the other side's speech count.
+    zero: Option<u32>,
+    /// The last sender report: the middle of its time, and when it came.
+    last: Option<(u32, Time)>,
+    /// Packets expected and lost at the last report.
+    reported: (u64, i64),
+    round_trip: Option<f64>,
+}
+
+/// One side of a call.
+struct Telephone {
+    config: Config,
+    side: Side,
+    sending: Sending,
+    numbers: Numbers,
+    /// What this side will say, until it begins.
+    spurts: Option<Spurts>,
+    sender: Option<Sender>,
+    receiver: Receiver,
+    ear: Ear,
+    /// When this side's part of the call began.
+    begun: Option<Time>,
+    /// When the next report is due.
+    report: Time,
+    /// RTP packets sent, and bytes of their payloads.
+    sent: (u32, u32),
+    /// What is written into the datagram that is being sent.
+    writes: Written,
+}
+
+impl Telephone {
+    /// This side begins to speak, with a report.
+    fn begin(&mut self, now: Time, actions: &mut Actions) {
+        let Some(spurts) = self.spurts.take() else { return };
+        self.begun = Some(now);
+        self.ear.window = now;
+        self.sender = Some(Sender::new(self.sending, self.numbers, spurts, now));
+        self.send_report(now, false, actions);
+        self.wait(actions);
+    }
+
+    /// When the call ends.
+    fn end(&self) -> Time {
+        self.begun.zip(self.config.length).map_or(Time::MAX, |(begun, length)| begun + length)
+    }
+
+    /// Waits for what is due next.
+    fn wait(&self, actions: &mut Actions) {
+        let media = self.sender.as_ref().and_then(Sender::due).unwrap_or(Time::MAX);
+        let next = media.min(self.report).min(self.end());
+        if next < Time::MAX {
+            actions.timer = Some(next);
+        }
+    }
+
+    fn wake(&mut self, now: Time, actions: &mut Actions) {
+        if now >= self.end() {
+            self.sender = None;
+            self.send_report(now, true, actions);
+            self.config.length = None;
+            self.report = Time::MAX;
+            return;
+        }
+        match &mut self.sender {
+            Some(sender) if sender.due().is_some_and(|due| due <= now) => {
+                let media = sender.send();
+                self.sent.0 = self.sent.0.wrapping_add(1);
+                self.sent.1 = self.sent.1.wrapping_add(media.payload);
+                self.writes = Written::new(&media.rtp.write());
+                actions.send = rtp::HEADER as u64 + u64::from(media.payload);
+            }
+            _ if self.report <= now => self.send_report(now, false, actions),
+            _ => {}
+        }
+        self.wait(actions);
+    }
+
+    fn send_report(&mut self, now: Time, bye: bool, actions: &mut Actions) {
+        let Some(begun) = self.begun else { return };
+        let spoken = now.since(begun).as_secs_f64() * (1.0 + self.sending.skew);
+        let units = (spoken * f64::from(self.sending.codec.rtp.clock)).round() as i64 as u32;
+        let ssrc = self.numbers.ssrc;
+        let sender = SenderInfo {
+            ntp: rtcp::ntp(now),
+            rtp: self.numbers.timestamp.wrapping_add(units),
+            packets: self.sent.0,
+            bytes: self.sent.1,
+        };
+        let cname = format!("{ssrc:08x}@bentpipe");
+        let mut report = Compound { ssrc, sender: Some(sender), cname, bye, ..Compound::default() };
+        if let Some((block, voip)) = self.heard(now) {
+            report.blocks.push(block);
+            report.voip = Some(voip);
+        }
+        self.writes = Written::new(&report.write());
+        actions.send = self.writes.bytes().len() as u64;
+        self.report = match self.config.rtcp {
+            Span::ZERO => Time::MAX,
+            interval => now + interval,
+        };
+    }
+
+    /// What is reported of the other side's stream.
+    fn heard(&mut self, now: Time) -> Option<(Block, VoipMetrics)> {
+        let (ssrc, jitter, highest) = self.receiver.status()?;
+        let totals = self.receiver.totals();
+        let (expected, lost) = std::mem::replace(&mut self.ear.reported, (totals.expected, totals.lost));
+        let (expected, lost) = (totals.expected - expected, (totals.lost - lost).max(0) as u64);
+        let (last, since) = match self.ear.last {
+            Some((last, came)) => (last, rtcp::middle(rtcp::ntp(Time::ZERO + now.since(came)))),
+            None => (0, 0),
+        };
+        let block = Block {
+            ssrc,
+            fraction: (lost * 256 / expected.max(1)).min(255) as u8,
+            lost: totals.lost as i32,
+            highest,
+            jitter,
+            last,
+            since,
+        };
+        let quality = totals.quality(self.sending.codec, 0.0);
+        let packet = self.sending.packet().as_secs_f64();
+        let round_trip = self.ear.round_trip.unwrap_or(0.0);
+        let voip = VoipMetrics::of(ssrc, &totals, &self.receiver.clusters(), &quality, packet, round_trip);
+        Some((block, voip))
+    }
+
+    /// A report of the other side has come.
+    fn control(&mut self, now: Time, bytes: &[u8]) {
+        let Some(report) = Compound::read(bytes) else { return };
+        if let Some(sender) = report.sender {
+            self.ear.last = Some((rtcp::middle(sender.ntp), now));
+            if !std::mem::replace(&mut self.ear.placed, true) {
+                self.ear.zero.get_or_insert(sender.rtp);
+                self.receiver.set_origin(Origin { timestamp: sender.rtp, at: rtcp::moment(sender.ntp) });
+            }
+        }
+        let own = report.blocks.iter().find(|block| block.ssrc == self.numbers.ssrc && block.last != 0);
+        if let Some(block) = own {
+            let trip = rtcp::middle(rtcp::ntp(now)).wrapping_sub(block.last).wrapping_sub(block.since);
+            self.ear.round_trip = Some(f64::from(trip.cast_signed().max(0)) / 65_536.0);
+        }
+    }
+
+    fn media(&mut self, now: Time, rtp: &Rtp, payload: u32, row: &mut Vec<f64>) {
+        while now >= self.ear.window + self.config.window {
+            if let Some(totals) = self.receiver.window() {
+                self.ear.windows.push((self.ear.window, totals));
+            }
+            self.ear.window += self.config.window;
+        }
+        let zero = *self.ear.zero.get_or_insert(rtp.timestamp);
+        let heard = match self.receiver.receive(now, rtp) {
+            Heard::Played { at } => at.as_secs_f64(),
+            Heard::Late | Heard::Duplicate => f64::NAN,
+            Heard::Foreign => return,
+        };
+        self.ear.sequence = rtp::unwrapped_sequence(self.ear.sequence, rtp.sequence);
+        let codec = self.sending.codec;
+        let position = f64::from(rtp.timestamp.wrapping_sub(zero).cast_signed())
+            / f64::from(codec.rtp.clock);
+        let noise = rtp.payload_type != codec.rtp.payload_type
+            || payload == codec.rtp.noise.bytes && payload != self.sending.payload();
+        row.extend([self.ear.sequence as f64, position, heard, f64::from(u8::from(noise))]);
+    }
+}
+
+impl App for Telephone {
+    fn on(&mut self, now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = true,
+            Event::Connected if self.side == Side::Caller => self.begin(now, actions),
+            Event::Timer => self.wake(now, actions),
+            _ => {}
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        now: Time,
+        _connection: u16,
+        arrival: &Arrival<'_>,
+        row: &mut Vec<f64>,
+        _stream: &mut Stream,
+        actions: &mut Actions,
+    ) {
+        if rtcp::is_control(arrival.content) {
+            self.control(now, arrival.content);
+        } else if let Ok((rtp, _, payload)) = Rtp::read(arrival.content, arrival.bytes as usize) {
+            self.media(now, &rtp, payload as u32, row);
+        }
+        self.begin(now, actions);
+    }
+
+    fn writes(&mut self) -> Written {
+        std::mem::take(&mut self.writes)
+    }
+
+    fn written(&self, datagram: &[u8]) -> usize {
+        match rtcp::is_control(datagram) {
+            true => datagram.len(),
+            false => rtp::HEADER,
+        }
+    }
+
+    fn report(&self, flow: &str, report: &mut Report) {
+        let name = match self.side {
+            Side::Caller => names::reverse(flow),
+            Side::Callee => flow.to_owned(),
+        };
+        let (codec, totals) = (self.sending.codec, self.receiver.totals());
+        if totals.expected == 0 {
+            return;
+        }
+        let quality = totals.quality(codec, self.config.advantage.value() as f64);
+        let values = [
+            totals.expected as f64,
+            totals.lost as f64,
+            totals.late as f64,
+            100.0 * (totals.loss() + totals.lateness()),
+            totals.bursts.ratio(),
+            totals.jitter(),
+            totals.jitter_max,
+            totals.delay(),
+            totals.buffering(),
+            quality.ie_eff,
+            quality.r,
+            quality.mos,
+            quality.r_advantage,
+            quality.mos_advantage,
+            f64::from(u8::from(codec.assumed.is_some())),
+            self.ear.round_trip.unwrap_or(f64::NAN),
+        ];
+        report.row(&CALL, &name, &values);
+        let last = self.receiver.window_so_far().map(|totals| (self.ear.window, totals));
+        for (number, (begin, totals)) in self.ear.windows.iter().copied().chain(last).enumerate() {
+            let quality = totals.quality(codec, 0.0);
+            let values = [
+                begin.as_secs_f64(),
+                totals.expected as f64,
+                totals.lost as f64,
+                totals.late as f64,
+                totals.jitter(),
+                totals.delay(),
+                quality.r,
+                quality.mos,
+            ];
+            report.row(&WINDOWS, &format!("{name}.{number}"), &values);
+        }
+    }
+}

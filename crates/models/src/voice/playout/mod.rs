@@ -1,0 +1,111 @@
+//! De-jitter buffers: when a packet that has arrived is played. One file per buffer.
+//!
+//! A packet i that was generated at t_i and arrives at a_i was n_i = a_i - t_i under way (the two clocks need not agree, since only
+//! differences count), and is played p_i - t_i after its generation, its playout delay. All but `none` choose the playout delay when
+//! a talk spurt begins and keep it until the next one, so that the silences between talk spurts become longer or shorter and speech
+//! does not. A packet that arrives after its playout time is late: it is not played.
+//!
+//! Without silence suppression, a stream has no talk spurts to its receiver, and the playout delay is that of its first packet.
+//! Deviation: a talk spurt whose playout delay is so much shorter that its beginning falls into the end of the one before is played
+//! as if it did not.
+
+pub mod fixed;
+pub mod moon;
+pub mod none;
+pub mod ramjee;
+pub mod ramjee1;
+pub mod ramjee2;
+pub mod ramjee3;
+pub mod ramjee4;
+
+use bentpipe_core::{kinds, Problems, Span};
+
+kinds! {
+    /// The de-jitter buffer of a receiver of speech.
+    #[schemars(rename = "Playout")]
+    pub enum Config: Playout {
+        "fixed" => Fixed(fixed::Config),
+        "ramjee-1" => Ramjee1(ramjee1::Config),
+        "ramjee-2" => Ramjee2(ramjee2::Config),
+        "ramjee-3" => Ramjee3(ramjee3::Config),
+        "ramjee-4" => Ramjee4(ramjee4::Config),
+        "moon" => Moon(moon::Config),
+        "none" => None(none::Config),
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::Fixed(fixed::Config::default())
+    }
+}
+
+/// The factory of a de-jitter buffer, implemented by its `Config`.
+pub trait Playout {
+    /// Builds the buffer of one stream.
+    fn build(&self) -> Box<dyn Buffer>;
+
+    /// Adds the problems of this configuration.
+    fn check(&self, _problems: &mut Problems) {}
+}
+
+/// Chooses playout delays.
+pub trait Buffer: Send {
+    /// A packet has arrived `transit` nanoseconds after its generation, both as their clocks show it. `first` tells whether it
+    /// begins a talk spurt. Called for each packet in the order of arrival.
+    fn observe(&mut self, transit: i64, first: bool);
+
+    /// The playout delay in nanoseconds of a talk spurt that begins with the packet observed last.
+    fn delay(&self) -> i64;
+
+    /// Whether a talk spurt keeps its playout delay. If not, every packet has one of its own.
+    fn holds(&self) -> bool {
+        true
+    }
+}
+
+/// A span in nanoseconds, for estimates.
+fn nanos(span: Span) -> f64 {
+    span.as_nanos() as f64
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The playout delays in milliseconds after each of these packets: transit in milliseconds, whether it begins a talk spurt.
+    pub fn delays(config: &dyn Playout, packets: &[(f64, bool)]) -> Vec<f64> {
+        let mut buffer = config.build();
+        let observe = |(transit, first): &(f64, bool)| {
+            buffer.observe((transit * 1e6) as i64, *first);
+            buffer.delay() as f64 / 1e6
+        };
+        packets.iter().map(observe).collect()
+    }
+
+    pub fn assert_close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert!((found - expected).abs() < 1e-5, "packet {at}: {found} ms, expected {expected} ms");
+        }
+    }
+
+    #[test]
+    fn a_constant_transit_leads_every_buffer_to_it() {
+        // 20000 packets that take 300 ms: nothing varies, so nothing need be held longer than by choice.
+        let packets = vec![(300.0, true); 20_000];
+        let parse = |text: &str| serde_json::from_str::<Config>(text).unwrap();
+        for (text, held) in [
+            (r#"{"fixed": {"delay": "40 ms"}}"#, 40.0),
+            (r#"{"ramjee-1": {}}"#, 0.0),
+            (r#"{"ramjee-2": {}}"#, 0.0),
+            (r#"{"ramjee-3": {}}"#, 0.0),
+            (r#"{"ramjee-4": {}}"#, 0.0),
+            (r#"{"moon": {}}"#, 0.0),
+            (r#"{"none": {}}"#, 0.0),
+        ] {
+            let last = *delays(&*parse(text), &packets).last().unwrap();
+            assert!((last - 300.0 - held).abs() <= 1.0, "{text}: {last} ms");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the algorithms of Ramjee et al. share (R. Ramjee, J. Kurose, D. Towsley, H. Schulzrinne, "Adaptive Playout Mechanisms for
+//! Packetized Audio Applications in Wide-Area Networks", INFOCOM 1994): estimates of the delay and of its variation, by which a
+//! talk spurt that begins with packet i has the playout delay d_i + 4 v_i.
+//!
+//! The paper does not say how the estimates begin. Here d_1 = n_1, and v_1 is a quarter of `initial`.
+
+use bentpipe_core::Span;
+
+/// Number of variations that a talk spurt is held beyond the delay.
+const VARIATIONS: f64 = 4.0;
+
+/// The playout delay of a talk spurt before much is known.
+pub fn initial() -> Span {
+    Span::from_millis(20)
+}
+
+/// Estimates of delay and variation, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimates {
+    /// d, the delay.
+    pub delay: f64,
+    /// v, its variation.
+    pub variation: f64,
+    begun: bool,
+}
+
+impl Estimates {
+    /// Before the first packet.
+    pub fn new(initial: Span) -> Estimates {
+        Estimates { delay: 0.0, variation: super::nanos(initial) / VARIATIONS, begun: false }
+    }
+
+    /// Begins with the first packet; returns whether it was the first.
+    pub fn begin(&mut self, transit: f64) -> bool {
+        let first = !self.begun;
+        if first {
+            self.delay = transit;
+            self.begun = true;
+        }
+        first
+    }
+
+    /// d_i = a d_{i-1} + (1 - a) n_i.
+    pub fn smooth(&mut self, weight: f64, transit: f64) {
+        self.delay = weight * self.delay + (1.0 - weight) * transit;
+    }
+
+    /// v_i = a v_{i-1} + (1 - a) |d_i - n_i|.
+    pub fn vary(&mut self, weight: f64, transit: f64) {
+        self.variation = weight * self.variation + (1.0 - weight) * (self.delay - transit).abs();
+    }
+
+    /// d_i + 4 v_i.
+    pub fn playout(&self) -> i64 {
+        (self.delay + VARIATIONS * self.variation).round() as i64
+    }
+}

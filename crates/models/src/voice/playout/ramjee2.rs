@@ -1,0 +1,78 @@
+//! Algorithm 2 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): filters that follow a growing delay faster than a shrinking one.
+//!
+//! As algorithm 1 with a = 0.998002, but d_i = b d_{i-1} + (1 - b) n_i with b = 0.75 if n_i > d_{i-1}.
+
+use super::ramjee::{initial, Estimates};
+use super::ramjee1::WEIGHT;
+use super::{Buffer, Playout};
+use bentpipe_core::{Real, Sample, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An adaptive de-jitter buffer: algorithm 2 of Ramjee et al. 1994, a filter that follows a growing delay faster.
+///
+/// ```toml
+/// playout = "ramjee-2"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Weight a of the past while the delay shrinks, and for the variation; 0.998002 by default (the paper's).
+    pub weight: Real<0, 1000>,
+    /// Weight b of the past while the delay grows, 0.75 by default (the paper's).
+    pub growing: Real<0, 1000>,
+    /// Time for which the first talk spurt is held, 20 ms by default.
+    pub initial: Span,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { weight: Real::of(WEIGHT), growing: Real::thousandths(750), initial: initial() }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "growing = 0.8";
+}
+
+impl Playout for Config {
+    fn build(&self) -> Box<dyn Buffer> {
+        let (weight, growing) = (self.weight.value(), self.growing.value());
+        Box::new(Filter { weight, growing, estimates: Estimates::new(self.initial) })
+    }
+}
+
+struct Filter {
+    weight: f64,
+    growing: f64,
+    estimates: Estimates,
+}
+
+impl Buffer for Filter {
+    fn observe(&mut self, transit: i64, _first: bool) {
+        let transit = transit as f64;
+        if !self.estimates.begin(transit) {
+            let grows = transit > self.estimates.delay;
+            self.estimates.smooth(if grows { self.growing } else { self.weight }, transit);
+            self.estimates.vary(self.weight, transit);
+        }
+    }
+
+    fn delay(&self) -> i64 {
+        self.estimates.playout()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{assert_close, delays};
+
+    #[test]
+    fn a_growing_delay_is_followed_with_the_other_weight() {
+        // d: 100, 0.75 x 100 + 0.25 x 140 = 110, 0.5 x 110 + 0.5 x 100 = 105; v: 0, 15, 10.
+        let text = r#"{"weight": 0.5, "growing": 0.75, "initial": "0 ms"}"#;
+        let config: super::Config = serde_json::from_str(text).unwrap();
+        let found = delays(&config, &[(100.0, true), (140.0, false), (100.0, true)]);
+        assert_close(&found, &[100.0, 170.0, 145.0]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Algorithm 3 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)), that of NeVoT: the delay is the shortest of the previous talk spurt.
+//!
+//! d_i = min n_j over the packets j of the talk spurt before the one that begins with i; v_i as in algorithm 1 with this d_i.
+//! In the first talk spurt d_i = n_1.
+
+use super::ramjee::{initial, Estimates};
+use super::ramjee1::WEIGHT;
+use super::{Buffer, Playout};
+use bentpipe_core::{Real, Sample, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the shortest delay of the talk spurt before.
+///
+/// ```toml
+/// playout = "ramjee-3"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Weight a of the past for the variation, 0.998002 by default (the paper's).
+    pub weight: Real<0, 1000>,
+    /// Time for which the first talk spurt is held, 20 ms by default.
+    pub initial: Span,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { weight: Real::of(WEIGHT), initial: initial() }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "weight = 0.99";
+}
+
+impl Playout for Config {
+    fn build(&self) -> Box<dyn Buffer> {
+        let estimates = Estimates::new(self.initial);
+        Box::new(Shortest { weight: self.weight.value(), estimates, shortest: f64::INFINITY })
+    }
+}
+
+struct Shortest {
+    weight: f64,
+    estimates: Estimates,
+    /// The shortest delay of the present talk spurt.
+    shortest: f64,
+}
+
+impl Buffer for Shortest {
+    fn observe(&mut self, transit: i64, first: bool) {
+        let transit = transit as f64;
+        let begins = self.estimates.begin(transit);
+        if first && !begins {
+            self.estimates.delay = self.shortest;
+            self.shortest = f64::INFINITY;
+        }
+        self.shortest = self.shortest.min(transit);
+        if !begins {
+            self.estimates.vary(self.weight, transit);
+        }
+    }
+
+    fn delay(&self) -> i64 {
+        self.estimates.playout()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{assert_close, delays};
+
+    #[test]
+    fn the_delay_is_the_shortest_of_the_spurt_before() {
+        let config: super::Config = serde_json::from_str(r#"{"weight": 0.5, "initial": "0 ms"}"#).unwrap();
+        // d: 100, 100, 100, then min(100, 90, 120) = 90; v: 0, 5, 12.5, then (12.5 + |90 - 130|) / 2 = 26.25.
+        let found = delays(&config, &[(100.0, true), (90.0, false), (120.0, false), (130.0, true)]);
+        assert_close(&found, &[100.0, 120.0, 150.0, 90.0 + 4.0 * 26.25]);
+    }
+}

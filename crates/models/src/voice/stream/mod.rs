@@ -1,0 +1,45 @@
+//! A stream of speech: packets of a codec on their way from a talker's mouth to a listener's ear. Sans-I/O and told the time, so that
+//! an application, a telephone exchange and a program on real sockets all use it.
+//!
+//! ```
+//! use bentpipe_core::{Span, Streams, Time};
+//! use bentpipe_models::voice::codec::find;
+//! use bentpipe_models::voice::playout;
+//! use bentpipe_models::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+//! use bentpipe_models::voice::talker::{p59, Side, Talker};
+//!
+//! let mut random = Streams::new(1, 0).stream("call");
+//! let codec = find("G.729A").unwrap();
+//! let sending = Sending { codec, frames: 2, suppression: true, comfort_noise: true, skew: 0.0 };
+//! let numbers = Numbers::draw(&mut random);
+//! let spurts = p59::Config::default().spurts(Side::Caller, random);
+//! let mut sender = Sender::new(sending, numbers, spurts, Time::ZERO);
+//! let origin = Origin { timestamp: numbers.timestamp, at: Time::ZERO };
+//! let mut receiver = Receiver::new(codec, 2, &playout::Config::default(), Clocks::default(), Some(origin));
+//!
+//! for _ in 0..100 {
+//!     let due = sender.due().unwrap();
+//!     let media = sender.send(); // 12 bytes of header, media.payload bytes of speech
+//!     let heard = receiver.receive(due + Span::from_millis(270), &media.rtp);
+//!     assert!(matches!(heard, Heard::Played { .. }));
+//! }
+//! let call = receiver.totals();
+//! assert_eq!((call.expected, call.lost, call.late), (100, 0, 0));
+//! // 270 ms under way, 60 ms in the buffer, a packet of 20 ms and 5 ms of look-ahead; rated by the E-model.
+//! assert!((call.delay() - 0.355).abs() < 1e-6);
+//! let quality = call.quality(codec, 0.0);
+//! assert!(quality.mos > 2.5 && quality.mos < 3.5);
+//! ```
+//!
+//! - A [`Sender`] is given the talk spurts of its side ([`talker`](super::talker)) and says when its next packet is due. Who produces
+//!   packets otherwise, such as a bridge that mixes, uses a [`Packetizer`] and tells it what each packet holds.
+//! - A [`Receiver`] is given the RTP header of each packet that arrives and says when it is played, or that it is late. It asks for no
+//!   wakes: playout times are known at the arrival. Its [`Totals`] and those of a window of time are rated by [`Totals::quality`].
+//! - Time stamps: a stream's first sample has `Numbers::timestamp`. A receiver that is told its [`Origin`] knows the delay from mouth
+//!   to ear; otherwise that of the first packet counts as 0.
+
+mod receiver;
+mod sender;
+
+pub use receiver::{Clocks, Heard, Origin, Quality, Receiver, Totals};
+pub use sender::{Media, Numbers, Packetizer, Sender, Sending};

@@ -1,0 +1,444 @@
+//! The receiver of a stream: what was lost, what came too late, how long speech took from mouth to ear, and what that is worth.
+//!
+//! Packets are lost if their sequence numbers are missing, and late if they arrive after the time at which the de-jitter buffer
+//! would have played them. The interarrival jitter is that of RFC 3550. A new source (SSRC) is a new stream: the buffer, the sequence
+//! numbers and the jitter begin again, and the counts go on.
+//!
+//! The quality is the E-model's (G.107): Ppl are lost and late packets together, since both are missing behind the de-jitter buffer;
+//! BurstR is theirs; T = Ta is the mean time from mouth to ear of the packets that were played, which contains the frames of a
+//! packet, the codec's look-ahead, the network and the buffer; Tr = 2 T. Everything else has its default.
+
+use crate::voice::bursts::{Bursts, Clusters};
+use crate::voice::codec::Codec;
+use crate::voice::emodel::{mos, Parameters};
+use crate::voice::jitter::Jitter;
+use crate::voice::playout::{self, Buffer};
+use crate::voice::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
+use bentpipe_core::{Span, Time};
+
+/// The clocks at both ends: how much faster than true they run, 1e-6 for one part per million.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Clocks {
+    /// The receiver's.
+    pub own: f64,
+    /// The sender's.
+    pub peer: f64,
+}
+
+/// What a stream's time stamps mean: the sample with time stamp `timestamp` was spoken at `at`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// A time stamp.
+    pub timestamp: u32,
+    /// When its sample was spoken.
+    pub at: Time,
+}
+
+/// What happens to a packet that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// Its first sample is played then.
+    Played {
+        /// When.
+        at: Time,
+    },
+    /// It came after it should have been played.
+    Late,
+    /// It came before.
+    Duplicate,
+    /// Its payload type is none of the codec.
+    Foreign,
+}
+
+/// What became of the packets of a stream, or of a part of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Packets that were sent, by their sequence numbers.
+    pub expected: u64,
+    /// Packets that did not arrive. Of a window it may be negative: a packet that was lost in an earlier one has arrived.
+    pub lost: i64,
+    /// Packets that arrived too late.
+    pub late: u64,
+    /// Packets that arrived more than once.
+    pub duplicates: u64,
+    /// Packets that were played.
+    pub played: u64,
+    /// New sources in the stream.
+    pub resets: u64,
+    /// Sum of the times from mouth to ear of the packets that were played, in seconds.
+    pub delays: f64,
+    /// The longest of them.
+    pub longest: f64,
+    /// Sum of the times in the buffer, in seconds.
+    pub held: f64,
+    /// Sum of the jitter after each packet that arrived, and the largest, in seconds.
+    pub jitters: f64,
+    /// The largest jitter, in seconds.
+    pub jitter_max: f64,
+    /// Packets that arrived for the first time.
+    pub arrived: u64,
+    /// How the losses cluster.
+    pub bursts: Bursts,
+}
+
+/// The quality of a call by the E-model.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quality {
+    /// Rating without the advantage factor.
+    pub r: f64,
+    /// Mean opinion score of that rating, at least 1.
+    pub mos: f64,
+    /// Rating with the advantage factor.
+    pub r_advantage: f64,
+    /// Mean opinion score of that rating, at least 1.
+    pub mos_advantage: f64,
+    /// Effective equipment impairment.
+    pub ie_eff: f64,
+}
+
+impl Totals {
+    /// Fraction of packets that did not arrive.
+    pub fn loss(&self) -> f64 {
+        self.lost.max(0) as f64 / self.expected as f64
+    }
+
+    /// Fraction of packets that arrived too late.
+    pub fn lateness(&self) -> f64 {
+        self.late as f64 / self.expected as f64
+    }
+
+    /// Mean time from mouth to ear in seconds; NaN if nothing was played.
+    pub fn delay(&self) -> f64 {
+        self.delays / self.played as f64
+    }
+
+    /// Mean time in the buffer in seconds; NaN if nothing was played.
+    pub fn buffering(&self) -> f64 {
+        self.held / self.played as f64
+    }
+
+    /// Mean over the packets of the interarrival jitter, in seconds; NaN if nothing arrived.
+    pub fn jitter(&self) -> f64 {
+        self.jitters / self.arrived as f64
+    }
+
+    /// The quality with this codec and advantage factor A. NaN if nothing was sent; the worst if nothing was heard.
+    pub fn quality(&self, codec: &Codec, advantage: f64) -> Quality {
+        if self.expected == 0 {
+            return Quality {
+                r: f64::NAN,
+                mos: f64::NAN,
+                r_advantage: f64::NAN,
+                mos_advantage: f64::NAN,
+                ie_eff: f64::NAN,
+            };
+        }
+        let delay = if self.played > 0 { self.delay() * 1e3 } else { 0.0 };
+        let call = Parameters {
+            ie: codec.ie,
+            bpl: codec.bpl,
+            ppl: 100.0 * (self.loss() + self.lateness()).min(1.0),
+            burst_r: self.bursts.ratio().max(1e-9),
+            ..Parameters::with_delay(delay.max(0.0))
+        };
+        let rating = call.rate();
+        let r = if self.played > 0 { rating.r } else { 0.0 };
+        let r_advantage = if self.played > 0 { rating.r + advantage } else { 0.0 };
+        // The curve of annex B dips below 1, the worst opinion, where R is less than 6.5.
+        let score = |r: f64| mos(r).max(1.0);
+        Quality { r, mos: score(r), r_advantage, mos_advantage: score(r_advantage), ie_eff: rating.ie_eff }
+    }
+
+    fn add(&mut self, other: &Totals) {
+        self.expected += other.expected;
+        self.lost += other.lost;
+        self.late += other.late;
+        self.duplicates += other.duplicates;
+        self.played += other.played;
+        self.resets += other.resets;
+        self.delays += other.delays;
+        self.longest = self.longest.max(other.longest);
+        self.held += other.held;
+        self.jitters += other.jitters;
+        self.jitter_max = self.jitter_max.max(other.jitter_max);
+        self.arrived += other.arrived;
+    }
+}
+
+/// Packets after which a missing one counts as lost for good: it is not awaited any longer.
+const AWAITED: i64 = 64;
+/// A jump of sequence numbers beyond which a stream begins again (RFC 3550, appendix A.1: MAX_DROPOUT and MAX_MISORDER).
+const DROPOUT: i64 = 3000;
+
+/// A source of packets, from its first to its last.
+struct Source {
+    ssrc: u32,
+    /// The highest sequence number, unwrapped.
+    highest: i64,
+    /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest packet.
+    played: u64,
+    /// Whether each of them arrived.
+    arrived: u64,
+    /// Number of packets of this source so far: those before the last [`AWAITED`] were told to `bursts`.
+    known: i64,
+    /// The last time stamp, unwrapped.
+    timestamp: i64,
+    /// The origin's, unwrapped.
+    zero: i64,
+    /// When the origin was spoken, as the receiver's clock shows it, in nanoseconds.
+    spoken: i64,
+    jitter: Jitter,
+    buffer: Box<dyn Buffer>,
+    /// Playout delay of the present talk spurt.
+    delay: i64,
+    /// The time stamp that continues the talk spurt, for the highest sequence number and the next.
+    spurt: (i64, i64),
+    /// The latest playout, by sequence number, of a buffer that plays at the arrival.
+    last_played: i64,
+}
+
+/// Receives a stream.
+pub struct Receiver {
+    codec: &'static Codec,
+    /// Units of the time stamp in a packet.
+    units: i64,
+    playout: playout::Config,
+    clocks: Clocks,
+    origin: Option<Origin>,
+    source: Option<Source>,
+    /// Of the windows that are over, without the bursts.
+    before: Totals,
+    /// Of the present window.
+    window: Totals,
+    bursts: Bursts,
+}
+
+impl Receiver {
+    /// A receiver of packets with so many frames.
+    pub fn new(
+        codec: &'static Codec,
+        frames: u32,
+        playout: &playout::Config,
+        clocks: Clocks,
+        origin: Option<Origin>,
+    ) -> Receiver {
+        Receiver {
+            codec,
+            units: i64::from(frames * codec.frame_units()),
+            playout: playout.clone(),
+            clocks,
+            origin,
+            source: None,
+            before: Totals::default(),
+            window: Totals::default(),
+            bursts: Bursts::default(),
+        }
+    }
+
+    /// A packet has arrived at `now`.
+    pub fn receive(&mut self, now: Time, rtp: &Rtp) -> Heard {
+        if !self.codec.understands(rtp.payload_type) {
+            return Heard::Foreign;
+        }
+        let local = self.local(now);
+        let known = self.source.as_ref().filter(|source| source.ssrc == rtp.ssrc);
+        let jump = known.map(|source| unwrapped_sequence(source.highest, rtp.sequence) - source.highest);
+        if jump.is_none_or(|jump| jump.abs() > DROPOUT) {
+            self.begin(local, rtp);
+        }
+        let lost = self.before.lost + self.window.lost;
+        let Receiver { codec, units, source, window, bursts, clocks, .. } = self;
+        let Some(source) = source else { return Heard::Foreign };
+        let sequence = unwrapped_sequence(source.highest, rtp.sequence);
+        let age = source.highest - sequence;
+        if age >= AWAITED {
+            // It has been counted as lost, or played long ago.
+            if lost > 0 {
+                window.late += 1;
+                window.lost -= 1;
+            }
+            return Heard::Late;
+        }
+        if age >= 0 && source.arrived >> age & 1 == 1 {
+            window.duplicates += 1;
+            return Heard::Duplicate;
+        }
+        if age < 0 {
+            advance(source, -age, window, bursts);
+        }
+        let age = age.max(0);
+        source.arrived |= 1 << age;
+        // It had been expected, and counted as lost when a later one arrived.
+        window.lost -= 1;
+        window.arrived += 1;
+
+        source.timestamp = unwrapped_timestamp(source.timestamp, rtp.timestamp);
+        let clock = f64::from(codec.rtp.clock);
+        let arrival = (local as f64 * clock / 1e9).round() as i64 as u32;
+        source.jitter.add(rtp.timestamp, arrival);
+        let jitter = source.jitter.real() / clock;
+        window.jitters += jitter;
+        window.jitter_max = window.jitter_max.max(jitter);
+
+        let since = source.timestamp - source.zero;
+        let generated = nanos(since, codec);
+        let transit = local - source.spoken - generated;
+        // What continues a talk spurt is as far from it in time stamps as in sequence numbers (comfort noise is not).
+        let continues = source.spurt.1 + (sequence - source.spurt.0) * *units;
+        let noise = rtp.payload_type != codec.rtp.payload_type;
+        let first = rtp.marker || source.known == 1 || (source.timestamp != continues && !noise);
+        if sequence >= source.spurt.0 {
+            source.spurt = (sequence, source.timestamp);
+        }
+        source.buffer.observe(transit, first);
+        if first || !source.buffer.holds() {
+            source.delay = source.buffer.delay();
+        }
+        let overtaken = !source.buffer.holds() && sequence < source.last_played;
+        if transit > source.delay || overtaken {
+            window.late += 1;
+            return Heard::Late;
+        }
+        source.played |= 1 << age;
+        source.last_played = source.last_played.max(sequence);
+        window.played += 1;
+        let wait = truth(source.delay - transit, clocks.own);
+        window.held += wait;
+        // By the true clock the sample was spoken when the sender's had advanced so far.
+        let delay = match self.origin {
+            Some(origin) => {
+                now.as_secs_f64() - origin.at.as_secs_f64() - since as f64 / clock / (1.0 + clocks.peer)
+                    + wait
+            }
+            None => source.delay as f64 / 1e9,
+        };
+        window.delays += delay;
+        window.longest = window.longest.max(delay);
+        Heard::Played { at: now + Span::from_secs_f64(wait) }
+    }
+
+    /// What the time stamps of the stream mean, which is known now; delays count from there from now on.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = Some(origin);
+        let spoken = self.local(origin.at);
+        if let Some(source) = &mut self.source {
+            let zero = unwrapped_timestamp(source.timestamp, origin.timestamp);
+            let before = std::mem::replace(&mut source.spoken, spoken);
+            let shift = zero - std::mem::replace(&mut source.zero, zero);
+            // The talk spurt keeps its schedule: transits are longer by what was not known of them.
+            source.delay += before - spoken + nanos(shift, self.codec);
+            source.buffer = self.playout.build();
+        }
+    }
+
+    /// What happened in the present window, as [`Receiver::window`] would return it.
+    pub fn window_so_far(&self) -> Option<Totals> {
+        let totals = Totals { bursts: self.pending(self.bursts), ..self.window };
+        (totals.expected > 0 || totals.duplicates > 0).then_some(totals)
+    }
+
+    /// What happened since the last call of this, for results over time; `None` if nothing was expected or arrived. How losses
+    /// cluster is that of the call so far.
+    pub fn window(&mut self) -> Option<Totals> {
+        let totals = self.window_so_far();
+        self.before.add(&self.window);
+        self.window = Totals::default();
+        totals
+    }
+
+    /// What happened so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.before;
+        totals.add(&self.window);
+        Totals { bursts: self.pending(self.bursts), ..totals }
+    }
+
+    /// Bursts and gaps so far (RFC 3611).
+    pub fn clusters(&self) -> Clusters {
+        self.pending(self.bursts).clusters()
+    }
+
+    /// The jitter as RTCP reports it, and the highest sequence number with its cycles, of the present source.
+    pub fn status(&self) -> Option<(u32, u32, u32)> {
+        let source = self.source.as_ref()?;
+        Some((source.ssrc, source.jitter.integer(), source.highest as u32))
+    }
+
+    /// The present playout delay beyond the transit of the last packet that set it, in nanoseconds.
+    pub fn playout_delay(&self) -> Option<Span> {
+        self.source.as_ref().map(|source| Span::from_nanos(source.delay.max(0) as u64))
+    }
+
+    /// The losses with those among the last packets.
+    fn pending(&self, mut bursts: Bursts) -> Bursts {
+        if let Some(source) = &self.source {
+            for age in (0..source.known.min(AWAITED)).rev() {
+                bursts.add(source.played >> age & 1 == 1);
+            }
+        }
+        bursts
+    }
+
+    fn local(&self, now: Time) -> i64 {
+        let nanos = now.as_nanos() as i64;
+        nanos + (nanos as f64 * self.clocks.own) as i64
+    }
+
+    fn begin(&mut self, local: i64, rtp: &Rtp) {
+        if self.source.is_some() {
+            self.bursts = self.pending(self.bursts);
+            self.window.resets += 1;
+        }
+        let timestamp = i64::from(rtp.timestamp);
+        // The origin is that of the first source only: what others' time stamps mean is not known.
+        let origin = self.origin.filter(|_| self.source.is_none());
+        if self.source.is_some() {
+            self.origin = None;
+        }
+        let (zero, spoken) = match origin {
+            Some(origin) => (unwrapped_timestamp(timestamp, origin.timestamp), self.local(origin.at)),
+            None => (timestamp, local),
+        };
+        let sequence = i64::from(rtp.sequence);
+        self.source = Some(Source {
+            ssrc: rtp.ssrc,
+            highest: sequence - 1,
+            played: 0,
+            arrived: 0,
+            known: 0,
+            timestamp,
+            zero,
+            spoken,
+            jitter: Jitter::default(),
+            buffer: self.playout.build(),
+            delay: 0,
+            spurt: (sequence, timestamp),
+            last_played: sequence - 1,
+        });
+    }
+}
+
+/// The highest sequence number grows by `steps`: those that leave the last ones are told to `bursts`.
+fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bursts) {
+    window.expected += steps as u64;
+    window.lost += steps;
+    for _ in 0..steps {
+        if source.known >= AWAITED {
+            bursts.add(source.played >> (AWAITED - 1) & 1 == 1);
+        }
+        source.known += 1;
+        source.played <<= 1;
+        source.arrived <<= 1;
+    }
+    source.highest += steps;
+}
+
+/// The nanoseconds of so many units of the time stamp.
+fn nanos(units: i64, codec: &Codec) -> i64 {
+    (i128::from(units) * 1_000_000_000 / i128::from(codec.rtp.clock)) as i64
+}
+
+/// A time that a clock shows as `local` nanoseconds, in true seconds.
+fn truth(local: i64, skew: f64) -> f64 {
+    local as f64 / 1e9 / (1.0 + skew)
+}

@@ -1,0 +1,288 @@
+//! The sender of a stream: what its packets hold, when they are due, and how they are numbered (RFC 3550, RFC 3551).
+//!
+//! Packet k holds the speech from k P to (k + 1) P after the beginning of the call, P being its frames' duration, and is sent when
+//! the last sample is there and the codec has seen as far ahead as it needs. With silence suppression a packet without speech is not
+//! sent; the first one after speech is comfort noise if that is on, repeated as the codec has it. The first packet of a talk
+//! spurt has the marker bit (RFC 3551, section 4.1), if silence is suppressed.
+
+use crate::voice::codec::Codec;
+use crate::voice::rtp::Rtp;
+use crate::voice::talker::{Spurt, Spurts};
+use bentpipe_core::{Span, Stream, Time};
+
+/// What a sender sends.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// The codec.
+    pub codec: &'static Codec,
+    /// Frames in a packet.
+    pub frames: u32,
+    /// Whether packets without speech are not sent.
+    pub suppression: bool,
+    /// Whether silence begins with comfort noise, if silence is suppressed.
+    pub comfort_noise: bool,
+    /// How much faster than true the sender's clock runs: 1e-6 for one part per million.
+    pub skew: f64,
+}
+
+impl Sending {
+    /// Duration of the speech in a packet.
+    pub fn packet(&self) -> Span {
+        Span::from_secs_f64(self.codec.frame_ms * f64::from(self.frames) / 1e3)
+    }
+
+    /// Bytes of the RTP payload of speech.
+    pub fn payload(&self) -> u32 {
+        self.codec.payload(self.frames)
+    }
+}
+
+/// The first numbers of a stream, which are random (RFC 3550, section 5.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Numbers {
+    /// Sequence number of the first packet.
+    pub sequence: u16,
+    /// Time stamp of the beginning of the call.
+    pub timestamp: u32,
+    /// The source.
+    pub ssrc: u32,
+}
+
+impl Numbers {
+    /// Draws numbers.
+    pub fn draw(stream: &mut Stream) -> Numbers {
+        let (one, other) = (stream.bits(), stream.bits());
+        Numbers { sequence: one as u16, timestamp: (one >> 32) as u32, ssrc: other as u32 }
+    }
+}
+
+/// A packet of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Media {
+    /// Its header.
+    pub rtp: Rtp,
+    /// Bytes behind the header.
+    pub payload: u32,
+    /// Whether it holds comfort noise instead of speech.
+    pub noise: bool,
+}
+
+/// Numbers the packets of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Packetizer {
+    codec: &'static Codec,
+    frames: u32,
+    numbers: Numbers,
+    /// Whether the last packet held speech.
+    speaking: bool,
+    suppression: bool,
+}
+
+impl Packetizer {
+    /// Before the first packet. `suppression` tells whether the stream pauses in silence, so that marker bits are set.
+    pub fn new(codec: &'static Codec, frames: u32, suppression: bool, numbers: Numbers) -> Packetizer {
+        Packetizer { codec, frames, numbers, speaking: false, suppression }
+    }
+
+    /// The packet of speech whose first sample is that of period `period`, counted in packets from the beginning of the call.
+    pub fn speech(&mut self, period: u64) -> Media {
+        let marker = self.suppression && !self.speaking;
+        self.speaking = true;
+        let payload = self.codec.payload(self.frames);
+        Media { rtp: self.number(period, marker, self.codec.rtp.payload_type), payload, noise: false }
+    }
+
+    /// The same with comfort noise.
+    pub fn noise(&mut self, period: u64) -> Media {
+        self.speaking = false;
+        let noise = self.codec.rtp.noise;
+        Media { rtp: self.number(period, false, noise.payload_type), payload: noise.bytes, noise: true }
+    }
+
+    /// Nothing is sent: what is sent next begins a talk spurt.
+    pub fn silence(&mut self) {
+        self.speaking = false;
+    }
+
+    fn number(&mut self, period: u64, marker: bool, payload_type: u8) -> Rtp {
+        let Numbers { sequence, timestamp, ssrc } = self.numbers;
+        self.numbers.sequence = sequence.wrapping_add(1);
+        let units = (period as u32).wrapping_mul(self.frames * self.codec.frame_units());
+        Rtp { marker, payload_type, sequence, timestamp: timestamp.wrapping_add(units), ssrc }
+    }
+}
+
+/// The next packet of a sender.
+#[derive(Clone, Copy)]
+struct Next {
+    period: u64,
+    noise: bool,
+}
+
+/// Sends what a talker says.
+pub struct Sender {
+    sending: Sending,
+    packetizer: Packetizer,
+    spurts: Spurts,
+    /// The talk spurt in which, or before which, the next packet is.
+    spurt: Option<Spurt>,
+    start: Time,
+    packet: Span,
+    next: Option<Next>,
+    /// Packets between one comfort noise and the next, if it is repeated.
+    repeats: Option<u64>,
+}
+
+impl Sender {
+    /// A sender whose call begins at `start`.
+    pub fn new(sending: Sending, numbers: Numbers, mut spurts: Spurts, start: Time) -> Sender {
+        let packet = sending.packet();
+        let every = sending.codec.rtp.noise.every_ms;
+        let repeats = (every > 0.0).then(|| (every / 1e3 / packet.as_secs_f64()).round().max(1.0) as u64);
+        let packetizer = Packetizer::new(sending.codec, sending.frames, sending.suppression, numbers);
+        let spurt = spurts.next();
+        let mut sender = Sender { sending, packetizer, spurts, spurt, start, packet, next: None, repeats };
+        sender.next = match sending.suppression {
+            true => sender.speech_from(0),
+            false => Some(Next { period: 0, noise: false }),
+        };
+        sender
+    }
+
+    /// When the next packet is sent; `None` if there will be none.
+    #[inline]
+    pub fn due(&self) -> Option<Time> {
+        self.next.map(|next| self.time_of(next.period))
+    }
+
+    /// The packet that is due, which is sent now.
+    pub fn send(&mut self) -> Media {
+        let Next { period, noise } = self.next.expect("a packet is due");
+        let media = match noise {
+            true => self.packetizer.noise(period),
+            false => self.packetizer.speech(period),
+        };
+        self.next = match self.sending.suppression {
+            true => self.after(period, noise),
+            false => Some(Next { period: period + 1, noise: false }),
+        };
+        media
+    }
+
+    /// When the packet of a period is sent, by the true clock.
+    fn time_of(&self, period: u64) -> Time {
+        let ahead = Span::from_secs_f64(self.sending.codec.rtp.lookahead_ms / 1e3);
+        let since = self.packet * (period + 1) + ahead;
+        if self.sending.skew == 0.0 {
+            return self.start + since;
+        }
+        self.start + Span::from_secs_f64(since.as_secs_f64() / (1.0 + self.sending.skew))
+    }
+
+    /// The next packet of speech in or after this period.
+    fn speech_from(&mut self, period: u64) -> Option<Next> {
+        let begin = self.packet * period;
+        while self.spurt.is_some_and(|spurt| spurt.end <= begin) {
+            self.spurt = self.spurts.next();
+        }
+        let spurt = self.spurt?;
+        let first = (spurt.begin.as_nanos() / self.packet.as_nanos()).max(period);
+        Some(Next { period: first, noise: false })
+    }
+
+    /// What follows the packet of a period.
+    fn after(&mut self, period: u64, noise: bool) -> Option<Next> {
+        let speech = self.speech_from(period + 1);
+        if speech.is_some_and(|next| next.period == period + 1) {
+            return speech;
+        }
+        self.packetizer.silence();
+        if !self.sending.comfort_noise {
+            return speech;
+        }
+        let quiet = match (noise, self.repeats) {
+            (false, _) => Some(period + 1),
+            (true, Some(repeats)) => Some(period + repeats),
+            (true, None) => None,
+        };
+        match (quiet, speech) {
+            (Some(quiet), Some(speech)) if speech.period <= quiet => Some(speech),
+            (Some(quiet), _) => Some(Next { period: quiet, noise: true }),
+            (None, speech) => speech,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::voice::codec::find;
+
+    fn sent(sending: Sending, spurts: &[(u64, u64)], until_ms: u64) -> Vec<(u64, bool, bool, u16, u32)> {
+        let spurts: Vec<Spurt> = spurts
+            .iter()
+            .map(|(begin, end)| Spurt { begin: Span::from_millis(*begin), end: Span::from_millis(*end) })
+            .collect();
+        let numbers = Numbers { sequence: 65_534, timestamp: 0, ssrc: 7 };
+        let mut sender = Sender::new(sending, numbers, Box::new(spurts.into_iter()), Time::ZERO);
+        let mut all = Vec::new();
+        while let Some(due) = sender.due().filter(|due| due.as_nanos() <= until_ms * 1_000_000) {
+            let media = sender.send();
+            all.push((
+                due.as_nanos() / 1_000_000,
+                media.rtp.marker,
+                media.noise,
+                media.rtp.sequence,
+                media.rtp.timestamp,
+            ));
+        }
+        all
+    }
+
+    #[test]
+    fn packets_of_speech_are_numbered_marked_and_timed() {
+        let sending = Sending {
+            codec: find("G.711u").unwrap(),
+            frames: 2,
+            suppression: true,
+            comfort_noise: false,
+            skew: 0.0,
+        };
+        // Speech in the periods 20..60 ms and 100..120 ms; the second spurt touches two periods.
+        assert_eq!(
+            sent(sending, &[(20, 60), (110, 121)], 1000),
+            [
+                (40, true, false, 65_534, 160),
+                (60, false, false, 65_535, 320),
+                (120, true, false, 0, 800),
+                (140, false, false, 1, 960),
+            ]
+        );
+        let noisy = Sending { comfort_noise: true, ..sending };
+        let noise = sent(noisy, &[(20, 60), (110, 121)], 1000);
+        assert_eq!(noise.iter().map(|packet| packet.0).collect::<Vec<_>>(), [40, 60, 80, 120, 140, 160]);
+        assert_eq!(
+            noise.iter().map(|packet| packet.2).collect::<Vec<_>>(),
+            [false, false, true, false, false, true]
+        );
+        let all = sent(Sending { suppression: false, ..sending }, &[], 100);
+        assert_eq!(
+            all.iter().map(|packet| (packet.0, packet.1)).collect::<Vec<_>>(),
+            [20, 40, 60, 80, 100].map(|at| (at, false))
+        );
+    }
+
+    #[test]
+    fn comfort_noise_is_repeated_as_the_codec_has_it_and_clocks_run_apart() {
+        let codec = find("AMR-12.2").unwrap();
+        let sending = Sending { codec, frames: 1, suppression: true, comfort_noise: true, skew: 0.0 };
+        // 25 ms after the beginning of its period: a frame of 20 ms, 5 ms ahead. Noise at once, then every 160 ms.
+        let times: Vec<u64> =
+            sent(sending, &[(0, 20), (400, 420)], 900).iter().map(|packet| packet.0).collect();
+        assert_eq!(times, [25, 45, 205, 365, 425, 445, 605, 765]);
+        // A clock that runs 0.1 % fast sends 1000 s of speech in 999.001 s.
+        let fast = Sending { suppression: false, skew: 1e-3, ..sending };
+        let last = sent(fast, &[], 999_001).last().unwrap().4;
+        assert_eq!(last, (50_000 - 2) * 160);
+    }
+}

@@ -1,0 +1,72 @@
+//! Talkers: who speaks when. One file per kind.
+//!
+//! A talker is one side of a conversation and gives its talk spurts in order ([`Spurt`]). Both sides of a conversation that are
+//! built from the same configuration and equal random streams belong together: where one side's speech depends on the other's
+//! (`p59`), each computes the whole conversation and keeps its own part.
+
+pub mod always;
+pub mod exponential;
+pub mod p59;
+pub mod recorded;
+
+use bentpipe_core::{kinds, Problems, Span, Stream};
+
+kinds! {
+    /// Who speaks when.
+    #[schemars(rename = "Talker")]
+    pub enum Config: Talker {
+        "p59" => P59(p59::Config),
+        "exponential" => Exponential(exponential::Config),
+        "recorded" => Recorded(recorded::Config),
+        "always" => Always(always::Config),
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::P59(p59::Config::default())
+    }
+}
+
+/// One of the two sides of a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The caller: the source of a flow.
+    Caller,
+    /// The callee: its destination.
+    Callee,
+}
+
+impl Side {
+    /// The other side.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Caller => Side::Callee,
+            Side::Callee => Side::Caller,
+        }
+    }
+}
+
+/// A time in which a talker speaks without a pause, counted from the beginning of the conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spurt {
+    /// Its beginning.
+    pub begin: Span,
+    /// Its end, after `begin`.
+    pub end: Span,
+}
+
+/// The talk spurts of one side, in order. They neither overlap nor touch.
+pub type Spurts = Box<dyn Iterator<Item = Spurt> + Send>;
+
+/// The factory of a talker, implemented by its `Config`.
+pub trait Talker {
+    /// The talk spurts of one side of a conversation. Both sides get equal streams as `plan`.
+    fn spurts(&self, side: Side, plan: Stream) -> Spurts;
+
+    /// The fraction of time in which a side speaks in the long run, if it is known.
+    fn activity(&self) -> Option<f64>;
+
+    /// Adds the problems of this configuration.
+    fn check(&self, _problems: &mut Problems) {}
+}

@@ -1,0 +1,197 @@
+//! Streams of speech from mouth to ear: what a receiver makes of packets that are lost, late, out of order, or from another source.
+
+use bentpipe_core::{Span, Streams, Time};
+use bentpipe_models::voice::codec::{find, CODECS};
+use bentpipe_models::voice::emodel::Parameters;
+use bentpipe_models::voice::playout;
+use bentpipe_models::voice::rtp::Rtp;
+use bentpipe_models::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+use bentpipe_models::voice::talker::{always, p59, Side, Talker};
+
+const WAY: Span = Span::from_millis(270);
+
+fn buffer(text: &str) -> playout::Config {
+    serde_json::from_str(text).unwrap()
+}
+
+/// G.711 with 20 ms a packet that is sent all the time.
+fn sender(skew: f64) -> (Sender, Numbers) {
+    let sending =
+        Sending { codec: find("G.711u").unwrap(), frames: 2, suppression: false, comfort_noise: false, skew };
+    let numbers = Numbers { sequence: 65_000, timestamp: u32::MAX - 1000, ssrc: 1 };
+    let spurts = always::Config {}.spurts(Side::Caller, Streams::new(1, 0).stream("plan"));
+    (Sender::new(sending, numbers, spurts, Time::ZERO), numbers)
+}
+
+fn receiver(text: &str, numbers: Numbers, clocks: Clocks) -> Receiver {
+    let origin = Origin { timestamp: numbers.timestamp, at: Time::ZERO };
+    Receiver::new(find("G.711u").unwrap(), 2, &buffer(text), clocks, Some(origin))
+}
+
+#[test]
+fn lost_late_and_duplicate_packets_are_told_apart() {
+    let (mut sender, numbers) = sender(0.0);
+    let mut receiver = receiver(r#"{"fixed": {"delay": "60 ms"}}"#, numbers, Clocks::default());
+    let mut arrivals: Vec<(Time, Rtp)> = Vec::new();
+    for number in 0..1000u64 {
+        let arrival = sender.due().unwrap() + WAY;
+        let rtp = sender.send().rtp;
+        match number % 100 {
+            // Lost: 2 in a row of each 100.
+            7 | 8 => {}
+            // 61 ms behind the others, the buffer holds 60 ms; 59 ms is in time.
+            20 => arrivals.push((arrival + Span::from_millis(61), rtp)),
+            40 => arrivals.push((arrival + Span::from_millis(59), rtp)),
+            60 => arrivals.extend([(arrival, rtp), (arrival + Span::from_millis(1), rtp)]),
+            _ => arrivals.push((arrival, rtp)),
+        }
+    }
+    arrivals.sort_by_key(|(at, _)| *at);
+    let heard: Vec<Heard> = arrivals.iter().map(|(at, rtp)| receiver.receive(*at, rtp)).collect();
+    let count = |kind: fn(&Heard) -> bool| heard.iter().filter(|heard| kind(heard)).count();
+    assert_eq!(count(|heard| *heard == Heard::Late), 10);
+    assert_eq!(count(|heard| *heard == Heard::Duplicate), 10);
+    let totals = receiver.totals();
+    assert_eq!(
+        (totals.expected, totals.lost, totals.late, totals.duplicates, totals.played),
+        (1000, 20, 10, 10, 970)
+    );
+    // 20 ms in a packet, 270 ms under way, 60 ms in the buffer.
+    assert!((totals.delay() - 0.350).abs() < 1e-9 && (totals.longest - 0.350).abs() < 1e-9);
+    // 20 runs of losses: 10 of two and 10 of one.
+    assert!((totals.bursts.ratio() - 1.5 * 0.97).abs() < 1e-12);
+    let expected = Parameters { ppl: 3.0, burst_r: 1.5 * 0.97, ..Parameters::with_delay(350.0) }.rate();
+    let quality = totals.quality(find("G.711u").unwrap(), 10.0);
+    assert!((quality.r - expected.r).abs() < 1e-9 && (quality.mos - expected.mos).abs() < 1e-9);
+    assert!((quality.r_advantage - expected.r - 10.0).abs() < 1e-9);
+}
+
+#[test]
+fn windows_add_up_to_the_call() {
+    let (mut sender, numbers) = sender(0.0);
+    let mut receiver = receiver(r#"{"none": {}}"#, numbers, Clocks::default());
+    let (mut expected, mut lost, mut played) = (0, 0, 0);
+    for number in 0..500u64 {
+        let at = sender.due().unwrap() + WAY;
+        let media = sender.send();
+        if number % 9 != 5 {
+            receiver.receive(at, &media.rtp);
+        }
+        if number % 50 == 49 {
+            let window = receiver.window().unwrap();
+            expected += window.expected;
+            lost += window.lost;
+            played += window.played;
+        }
+    }
+    let totals = receiver.totals();
+    assert_eq!((expected, lost, played), (totals.expected, totals.lost, totals.played));
+    assert_eq!(totals.lost, 55);
+    assert!(receiver.window().is_none());
+}
+
+#[test]
+fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() {
+    let (mut first, numbers) = sender(0.0);
+    let mut receiver = receiver(r#"{"none": {}}"#, numbers, Clocks::default());
+    let packets: Vec<_> = (0..3).map(|_| (first.due().unwrap() + WAY, first.send().rtp)).collect();
+    for at in [0, 2, 1] {
+        receiver.receive(packets[at].0.max(packets[2].0), &packets[at].1);
+    }
+    let totals = receiver.totals();
+    assert_eq!((totals.expected, totals.lost, totals.late, totals.played), (3, 0, 1, 2));
+    // Another source with numbers that have nothing to do with the first's.
+    for number in 0..10u16 {
+        let rtp = Rtp {
+            sequence: 100 + number,
+            timestamp: 5_000_000 + 160 * u32::from(number),
+            ssrc: 2,
+            ..packets[0].1
+        };
+        let at = Time::ZERO + WAY + Span::from_millis(100 + 20 * u64::from(number));
+        assert!(matches!(receiver.receive(at, &rtp), Heard::Played { .. }));
+    }
+    let totals = receiver.totals();
+    assert_eq!((totals.expected, totals.lost, totals.played, totals.resets), (13, 0, 12, 1));
+    assert_eq!(receiver.status().unwrap().0, 2);
+    // Nor does a packet of another codec count.
+    assert_eq!(receiver.receive(Time::ZERO + WAY, &Rtp { payload_type: 3, ..packets[0].1 }), Heard::Foreign);
+}
+
+#[test]
+fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
+    // The sender's clock is 200 parts per million slow: in 1000 s its packets come 200 ms later.
+    let late = |text: &str, marked: bool| {
+        let (mut sender, numbers) = sender(-200e-6);
+        let clocks = Clocks { own: 0.0, peer: -200e-6 };
+        let mut receiver = receiver(text, numbers, clocks);
+        for number in 0..50_000u64 {
+            // Up to 4 ms of jitter: an adaptive buffer's margin is what varies.
+            let at = sender.due().unwrap()
+                + WAY
+                + Span::from_micros(if marked { number * 7919 % 4001 } else { 0 });
+            let rtp = sender.send().rtp;
+            receiver.receive(at, &Rtp { marker: marked && number % 50 == 0, ..rtp });
+        }
+        (receiver.totals().lateness(), receiver.totals())
+    };
+    // Without talk spurts the 60 ms are used up after 300 s of 1000.
+    let (lateness, _) = late(r#"{"fixed": {}}"#, false);
+    assert!((lateness - 0.7).abs() < 0.001, "{lateness}");
+    let (lateness, totals) = late(r#"{"ramjee-2": {}}"#, true);
+    assert!(lateness < 0.01, "{lateness}");
+    // From mouth to ear by the true clock: 290 ms, jitter, and what the buffer adds.
+    assert!(totals.delay() > 0.290 && totals.delay() < 0.320, "{}", totals.delay());
+}
+
+#[test]
+fn every_codec_is_sent_and_heard_in_a_conversation() {
+    for codec in CODECS {
+        for (side, noise) in [(Side::Caller, true), (Side::Callee, false)] {
+            let frames = codec.usual_frames();
+            let sending = Sending { codec, frames, suppression: true, comfort_noise: noise, skew: 0.0 };
+            let mut random = Streams::new(4, 0).stream(codec.name);
+            let numbers = Numbers::draw(&mut random);
+            let spurts = p59::Config::default().spurts(side, random);
+            let mut sender = Sender::new(sending, numbers, spurts, Time::ZERO);
+            let origin = Origin { timestamp: numbers.timestamp, at: Time::ZERO };
+            let mut receiver =
+                Receiver::new(codec, frames, &buffer(r#"{"ramjee-4": {}}"#), Clocks::default(), Some(origin));
+            let (mut bytes, mut speech) = (0, 0.0);
+            while let Some(due) = sender.due().filter(|due| due.as_secs_f64() < 600.0) {
+                let media = sender.send();
+                bytes += 40 + media.payload;
+                speech += if media.noise { 0.0 } else { sending.packet().as_secs_f64() };
+                assert!(
+                    matches!(receiver.receive(due + WAY, &media.rtp), Heard::Played { .. }),
+                    "{}",
+                    codec.name
+                );
+            }
+            let totals = receiver.totals();
+            assert_eq!((totals.lost, totals.late), (0, 0), "{}", codec.name);
+            // A side speaks 38.7 % of the time, and packets at the ends of talk spurts are filled up.
+            assert!((0.3..0.5).contains(&(speech / 600.0)), "{}: {speech} s", codec.name);
+            assert!(bytes > 0);
+        }
+    }
+}
+
+#[test]
+fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
+    let (mut sender, numbers) = sender(0.0);
+    let mut receiver =
+        Receiver::new(find("G.711u").unwrap(), 2, &buffer(r#"{"fixed": {}}"#), Clocks::default(), None);
+    for number in 0..200 {
+        let at = sender.due().unwrap() + WAY;
+        let rtp = sender.send().rtp;
+        if number == 100 {
+            receiver.window();
+            receiver.set_origin(Origin { timestamp: numbers.timestamp, at: Time::ZERO });
+        }
+        assert_eq!(receiver.receive(at, &rtp), Heard::Played { at: at + Span::from_millis(60) });
+    }
+    // Before, only the buffer was known of.
+    assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
+    assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
+}

@@ -1,0 +1,44 @@
+//! Any bytes, read as RTP and RTCP: nothing panics, a payload lies in its datagram, and a receiver takes any header.
+#![no_main]
+
+use bentpipe_core::{Span, Time};
+use bentpipe_models::voice::codec::find;
+use bentpipe_models::voice::playout;
+use bentpipe_models::voice::rtcp::Compound;
+use bentpipe_models::voice::rtp::Rtp;
+use bentpipe_models::voice::stream::{Clocks, Receiver};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok((_, begin, payload)) = Rtp::read(bytes, bytes.len()) {
+        assert!(begin + payload <= bytes.len());
+    }
+    if let Some(compound) = Compound::read(bytes) {
+        // What is written of what was read is read as the same.
+        let again = Compound::read(&compound.write()).expect("it was written");
+        assert_eq!(again.blocks.len(), compound.blocks.len());
+        assert_eq!((again.ssrc, again.sender, again.voip, again.bye), (compound.ssrc, compound.sender, compound.voip, compound.bye));
+    }
+    let kinds = ["none", "fixed", "ramjee-1", "ramjee-2", "ramjee-3", "ramjee-4", "moon"];
+    let kind = kinds[bytes.first().map_or(0, |byte| usize::from(*byte) % kinds.len())];
+    let playout: playout::Config = serde_json::from_str(&format!("{{\"{kind}\": {{}}}}")).expect("it has defaults");
+    let mut receiver = Receiver::new(find("G.711u").expect("it is listed"), 2, &playout, Clocks::default(), None);
+    let mut now = Time::ZERO;
+    for packet in bytes.chunks_exact(10) {
+        now += Span::from_micros(u64::from(packet[0]) * 400);
+        let rtp = Rtp {
+            marker: packet[1] & 1 == 1,
+            payload_type: if packet[1] & 2 == 2 { 13 } else { 0 },
+            sequence: u16::from_be_bytes([packet[2], packet[3]]),
+            timestamp: u32::from_be_bytes([packet[4], packet[5], packet[6], packet[7]]),
+            ssrc: u32::from(packet[8] & 1),
+        };
+        receiver.receive(now, &rtp);
+        if packet[9] == 0 {
+            receiver.window();
+        }
+    }
+    let totals = receiver.totals();
+    assert!(totals.lost >= 0 && totals.played <= totals.arrived);
+    assert_eq!(totals.bursts.packets(), totals.expected);
+});

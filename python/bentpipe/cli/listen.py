@@ -1,0 +1,97 @@
+"""``bentpipe listen``: what the callee of a call heard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Json
+
+
+def listen(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)
+    ] = None,
+    speech: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A recording of what is spoken, such as a WAV file.", show_default=False),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The voice flow; NAME.reverse is what its caller heard. Needed if there are several.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The WAV file; heard-NAME.wav in the run by default.", show_default=False),
+    ] = None,
+    score: Annotated[
+        bool, typer.Option("--score", help="Print a table of scores by the E-model, PESQ and ViSQOL.")
+    ] = False,
+    activity: Annotated[
+        bool, typer.Option("--activity", help="Print the talk spurts of the recording, and nothing else.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write what was heard of a call: real speech through its codec, with the run's losses and late packets.
+
+    The recording is repeated if the call is longer. With --score, PESQ and ViSQOL rate each run's file beside the
+    E-model, whose first score counts the delay as a conversation does, and whose second does not. Codecs and scores need
+    the extra `voice`: pip install 'bentpipe[voice]'.
+    """
+    from dataclasses import asdict
+
+    from bentpipe.errors import InputError
+    from bentpipe.runs import open_run
+    from bentpipe.voice import listen as ear
+
+    from .output import print_json, print_table
+
+    if speech is None:
+        raise InputError("nothing is spoken: give a recording with --speech FILE.wav")
+    spoken = ear.read_speech(speech)
+    if activity:
+        spurts = ear.activity(spoken)
+        if json:
+            print_json({"length": len(spoken) / ear.RATE, "spurts": spurts})
+            return
+        pairs = ", ".join(f'["{begin:g} s", "{end:g} s"]' for begin, end in spurts)
+        typer.echo(f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{len(spoken) / ear.RATE:g} s" }}')
+        return
+    if not runs:
+        raise InputError("no run: name the folder of a run with a voice flow")
+    if out is not None and len(runs) > 1:
+        raise InputError("--out is for one run; without it each run gets a file of its own")
+    rows: list[ear.Scores] = []
+    for folder in runs:
+        run = open_run(folder)
+        if score:
+            rows.append(ear.scores(run, call, spoken))
+            continue
+        name = call or next(iter(ear.calls(run)), "call")
+        target = out or folder / f"heard-{name}.wav"
+        ear.write_wav(target, ear.heard(run, call, spoken)[1])
+        if not json:
+            typer.echo(f"written  {target}")
+    if json:
+        print_json({"scores": [asdict(row) for row in rows]})
+    elif score:
+        table = [
+            (
+                folder.name,
+                row.call,
+                row.codec,
+                f"{row.loss:.2f}",
+                f"{row.emodel:.2f}",
+                f"{row.emodel_listening:.2f}",
+                *("-" if value is None else f"{value:.2f}" for value in (row.pesq, row.visqol)),
+            )
+            for folder, row in zip(runs, rows, strict=True)
+        ]
+        heads = ("Run", "Call", "Codec", "Loss\n%", "E-model", "E-model\nno delay", "PESQ", "ViSQOL")
+        print_table(heads, table, text_columns=3, title="Scores of what was heard")

@@ -1,0 +1,310 @@
+"""What the callee of a call heard: real speech through the real codec, with the run's losses, late packets and concealment.
+
+The run's trace ``speech`` says when each packet was played and which ones were not. The speech is encoded frame by
+frame from the beginning of the call (and again from its beginning when it ends), the frames that were played are decoded
+and put where they were heard, and those that were lost or late are concealed. Where nothing was sent, there is silence.
+
+Codecs are those of FFmpeg, through PyAV. It has no encoders for GSM-FR, iLBC and G.729A; GSM-EFR is the 12.2 kbit/s mode of
+AMR. Concealment repeats the last pitch period with its amplitude reduced by a fifth every 10 ms from 10 ms on, until nothing is left
+after 60 ms, as Appendix I of G.711 has it but without its overlap-add; codecs of G.711 without concealment play silence.
+
+PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bentpipe.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from bentpipe.runs import Run
+    from numpy.typing import NDArray
+
+    Samples = NDArray[np.float64]
+
+#: Samples in a second.
+RATE: Final = 8000
+#: The sampling rate at which ViSQOL rates speech.
+VISQOL_RATE: Final = 16000
+
+#: For each codec, the encoder, the decoder and the bit rate.
+_CODECS: Final[dict[str, tuple[str, str, int]]] = {
+    "G.711u": ("pcm_mulaw", "pcm_mulaw", 64000),
+    "G.711a": ("pcm_alaw", "pcm_alaw", 64000),
+    "G.711u+PLC": ("pcm_mulaw", "pcm_mulaw", 64000),
+    "G.711a+PLC": ("pcm_alaw", "pcm_alaw", 64000),
+    "GSM-EFR": ("libopencore_amrnb", "libopencore_amrnb", 12200),
+    "AMR-12.2": ("libopencore_amrnb", "libopencore_amrnb", 12200),
+    "Opus-10": ("libopus", "libopus", 10000),
+    "Opus-8": ("libopus", "libopus", 8000),
+    "G.723.1": ("g723_1", "g723_1", 6300),
+}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of a call by the three methods, from 1 (bad) to 5 (excellent)."""
+
+    #: The call: flow, or flow.reverse for what the caller heard.
+    call: str
+    #: Its codec.
+    codec: str
+    #: Lost and late packets in per cent.
+    loss: float
+    #: Mean opinion score of the E-model, which counts the delay too.
+    emodel: float
+    #: The same without the delay, as the other two hear it.
+    emodel_listening: float
+    #: PESQ, narrow band (P.862 mapped by P.862.1), or None if the library cannot rate the file.
+    pesq: float | None
+    #: ViSQOL in speech mode, or None if the library cannot rate the file.
+    visqol: float | None
+
+
+def calls(run: Run) -> list[str]:
+    """The calls of a run: its voice flows, and NAME.reverse for what each caller heard."""
+    flows = [flow["name"] for flow in run.scenario["flow"] if flow["app"]["kind"] == "voice"]
+    return [name for flow in flows for name in (flow, f"{flow}.reverse")]
+
+
+def read_speech(path: Path) -> Samples:
+    """Reads a recording as samples from -1 to 1, with one channel and 8000 samples a second.
+
+    Raises :class:`bentpipe.InputError`.
+    """
+    av = library("av")
+    try:
+        with av.open(str(path)) as file:
+            return _resampled(av, file.decode(audio=0), RATE)
+    except (av.error.FFmpegError, IndexError) as error:
+        raise InputError(f"{path}: not a recording that can be read ({error}); allowed: a WAV file") from None
+
+
+def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples]:
+    """What was spoken in a call and what its listener heard, of equal length, aligned at the first packet that was played.
+
+    Raises :class:`bentpipe.InputError`.
+    """
+    import numpy as np
+
+    name, app = _call(run, call)
+    codec = _codec(str(app["codec"]))
+    rows = run.trace("speech", name).sort("sequence")
+    if rows.height == 0:
+        raise InputError(f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded")
+    frames = int(app.get("frames") or -(-20 // codec.frame_ms))
+    samples = int(codec.frame_ms * RATE / 1000)
+    packet = frames * samples
+    positions = [round(position * RATE) for position in rows["position"]]
+    last = max(positions) + 2 * packet
+    looped = np.resize(speech, last + packet)
+    coded = _Coded(codec.name, looped, samples)
+    conceals = not (codec.name.startswith("G.711") and not codec.name.endswith("+PLC"))
+    times = rows["heard"].to_list()
+    first = next(((at, position) for at, position in zip(times, positions, strict=True) if at is not None), None)
+    if first is None:
+        raise InputError(f"every packet of the call {name} of {run.name} came too late: there is nothing to hear")
+    begin = first[0] - first[1] / RATE
+    out, spoken = np.zeros((2, last + packet + RATE))
+    history = np.zeros(0)
+    ends, expected, before = 0, None, 0
+    for sequence, position, at, noise in zip(
+        rows["sequence"], positions, times, rows["noise"], strict=True
+    ):
+        missing = 0 if expected is None else sequence - expected
+        if position - before == (missing + 1) * packet:
+            _put(spoken, before, looped[before:position])
+        expected, before = sequence + 1, position
+        start = ends if at is None else round((at - begin) * RATE)
+        # Packets before this one that did not arrive; where the speaker was silent none are missing.
+        for index in range(max(missing, 0)):
+            history = _conceal(history, packet, conceals)
+            _put(out, ends + index * packet, history[-packet:])
+        if noise:
+            continue
+        _put(spoken, position, looped[position : position + packet])
+        if at is None:
+            history = _conceal(history, packet, conceals)
+        else:
+            history = np.concatenate([history[-4 * packet :], coded.decode(position // samples, frames)])
+        _put(out, start, history[-packet:])
+        ends = start + packet
+    return spoken[: max(ends, 1)], out[: max(ends, 1)]
+
+
+def write_wav(path: Path, samples: Samples, rate: int = RATE) -> None:
+    """Writes samples from -1 to 1 as a WAV file with 16 bits a sample."""
+    import wave
+
+    import numpy as np
+
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+
+
+def scores(run: Run, call: str | None, speech: Samples) -> Scores:
+    """Rates what was heard by PESQ and ViSQOL, beside the E-model's scores of the run. Raises :class:`bentpipe.InputError`."""
+    from bentpipe.voice import emodel
+    from scipy.signal import resample_poly
+
+    pesq, visqol = library("pesq"), library("visqol")
+    name, app = _call(run, call)
+    reference, degraded = heard(run, name, speech)
+    flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
+    loss = float(flow["voice_loss"])
+    rated: list[float | None] = []
+    api = visqol.VisqolApi()
+    api.create(mode="speech")
+    wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
+    for rate in (
+        lambda: float(pesq.pesq(RATE, _whole(reference), _whole(degraded), "nb")),
+        lambda: float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo),
+    ):
+        try:
+            rated.append(rate())
+        except (pesq.PesqError, ValueError, RuntimeError):
+            rated.append(None)
+    still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=float(flow["voice_burst_ratio"]))
+    return Scores(name, str(app["codec"]), loss, float(flow["voice_mos"]), still.MOS, rated[0], rated[1])
+
+
+def activity(speech: Samples) -> list[tuple[float, float]]:
+    """Talk spurts of a recording in seconds, for ``talker = { kind = "recorded", ... }``.
+
+    A frame of 10 ms is speech if its power is within 30 dB of the 95th percentile of all frames' (but not below -60 dB of
+    full scale); pauses up to 200 ms are part of a talk spurt, the hangover of usual detectors (P.59 counts them so too).
+    """
+    import numpy as np
+
+    frame, hangover = RATE // 100, 20
+    count = len(speech) // frame
+    power = np.mean(speech[: count * frame].reshape(count, frame) ** 2, axis=1)
+    if count == 0:
+        return []
+    speaks = power > max(np.quantile(power, 0.95) * 1e-3, 1e-6)
+    spurts: list[tuple[int, int]] = []
+    for at in np.flatnonzero(speaks):
+        if spurts and at - spurts[-1][1] <= hangover:
+            spurts[-1] = (spurts[-1][0], int(at) + 1)
+        else:
+            spurts.append((int(at), int(at) + 1))
+    return [(begin / 100, end / 100) for begin, end in spurts]
+
+
+def library(name: str) -> Any:
+    """Imports a library of the extra ``voice``. Raises :class:`bentpipe.InputError` if it is missing."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InputError(f"listening needs the library {name} ({error}): pip install 'bentpipe[voice]'") from None
+
+
+def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
+    known = calls(run)
+    if not known:
+        raise InputError(f'no flow of {run.name} is a call: allowed is app = {{ kind = "voice" }}')
+    name = call or known[0]
+    if call is None and len(known) > 2:
+        raise InputError(f"several flows are calls: choose one of {', '.join(known)} with --call")
+    if name not in known:
+        raise InputError(f'"{name}" is no call of {run.name}; allowed: {", ".join(known)}')
+    flow = name.removesuffix(".reverse")
+    app = next(flow_["app"] for flow_ in run.scenario["flow"] if flow_["name"] == flow)
+    return name, app
+
+
+def _codec(name: str) -> Any:
+    from bentpipe.voice import emodel
+
+    codec = next(codec for codec in emodel.codecs() if codec.name.lower() == name.lower())
+    if codec.name not in _CODECS:
+        raise InputError(f"there is no encoder for {codec.name}; a call can be heard with {', '.join(_CODECS)}")
+    return codec
+
+
+def _whole(samples: Samples) -> Any:
+    import numpy as np
+
+    return (np.clip(samples, -1, 1) * 32767).astype(np.int16)
+
+
+def _resampled(av: Any, frames: Any, rate: int) -> Samples:
+    import numpy as np
+
+    resampler = av.AudioResampler(format="flt", layout="mono", rate=rate)
+    parts = [part.to_ndarray()[0] for frame in (*frames, None) for part in resampler.resample(frame)]
+    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+
+
+class _Coded:
+    """Speech in the frames of a codec, and its decoder."""
+
+    def __init__(self, name: str, speech: Samples, samples: int) -> None:
+        import numpy as np
+
+        self.av = library("av")
+        encoder, decoder, bit_rate = _CODECS[name]
+        self.samples = samples
+        context = self.av.CodecContext.create(encoder, "w")
+        context.sample_rate = RATE
+        context.layout = "mono"
+        context.format = "s16"
+        context.bit_rate = bit_rate
+        if encoder == "libopus":
+            context.options = {"application": "voip", "vbr": "off", "frame_duration": "20"}
+        self.packets: list[bytes] = []
+        for at in range(0, len(speech) - samples + 1, samples):
+            block = _whole(speech[at : at + samples])[np.newaxis, :]
+            frame = self.av.AudioFrame.from_ndarray(np.ascontiguousarray(block), format="s16", layout="mono")
+            frame.sample_rate = RATE
+            frame.pts = at
+            self.packets.extend(bytes(packet) for packet in context.encode(frame))
+        self.packets.extend(bytes(packet) for packet in context.encode(None))
+        self.decoder = self.av.CodecContext.create(decoder, "r")
+        self.decoder.sample_rate = RATE
+        self.decoder.layout = "mono"
+
+    def decode(self, first: int, count: int) -> Samples:
+        """The samples of so many frames from ``first`` on."""
+        import numpy as np
+
+        frames = [
+            frame
+            for packet in self.packets[first : first + count]
+            for frame in self.decoder.decode(self.av.Packet(packet))
+        ]
+        decoded = _resampled(self.av, frames, RATE) if frames else np.zeros(0)
+        wanted = count * self.samples
+        return np.pad(decoded, (0, max(0, wanted - len(decoded))))[:wanted]
+
+
+def _conceal(history: Samples, count: int, conceals: bool) -> Samples:
+    """What was heard, and so many concealed samples."""
+    import numpy as np
+
+    if not conceals or len(history) < 240:
+        return np.concatenate([history, np.zeros(count)])
+    recent = history[-240:]
+    lags = range(40, 121)
+    products = [float(np.dot(recent[lag:], recent[:-lag])) / np.sqrt(240 - lag) for lag in lags]
+    lag = lags[int(np.argmax(products))]
+    repeated = np.resize(recent[-lag:], count)
+    since = np.arange(count) / (RATE / 100)
+    gain = np.clip(1 - 0.2 * np.floor(since), 0, 1)
+    gain[: RATE // 100] = 1
+    return np.concatenate([history, repeated * np.where(since >= 6, 0, gain)])
+
+
+def _put(out: Samples, at: int, samples: Samples) -> None:
+    begin, end = max(at, 0), min(at + len(samples), len(out))
+    if begin < end:
+        out[begin:end] = samples[begin - at : end - at]
