@@ -69,6 +69,7 @@ __all__ = [
     "NetworkKind",
     "OnHandover",
     "Planning",
+    "Playout",
     "Policy",
     "Positions",
     "Precision",
@@ -100,6 +101,7 @@ __all__ = [
     "Sizes",
     "SkyplexAccess",
     "Span",
+    "Talker",
     "Tcp",
     "Terminals",
     "Thresholds",
@@ -416,6 +418,132 @@ TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 NetpipeMode: TypeAlias = 'Literal["ping-pong", "one-way", "stream"]'
 
 
+class FixedPlayout(TypedDict):
+    """Playout of the kind `fixed`. A de-jitter buffer of a fixed length."""
+
+    delay: NotRequired[Span]
+    """Time for which the first packet of a talk spurt is held, 60 ms by default."""
+    kind: Literal["fixed"]
+
+
+class Ramjee1Playout(TypedDict):
+    """Playout of the kind `ramjee-1`. An adaptive de-jitter buffer: algorithm 1 of Ramjee et al. 1994, a
+    linear filter."""
+
+    initial: NotRequired[Span]
+    """Time for which the first talk spurt is held, 20 ms by default."""
+    kind: Literal["ramjee-1"]
+    weight: NotRequired[float]
+    """Weight a of the past, 0.998002 by default (the paper's)."""
+
+
+class Ramjee2Playout(TypedDict):
+    """Playout of the kind `ramjee-2`. An adaptive de-jitter buffer: algorithm 2 of Ramjee et al. 1994, a
+    filter that follows a growing delay faster."""
+
+    growing: NotRequired[float]
+    """Weight b of the past while the delay grows, 0.75 by default (the paper's)."""
+    initial: NotRequired[Span]
+    """Time for which the first talk spurt is held, 20 ms by default."""
+    kind: Literal["ramjee-2"]
+    weight: NotRequired[float]
+    """Weight a of the past while the delay shrinks, and for the variation; 0.998002 by default (the
+    paper's)."""
+
+
+class Ramjee3Playout(TypedDict):
+    """Playout of the kind `ramjee-3`. An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the
+    shortest delay of the talk spurt before."""
+
+    initial: NotRequired[Span]
+    """Time for which the first talk spurt is held, 20 ms by default."""
+    kind: Literal["ramjee-3"]
+    weight: NotRequired[float]
+    """Weight a of the past for the variation, 0.998002 by default (the paper's)."""
+
+
+class Ramjee4Playout(TypedDict):
+    """Playout of the kind `ramjee-4`. An adaptive de-jitter buffer: algorithm 4 of Ramjee et al. 1994, with
+    detection of delay spikes."""
+
+    initial: NotRequired[Span]
+    """Time for which the first talk spurt is held, 20 ms by default."""
+    kind: Literal["ramjee-4"]
+
+
+class MoonPlayout(TypedDict):
+    """Playout of the kind `moon`. An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a
+    percentile of the last delays, with detection of delay spikes."""
+
+    head: NotRequired[float]
+    """Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default (the
+    paper's)."""
+    kind: Literal["moon"]
+    percentile: NotRequired[float]
+    """Percentile of the delays that is the playout delay, 99 by default: 1 % of the packets may be late."""
+    tail: NotRequired[float]
+    """Factor on the playout delay below which a packet's delay ends a spike, 2 by default (the paper's)."""
+    window: NotRequired[int]
+    """Number of packets whose delays are kept, 10000 by default (the paper's)."""
+
+
+class NonePlayout(TypedDict):
+    """Playout of the kind `none`. No de-jitter buffer: every packet is played when it arrives."""
+
+    kind: Literal["none"]
+
+
+#: The de-jitter buffer of a receiver of speech.
+Playout: TypeAlias = 'FixedPlayout | Ramjee1Playout | Ramjee2Playout | Ramjee3Playout | Ramjee4Playout | MoonPlayout | NonePlayout | Literal["fixed", "ramjee-1", "ramjee-2", "ramjee-3", "ramjee-4", "moon", "none"]'
+
+
+class P59Talker(TypedDict):
+    """Talker of the kind `p59`. Artificial conversational speech of ITU-T P.59: the two sides of a call take
+    turns, interrupt each other and fall silent."""
+
+    interruption: NotRequired[float]
+    """Probability that one side's speech ends by an interruption, in which both speak, and not in silence:
+    0.4 by default (P.59)."""
+    kind: Literal["p59"]
+
+
+class ExponentialTalker(TypedDict):
+    """Talker of the kind `exponential`. Talk spurts and pauses with exponentially distributed lengths; the
+    two sides of a call are independent of each other."""
+
+    kind: Literal["exponential"]
+    pause: NotRequired[Span]
+    """Mean length of a pause, 0.65 s by default (Sriram and Whitt 1986)."""
+    speech: NotRequired[Span]
+    """Mean length of a talk spurt, 0.352 s by default (Sriram and Whitt 1986)."""
+
+
+class RecordedTalker(TypedDict):
+    """Talker of the kind `recorded`. Talk spurts of real speech, as a voice activity detector found them in a
+    recording."""
+
+    callee: NotRequired[list[list[Span]]]
+    """Begin and end of each talk spurt of the callee (the flow's destination). If not given, the callee is
+    silent."""
+    caller: list[list[Span]]
+    """Begin and end of each talk spurt of the caller (the flow's source), in order, from the beginning of the
+    call."""
+    kind: Literal["recorded"]
+    length: NotRequired[Span]
+    """Length of the recording, after which it is repeated. If unset, it is played once, and silence
+    follows."""
+
+
+class AlwaysTalker(TypedDict):
+    """Talker of the kind `always`. A talker who never pauses."""
+
+    kind: Literal["always"]
+
+
+#: Who speaks when.
+Talker: TypeAlias = 'P59Talker | ExponentialTalker | RecordedTalker | AlwaysTalker | Literal["p59", "exponential", "recorded", "always"]'
+
+
 class BulkApp(TypedDict):
     """App of the kind `bulk`. A bulk transfer: the source sends as fast as the transport allows, without end
     or up to a size or a duration, and then closes."""
@@ -556,9 +684,43 @@ class NetpipeApp(TypedDict):
     """Time of a block after which no greater size is measured, 1 s by default, as in the real program."""
 
 
+class VoiceApp(TypedDict):
+    """App of the kind `voice`. A telephone call with speech in both directions over RTP, rated by the
+    E-model."""
+
+    advantage: NotRequired[int]
+    """Advantage factor A of the E-model, 0 by default: what users forgive a call for being possible at all
+    (G.107; up to 20 for places that are hard to reach, over several satellite hops). Ratings are given with
+    and without it."""
+    codec: NotRequired[str]
+    """Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20", "iLBC-30",
+    "GSM-FR", "GSM-EFR", "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1"."""
+    comfort_noise: NotRequired[bool]
+    """Whether suppressed silence begins with comfort noise, repeated as the codec has it; true by default."""
+    frames: NotRequired[int]
+    """Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech."""
+    kind: Literal["voice"]
+    length: NotRequired[Span]
+    """Length of the call. If unset, it lasts until the end of the run."""
+    playout: NotRequired[Playout]
+    """De-jitter buffer at both ears; fixed with 60 ms by default."""
+    rtcp: NotRequired[Span]
+    """Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only the one with
+    which a call begins."""
+    silence_suppression: NotRequired[bool]
+    """Whether packets without speech are not sent; true by default. If false, the talker does not matter."""
+    skew: NotRequired[float]
+    """How much faster the clock of the flow's destination runs than that of its source, in parts per million;
+    0 by default."""
+    talker: NotRequired[Talker]
+    """Who speaks when; the conversation of ITU-T P.59 by default."""
+    window: NotRequired[Span]
+    """Length of the windows for which the table `call_window` rates the call, 10 s by default."""
+
+
 #: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
 #: the connection, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe", "voice"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -2466,6 +2628,7 @@ class Record(TypedDict):
                 "delivery",
                 "datagram",
                 "tfrc",
+                "speech",
                 "transaction",
                 "link",
                 "dama",

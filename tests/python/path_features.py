@@ -251,21 +251,24 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("flow.app.cbr flow.app.cbr.rate flow.transport.udp", SHARED, (), None),
     # A call takes 30 kbit/s of 4 Mbit/s, whatever its sides say and whenever they hear it.
     Row(
-        "flow.app.voice flow.app.voice.codec flow.app.voice.frames flow.app.voice.talker flow.app.voice.silence_suppression "
-        "flow.app.voice.comfort_noise flow.app.voice.playout flow.app.voice.skew flow.app.voice.rtcp flow.app.voice.advantage "
-        "flow.app.voice.length flow.app.voice.window "
-        "flow.app.voice.talker.p59 flow.app.voice.talker.p59.interruption flow.app.voice.talker.exponential "
-        "flow.app.voice.talker.exponential.speech flow.app.voice.talker.exponential.pause flow.app.voice.talker.recorded "
-        "flow.app.voice.talker.recorded.caller flow.app.voice.talker.recorded.callee flow.app.voice.talker.recorded.length "
-        "flow.app.voice.talker.always "
+        "flow.app.voice flow.app.voice.codec flow.app.voice.frames flow.app.voice.talker "
+        "flow.app.voice.silence_suppression flow.app.voice.comfort_noise flow.app.voice.playout "
+        "flow.app.voice.skew flow.app.voice.rtcp flow.app.voice.advantage flow.app.voice.length "
+        "flow.app.voice.window flow.app.voice.talker.p59 flow.app.voice.talker.p59.interruption "
+        "flow.app.voice.talker.exponential flow.app.voice.talker.exponential.speech "
+        "flow.app.voice.talker.exponential.pause flow.app.voice.talker.recorded "
+        "flow.app.voice.talker.recorded.caller flow.app.voice.talker.recorded.callee "
+        "flow.app.voice.talker.recorded.length flow.app.voice.talker.always "
         "flow.app.voice.playout.fixed flow.app.voice.playout.fixed.delay flow.app.voice.playout.none "
-        "flow.app.voice.playout.ramjee-1 flow.app.voice.playout.ramjee-1.weight flow.app.voice.playout.ramjee-1.initial "
-        "flow.app.voice.playout.ramjee-2 flow.app.voice.playout.ramjee-2.weight flow.app.voice.playout.ramjee-2.growing "
-        "flow.app.voice.playout.ramjee-2.initial "
-        "flow.app.voice.playout.ramjee-3 flow.app.voice.playout.ramjee-3.weight flow.app.voice.playout.ramjee-3.initial "
+        "flow.app.voice.playout.ramjee-1 flow.app.voice.playout.ramjee-1.weight "
+        "flow.app.voice.playout.ramjee-1.initial flow.app.voice.playout.ramjee-2 "
+        "flow.app.voice.playout.ramjee-2.weight flow.app.voice.playout.ramjee-2.growing "
+        "flow.app.voice.playout.ramjee-2.initial flow.app.voice.playout.ramjee-3 "
+        "flow.app.voice.playout.ramjee-3.weight flow.app.voice.playout.ramjee-3.initial "
         "flow.app.voice.playout.ramjee-4 flow.app.voice.playout.ramjee-4.initial "
-        "flow.app.voice.playout.moon flow.app.voice.playout.moon.percentile flow.app.voice.playout.moon.window "
-        "flow.app.voice.playout.moon.head flow.app.voice.playout.moon.tail",
+        "flow.app.voice.playout.moon flow.app.voice.playout.moon.percentile "
+        "flow.app.voice.playout.moon.window flow.app.voice.playout.moon.head "
+        "flow.app.voice.playout.moon.tail",
         SHARED,
         ('flow.g.app={kind="voice"}',),
         None,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import tomllib
 import wave
 from pathlib import Path
 
 import bentpipe as bp
 import pytest
+from bentpipe import listening
 from bentpipe.errors import InputError
-from bentpipe.voice import listen
+from bentpipe.voice import emodel
 
 SCENARIO = """
 name = "call"
@@ -31,7 +33,7 @@ app = {{ kind = "voice", codec = "{codec}", talker = {talker} }}
 
 
 def call(folder: Path, codec: str = "G.711u", loss: float = 0.0, talker: str = '"always"') -> bp.Run:
-    return bp.simulate(SCENARIO.format(codec=codec, loss=loss, talker=talker), out=folder)
+    return bp.simulate(tomllib.loads(SCENARIO.format(codec=codec, loss=loss, talker=talker)), out=folder)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +56,10 @@ def test_a_call_is_rated_in_both_directions_and_over_time(tmp_path: Path) -> Non
     flows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
     for name in ("call", "call.reverse"):
         row = flows[name]
-        assert 0.345 < row["voice_delay"] < 0.355  # 250 ms under way, 60 ms in the buffer, 25 ms in the codec and sending
+        assert (
+            0.345 < row["voice_delay"] < 0.355
+        )  # 250 ms under way, 60 ms in the buffer, 25 ms in the codec and sending
         assert 0.5 < row["voice_loss"] < 5 and row["voice_late"] == 0
-        from bentpipe.voice import emodel
-
         delay = row["voice_delay"] * 1e3
         rated = emodel.rate(
             "G.729A", Ppl=row["voice_loss"], BurstR=row["voice_burst_ratio"], T=delay, Ta=delay, Tr=2 * delay
@@ -65,44 +67,49 @@ def test_a_call_is_rated_in_both_directions_and_over_time(tmp_path: Path) -> Non
         assert row["voice_mos"] == pytest.approx(rated.MOS, abs=1e-9)
     windows = run.table("call_window")
     assert windows.height == 4
-    assert windows["expected"].sum() == sum(flows[name]["voice_expected"] for name in ("call", "call.reverse"))
+    assert windows["expected"].sum() == sum(
+        flows[name]["voice_expected"] for name in ("call", "call.reverse")
+    )
 
 
 def test_what_makes_no_call_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="G.712.*allowed: G.711u"):
         call(tmp_path / "a", "G.712")
     with pytest.raises(ValueError, match="allowed: transport"):
-        bp.simulate(SCENARIO.format(codec="GSM-FR", loss=0, talker='"p59"').replace('"udp"', '"tcp"'), out=tmp_path / "b")
+        bp.simulate(
+            SCENARIO.format(codec="GSM-FR", loss=0, talker='"p59"').replace('"udp"', '"tcp"'),
+            out=tmp_path / "b",
+        )
 
 
 def test_a_listener_hears_the_speech_with_its_losses(tmp_path: Path, speech: Path) -> None:
     np = pytest.importorskip("numpy")
     pytest.importorskip("av")
-    samples = listen.read_speech(speech)
-    assert len(samples) == pytest.approx(5 * listen.RATE, abs=40)
-    spoken, heard = listen.heard(call(tmp_path / "good"), "call", samples)
+    samples = listening.read_speech(speech)
+    assert len(samples) == pytest.approx(5 * listening.RATE, abs=40)
+    spoken, heard = listening.heard(call(tmp_path / "good"), "call", samples)
     # G.711 changes a sample by at most a few per cent of its value.
     assert len(spoken) == len(heard) and np.abs(spoken - heard).max() < 0.02
     distances = []
     for codec in ("G.711u", "G.711u+PLC"):
         run = call(tmp_path / codec, codec, loss=0.05)
-        spoken, heard = listen.heard(run, "call", samples)
+        spoken, heard = listening.heard(run, "call", samples)
         distances.append(float(np.mean((spoken - heard) ** 2)))
         silent = np.mean(np.abs(heard[: 8000 * 19]) < 1e-3) - np.mean(np.abs(spoken[: 8000 * 19]) < 1e-3)
         assert 0.0 <= silent < 0.1
     assert 0 < distances[1] < distances[0]
     with pytest.raises(InputError, match="no encoder for G.729A"):
-        listen.heard(call(tmp_path / "g729", "G.729A"), "call", samples)
+        listening.heard(call(tmp_path / "g729", "G.729A"), "call", samples)
     with pytest.raises(InputError, match="allowed: call, call.reverse"):
-        listen.heard(run, "other", samples)
+        listening.heard(run, "other", samples)
 
 
 def test_talk_spurts_of_a_recording_make_a_talker(tmp_path: Path) -> None:
     np = pytest.importorskip("numpy")
-    recording = np.zeros(5 * listen.RATE)
+    recording = np.zeros(5 * listening.RATE)
     for begin, end in ((0.5, 1.5), (1.6, 2.0), (3.0, 4.0)):
-        recording[int(begin * listen.RATE) : int(end * listen.RATE)] = 0.3
-    spurts = listen.activity(recording)
+        recording[int(begin * listening.RATE) : int(end * listening.RATE)] = 0.3
+    spurts = listening.activity(recording)
     assert spurts == [(0.5, 2.0), (3.0, 4.0)]
     talker = '{ kind = "recorded", caller = [["0.5 s", "2 s"], ["3 s", "4 s"]], length = "5 s" }'
     run = call(tmp_path / "run", talker=talker)

@@ -16,7 +16,9 @@ def listen(
     ] = None,
     speech: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A recording of what is spoken, such as a WAV file.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="A recording of what is spoken, such as a WAV file.", show_default=False
+        ),
     ] = None,
     call: Annotated[
         str | None,
@@ -28,7 +30,9 @@ def listen(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The WAV file; heard-NAME.wav in the run by default.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="The WAV file; heard-NAME.wav in the run by default.", show_default=False
+        ),
     ] = None,
     score: Annotated[
         bool, typer.Option("--score", help="Print a table of scores by the E-model, PESQ and ViSQOL.")
@@ -41,14 +45,14 @@ def listen(
     """Write what was heard of a call: real speech through its codec, with the run's losses and late packets.
 
     The recording is repeated if the call is longer. With --score, PESQ and ViSQOL rate each run's file beside the
-    E-model, whose first score counts the delay as a conversation does, and whose second does not. Codecs and scores need
-    the extra `voice`: pip install 'bentpipe[voice]'.
+    E-model, whose first score counts the delay as a conversation does, and whose second does not. Codecs and scores
+    need the extra `voice`: pip install 'bentpipe[voice]'.
     """
     from dataclasses import asdict
 
+    from bentpipe import listening as ear
     from bentpipe.errors import InputError
     from bentpipe.runs import open_run
-    from bentpipe.voice import listen as ear
 
     from .output import print_json, print_table
 
@@ -61,7 +65,9 @@ def listen(
             print_json({"length": len(spoken) / ear.RATE, "spurts": spurts})
             return
         pairs = ", ".join(f'["{begin:g} s", "{end:g} s"]' for begin, end in spurts)
-        typer.echo(f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{len(spoken) / ear.RATE:g} s" }}')
+        typer.echo(
+            f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{len(spoken) / ear.RATE:g} s" }}'
+        )
         return
     if not runs:
         raise InputError("no run: name the folder of a run with a voice flow")

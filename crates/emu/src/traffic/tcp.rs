@@ -337,7 +337,7 @@ impl Endpoint {
             }
             report.row(table, entity, &values);
         }
-        self.hosted.report(&self.site.name, report);
+        self.hosted.report(&self.site, report);
         const LISTEN: u8 = 1;
         let newest = self.lines.last();
         let last = newest.and_then(|line| line.last.as_ref());

@@ -242,7 +242,7 @@ impl Endpoint {
     /// Writes the rows of this end.
     pub fn report(&self, report: &mut Report) {
         self.site.report(&self.sent, &self.received, report);
-        self.hosted.report(&self.site.name, report);
+        self.hosted.report(&self.site, report);
     }
 }
 

@@ -17,6 +17,7 @@ use bentpipe_models::net::proxy::Mechanism;
 use bentpipe_models::network::NetworkKind;
 use bentpipe_models::orbit::shell;
 use bentpipe_models::service::Role;
+use bentpipe_models::voice::{playout, talker};
 use bentpipe_models::{app, channel, link::framing, queue, transport};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -38,6 +39,11 @@ fn congestion() -> List {
         kinds,
         scenarios: &[|transport| flow(&format!("app = \"bulk\"\ntransport = {transport}"))],
     }
+}
+
+/// A call with these keys.
+fn call(keys: &str) -> String {
+    flow(&format!("app = {{ kind = \"voice\", {keys} }}\ntransport = \"udp\""))
 }
 
 /// The lists of the scenario's schema.
@@ -70,6 +76,8 @@ fn lists() -> Vec<List> {
             |app| flow(&format!("app = {app}\ntransport = \"tcp\"")),
             |app| flow(&format!("app = {app}\ntransport = \"udp\"")),
         ];
+        "talker": talker::Config, [|talker| call(&format!("talker = {talker}"))];
+        "playout": playout::Config, [|playout| call(&format!("playout = {playout}"))];
         "transport": transport::Config, [
             |transport| flow(&format!("app = \"bulk\"\ntransport = {transport}")),
             |transport| flow(&format!("app = {{ kind = \"cbr\", rate = \"300 kbit/s\" }}\ntransport = {transport}")),

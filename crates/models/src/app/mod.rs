@@ -263,4 +263,8 @@ pub trait App: Send {
     /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of
     /// the flow.
     fn report(&self, _flow: &str, _report: &mut Report) {}
+
+    /// Writes at the end of the run what it knows of the data that arrived here: `incoming` is the name of that direction, the flow's own
+    /// at its destination.
+    fn report_incoming(&self, _incoming: &str, _report: &mut Report) {}
 }

@@ -20,7 +20,6 @@
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
 use crate::packet::datagram::Written;
-use crate::transport::names;
 use crate::voice::codec::{find, Codec, CODECS};
 use crate::voice::playout;
 use crate::voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
@@ -433,8 +432,7 @@ impl Telephone {
         };
         self.ear.sequence = rtp::unwrapped_sequence(self.ear.sequence, rtp.sequence);
         let codec = self.sending.codec;
-        let position = f64::from(rtp.timestamp.wrapping_sub(zero).cast_signed())
-            / f64::from(codec.rtp.clock);
+        let position = f64::from(rtp.timestamp.wrapping_sub(zero).cast_signed()) / f64::from(codec.rtp.clock);
         let noise = rtp.payload_type != codec.rtp.payload_type
             || payload == codec.rtp.noise.bytes && payload != self.sending.payload();
         row.extend([self.ear.sequence as f64, position, heard, f64::from(u8::from(noise))]);
@@ -479,11 +477,7 @@ impl App for Telephone {
         }
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
-        let name = match self.side {
-            Side::Caller => names::reverse(flow),
-            Side::Callee => flow.to_owned(),
-        };
+    fn report_incoming(&self, name: &str, report: &mut Report) {
         let (codec, totals) = (self.sending.codec, self.receiver.totals());
         if totals.expected == 0 {
             return;
@@ -507,7 +501,7 @@ impl App for Telephone {
             f64::from(u8::from(codec.assumed.is_some())),
             self.ear.round_trip.unwrap_or(f64::NAN),
         ];
-        report.row(&CALL, &name, &values);
+        report.row(&CALL, name, &values);
         let last = self.receiver.window_so_far().map(|totals| (self.ear.window, totals));
         for (number, (begin, totals)) in self.ear.windows.iter().copied().chain(last).enumerate() {
             let quality = totals.quality(codec, 0.0);

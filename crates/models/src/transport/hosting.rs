@@ -234,9 +234,11 @@ impl Hosted {
         }
     }
 
-    /// Writes the row of the transactions of `flow`, if there were any.
-    pub fn report(&self, flow: &str, report: &mut Report) {
+    /// Writes the row of the transactions of its flow, if there were any, and what the application reports.
+    pub fn report(&self, site: &Site, report: &mut Report) {
+        let flow = &site.name;
         self.app.report(flow, report);
+        self.app.report_incoming(&site.incoming(), report);
         let Transactions { took, broken_off, bytes, rates } = &self.transactions;
         if took.count() + broken_off == 0 {
             return;

@@ -233,7 +233,7 @@ impl Stage for Endpoint {
     fn report(&self, _now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
-        self.hosted.report(&self.site.name, report);
+        self.hosted.report(&self.site, report);
     }
 }
 

@@ -544,7 +544,7 @@ impl Stage for Endpoint {
         }
         self.site.report(&source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
-        self.hosted.report(&self.site.name, report);
+        self.hosted.report(&self.site, report);
         let sender = self.connection().sender();
         let phase = match self.connection().phase() {
             Phase::Closed => 0,

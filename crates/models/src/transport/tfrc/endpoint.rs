@@ -340,7 +340,7 @@ impl Stage for Endpoint {
 
     fn report(&self, _now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.hosted.report(&self.site.name, report);
+        self.hosted.report(&self.site, report);
         self.spoiled.report(&self.site.incoming(), report);
         let (events, lost) = self.receiver.losses().counts();
         let granted = match self.site.end {

@@ -1,12 +1,14 @@
-"""What the callee of a call heard: real speech through the real codec, with the run's losses, late packets and concealment.
+"""What the callee of a call heard: real speech through the real codec, with losses, late packets and concealment.
 
 The run's trace ``speech`` says when each packet was played and which ones were not. The speech is encoded frame by
-frame from the beginning of the call (and again from its beginning when it ends), the frames that were played are decoded
-and put where they were heard, and those that were lost or late are concealed. Where nothing was sent, there is silence.
+frame from the beginning of the call (and again from its beginning when it ends), the frames that were played are
+decoded and put where they were heard, and those that were lost or late are concealed. Where nothing was sent, there
+is silence.
 
-Codecs are those of FFmpeg, through PyAV. It has no encoders for GSM-FR, iLBC and G.729A; GSM-EFR is the 12.2 kbit/s mode of
-AMR. Concealment repeats the last pitch period with its amplitude reduced by a fifth every 10 ms from 10 ms on, until nothing is left
-after 60 ms, as Appendix I of G.711 has it but without its overlap-add; codecs of G.711 without concealment play silence.
+Codecs are those of FFmpeg, through PyAV. It has no encoders for GSM-FR, iLBC and G.729A; GSM-EFR is the 12.2 kbit/s
+mode of AMR. Concealment repeats the last pitch period, from 10 ms on with its amplitude reduced by a fifth every
+10 ms until nothing is left after 60 ms, as Appendix I of G.711 has it but without its overlap-add; G.711 without
+concealment plays silence.
 
 PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
 """
@@ -21,8 +23,9 @@ from bentpipe.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
-    from bentpipe.runs import Run
     from numpy.typing import NDArray
+
+    from bentpipe.runs import Run
 
     Samples = NDArray[np.float64]
 
@@ -76,7 +79,7 @@ def read_speech(path: Path) -> Samples:
 
     Raises :class:`bentpipe.InputError`.
     """
-    av = library("av")
+    av = _av()
     try:
         with av.open(str(path)) as file:
             return _resampled(av, file.decode(audio=0), RATE)
@@ -85,7 +88,7 @@ def read_speech(path: Path) -> Samples:
 
 
 def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples]:
-    """What was spoken in a call and what its listener heard, of equal length, aligned at the first packet that was played.
+    """What was spoken in a call and what its listener heard, of equal length, aligned at the first played packet.
 
     Raises :class:`bentpipe.InputError`.
     """
@@ -95,7 +98,9 @@ def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples
     codec = _codec(str(app["codec"]))
     rows = run.trace("speech", name).sort("sequence")
     if rows.height == 0:
-        raise InputError(f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded")
+        raise InputError(
+            f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded"
+        )
     frames = int(app.get("frames") or -(-20 // codec.frame_ms))
     samples = int(codec.frame_ms * RATE / 1000)
     packet = frames * samples
@@ -105,16 +110,18 @@ def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples
     coded = _Coded(codec.name, looped, samples)
     conceals = not (codec.name.startswith("G.711") and not codec.name.endswith("+PLC"))
     times = rows["heard"].to_list()
-    first = next(((at, position) for at, position in zip(times, positions, strict=True) if at is not None), None)
+    first = next(
+        ((at, position) for at, position in zip(times, positions, strict=True) if at is not None), None
+    )
     if first is None:
-        raise InputError(f"every packet of the call {name} of {run.name} came too late: there is nothing to hear")
+        raise InputError(
+            f"every packet of the call {name} of {run.name} came too late: there is nothing to hear"
+        )
     begin = first[0] - first[1] / RATE
     out, spoken = np.zeros((2, last + packet + RATE))
     history = np.zeros(0)
     ends, expected, before = 0, None, 0
-    for sequence, position, at, noise in zip(
-        rows["sequence"], positions, times, rows["noise"], strict=True
-    ):
+    for sequence, position, at, noise in zip(rows["sequence"], positions, times, rows["noise"], strict=True):
         missing = 0 if expected is None else sequence - expected
         if position - before == (missing + 1) * packet:
             _put(spoken, before, looped[before:position])
@@ -150,11 +157,19 @@ def write_wav(path: Path, samples: Samples, rate: int = RATE) -> None:
 
 
 def scores(run: Run, call: str | None, speech: Samples) -> Scores:
-    """Rates what was heard by PESQ and ViSQOL, beside the E-model's scores of the run. Raises :class:`bentpipe.InputError`."""
-    from bentpipe.voice import emodel
+    """Rates what was heard by PESQ and ViSQOL, beside the E-model's scores of the run.
+
+    Raises :class:`bentpipe.InputError`.
+    """
     from scipy.signal import resample_poly
 
-    pesq, visqol = library("pesq"), library("visqol")
+    from bentpipe.voice import emodel
+
+    try:
+        import pesq
+        import visqol
+    except ImportError as error:
+        raise _missing(error) from None
     name, app = _call(run, call)
     reference, degraded = heard(run, name, speech)
     flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
@@ -178,8 +193,8 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
 def activity(speech: Samples) -> list[tuple[float, float]]:
     """Talk spurts of a recording in seconds, for ``talker = { kind = "recorded", ... }``.
 
-    A frame of 10 ms is speech if its power is within 30 dB of the 95th percentile of all frames' (but not below -60 dB of
-    full scale); pauses up to 200 ms are part of a talk spurt, the hangover of usual detectors (P.59 counts them so too).
+    A frame of 10 ms is speech if its power is within 30 dB of the 95th percentile of all frames' (but not below -60 dB
+    of full scale). Pauses up to 200 ms are part of a talk spurt, the hangover of usual detectors.
     """
     import numpy as np
 
@@ -198,14 +213,16 @@ def activity(speech: Samples) -> list[tuple[float, float]]:
     return [(begin / 100, end / 100) for begin, end in spurts]
 
 
-def library(name: str) -> Any:
-    """Imports a library of the extra ``voice``. Raises :class:`bentpipe.InputError` if it is missing."""
-    import importlib
+def _missing(error: ImportError) -> InputError:
+    return InputError(f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'")
 
+
+def _av() -> Any:
     try:
-        return importlib.import_module(name)
+        import av
     except ImportError as error:
-        raise InputError(f"listening needs the library {name} ({error}): pip install 'bentpipe[voice]'") from None
+        raise _missing(error) from None
+    return av
 
 
 def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
@@ -225,9 +242,11 @@ def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
 def _codec(name: str) -> Any:
     from bentpipe.voice import emodel
 
-    codec = next(codec for codec in emodel.codecs() if codec.name.lower() == name.lower())
+    codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())
     if codec.name not in _CODECS:
-        raise InputError(f"there is no encoder for {codec.name}; a call can be heard with {', '.join(_CODECS)}")
+        raise InputError(
+            f"there is no encoder for {codec.name}; a call can be heard with {', '.join(_CODECS)}"
+        )
     return codec
 
 
@@ -251,7 +270,7 @@ class _Coded:
     def __init__(self, name: str, speech: Samples, samples: int) -> None:
         import numpy as np
 
-        self.av = library("av")
+        self.av = _av()
         encoder, decoder, bit_rate = _CODECS[name]
         self.samples = samples
         context = self.av.CodecContext.create(encoder, "w")
