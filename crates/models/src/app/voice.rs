@@ -40,7 +40,7 @@ pub struct Config {
     /// Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Count<1, 24>>,
-    /// Who speaks when; the conversation of ITU-T P.59 by default.
+    /// The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by default.
     pub talker: talker::Config,
     /// Whether packets without speech are not sent; true by default. If false, the talker does not matter.
     pub silence_suppression: bool,

@@ -12,7 +12,7 @@ pub mod recorded;
 use bentpipe_core::{kinds, Problems, Span, Stream};
 
 kinds! {
-    /// Who speaks when.
+    /// The talker at each side of a call, who decides when there is speech to send and when there is silence.
     #[schemars(rename = "Talker")]
     pub enum Config: Talker {
         "p59" => P59(p59::Config),
