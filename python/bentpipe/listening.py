@@ -178,10 +178,14 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
     api = visqol.VisqolApi()
     api.create(mode="speech")
     wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
-    for rate in (
-        lambda: float(pesq.pesq(RATE, _whole(reference), _whole(degraded), "nb")),
-        lambda: float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo),
-    ):
+
+    def by_pesq() -> float:
+        return float(pesq.pesq(RATE, _whole(reference), _whole(degraded), "nb"))
+
+    def by_visqol() -> float:
+        return float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo)
+
+    for rate in (by_pesq, by_visqol):
         try:
             rated.append(rate())
         except (pesq.PesqError, ValueError, RuntimeError):
