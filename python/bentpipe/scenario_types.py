@@ -540,7 +540,7 @@ class AlwaysTalker(TypedDict):
     kind: Literal["always"]
 
 
-#: Who speaks when.
+#: The talker at each side of a call, who decides when there is speech to send and when there is silence.
 Talker: TypeAlias = 'P59Talker | ExponentialTalker | RecordedTalker | AlwaysTalker | Literal["p59", "exponential", "recorded", "always"]'
 
 
@@ -713,7 +713,8 @@ class VoiceApp(TypedDict):
     """How much faster the clock of the flow's destination runs than that of its source, in parts per million;
     0 by default."""
     talker: NotRequired[Talker]
-    """Who speaks when; the conversation of ITU-T P.59 by default."""
+    """The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by
+    default."""
     window: NotRequired[Span]
     """Length of the windows for which the table `call_window` rates the call, 10 s by default."""
 
