@@ -12,6 +12,7 @@ mod quantity;
 mod random;
 mod time;
 mod trace;
+mod wakes;
 mod whole;
 
 pub use address::{FlowId, NodeId};
@@ -22,4 +23,5 @@ pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Ra
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table, Tables};
+pub use wakes::Wakes;
 pub use whole::Whole;

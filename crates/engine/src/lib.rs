@@ -12,11 +12,9 @@ pub mod scenario;
 pub mod schema;
 mod serving;
 pub mod tables;
-mod wakes;
 
 pub use bentpipe_models::network::StageId;
 pub use builder::{Builder, Wanted};
 pub use change::changeable;
 pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, Host};
 pub use network::{Graph, Network};
-pub use wakes::Wakes;

@@ -2,8 +2,7 @@
 //! jumps to the next wake, the real clock waits for it.
 
 use crate::change::{Changes, Orders};
-use crate::wakes::Wakes;
-use bentpipe_core::{Report, Span, Time};
+use bentpipe_core::{Report, Span, Time, Wakes};
 use bentpipe_models::net::router::Router;
 use bentpipe_models::network::StageId;
 use bentpipe_models::{Held, Outbox, Packet, Port, Stage};

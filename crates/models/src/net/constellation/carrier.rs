@@ -5,6 +5,7 @@
 //! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
 //! more slowly than light travels, and rounding is held back.
 
+use super::ranging::Ranging;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
 use crate::queue;
@@ -38,6 +39,7 @@ pub struct Carrier {
     flying: VecDeque<Flying>,
     /// Nothing arrives earlier than this.
     last: Time,
+    ranging: Ranging,
     error_drops: u64,
 }
 
@@ -58,12 +60,13 @@ impl Carrier {
             errors: kind.error.errors(),
             flying: VecDeque::new(),
             last: Time::ZERO,
+            ranging: Ranging::default(),
             error_drops: 0,
         }
     }
 
-    /// Offers a packet to the queue; `delay` returns the delay of the path at the time when the packet's last
-    /// bit leaves.
+    /// Offers a packet to the queue; `metres` returns the length of the path `t` seconds after the start of the run,
+    /// when the packet's last bit leaves, between the ends with number `ends`.
     ///
     /// # Errors
     /// The reason for which the queue drops it, with the packet.
@@ -73,35 +76,36 @@ impl Carrier {
         now: Time,
         mut packet: Packet,
         out: &mut Outbox,
-        delay: impl FnOnce(Time) -> Span,
+        ends: u32,
+        metres: impl Fn(f64) -> f64,
     ) -> Result<(), (Packet, DropReason)> {
         if self.transmitter.is_buffered() {
             if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
-                self.fly(packet, sent, delay(sent));
+                self.fly(packet, sent, ends, metres);
             }
             return Ok(());
         }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => Err((packet, reason)),
             Ok(sent) => {
-                self.fly(packet, sent, delay(sent));
+                self.fly(packet, sent, ends, metres);
                 Ok(())
             }
         }
     }
 
-    /// Starts transmitting the next buffered packet if it is ready, with `delay` as in
-    /// [`offer`](Self::offer). Returns whether one was.
+    /// Starts transmitting the next buffered packet if it is ready, with `ends` and `metres` as in
+    /// [`offer`](Self::offer).
     #[inline]
-    pub fn begin(&mut self, now: Time, out: &mut Outbox, delay: impl FnOnce(Time) -> Span) -> bool {
-        let Some((packet, sent)) = self.transmitter.begin(now, out) else { return false };
-        self.fly(packet, sent, delay(sent));
-        true
+    pub fn begin(&mut self, now: Time, out: &mut Outbox, ends: u32, metres: impl Fn(f64) -> f64) {
+        if let Some((packet, sent)) = self.transmitter.begin(now, out) {
+            self.fly(packet, sent, ends, metres);
+        }
     }
 
     #[inline]
-    fn fly(&mut self, packet: Packet, sent: Time, delay: Span) {
-        let arrival = self.last.max(sent + delay);
+    fn fly(&mut self, packet: Packet, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) {
+        let arrival = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
         self.last = arrival;
         self.flying.push_back(Flying { packet: Whole::new(packet), sent, arrival });
     }

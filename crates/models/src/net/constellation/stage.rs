@@ -7,15 +7,14 @@ use super::balance::Balance;
 use super::carrier::{Carrier, Kind};
 use super::config::Config;
 use super::path::{FlowPath, Path, PathTrace};
-use super::routes::{light_time, Exit, Hop, Routes};
+use super::routes::{light_time, Cost, Exit, Hop, Routes};
 use super::topology::{seconds, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::orbit::vector::{length, minus};
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Column, NodeId, Probe, Report, Span, Streams, Table, Time, Whole};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use bentpipe_core::{Column, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use std::collections::BTreeMap;
 
 /// No satellite serves the site.
 pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
@@ -107,8 +106,8 @@ pub struct Constellation {
     carriers: Vec<Option<Box<Carrier>>>,
     isl: Option<Kind>,
     streams: Streams,
-    /// Arrival times of the carriers' first packets; some entries are outdated.
-    due: BinaryHeap<Reverse<(Time, CarrierId)>>,
+    /// When each carrier's next packet arrives or leaves its buffer.
+    due: Wakes,
     strays: BTreeMap<(Time, u64), Stray>,
     stray_count: u64,
     /// When the topology may next change.
@@ -160,10 +159,10 @@ impl Constellation {
             balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
             antennas: antennas as u32,
+            due: Wakes::new(carriers.len()),
             carriers,
             isl: config.isl.link(),
             streams: parts.streams,
-            due: BinaryHeap::new(),
             strays: BTreeMap::new(),
             stray_count: 0,
             change: topology.next(Time::ZERO),
@@ -231,7 +230,7 @@ impl Constellation {
                 return hop;
             }
         }
-        self.routes.tree(tree as usize, now, &self.topology).hops[satellite as usize]
+        self.routes.tree(tree as usize, now, &self.topology).paths.hops[satellite as usize]
     }
 
     /// Updates the paths from a site to a destination to the present state.
@@ -276,10 +275,8 @@ impl Constellation {
         let (observer, target) = (&sites[site as usize].observer, &satellites[satellite as usize]);
         let link =
             self.carriers[carrier as usize].as_mut().expect("links to the ground are there from the start");
-        let before = link.next();
-        let delay = |sent| light_time(observer.range(target, seconds(sent)));
-        match link.offer(now, packet, out, delay) {
-            Ok(()) => expect(&mut self.due, carrier, before, link.next()),
+        match link.offer(now, packet, out, satellite, |t| observer.range(target, t)) {
+            Ok(()) => self.due.set(carrier, link.next()),
             Err((packet, reason)) => out.drop(packet, reason),
         }
     }
@@ -296,42 +293,33 @@ impl Constellation {
             let stream = self.streams.stream(&name);
             Box::new(Carrier::new(name, kind, stream))
         });
-        let before = link.next();
-        let delay = |sent| {
-            let t = seconds(sent);
-            light_time(length(&minus(&one.position(t), &other.position(t))))
-        };
-        match link.offer(now, packet, out, delay) {
-            Ok(()) => expect(&mut self.due, carrier, before, link.next()),
+        let metres = |t| length(&minus(&one.position(t), &other.position(t)));
+        match link.offer(now, packet, out, isl, metres) {
+            Ok(()) => self.due.set(carrier, link.next()),
             Err((packet, reason)) => out.drop(packet, reason),
         }
     }
 
-    /// Starts transmitting the next buffered packet on `carrier` if it is ready. Returns whether one was.
+    /// Starts transmitting the next buffered packet on `carrier` if it is ready.
     #[inline]
-    fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) -> bool {
-        let waits = self.carriers[carrier as usize].as_ref().is_some_and(|link| link.begins(now));
-        if !waits {
-            return false;
-        }
+    fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
         let each = self.topology.sites.len() as u32 * self.antennas;
         let Topology { sites, satellites, isls, .. } = &self.topology;
-        let link = self.carriers[carrier as usize].as_mut().expect("it is there");
+        let Some(link) = self.carriers[carrier as usize].as_mut().filter(|link| link.begins(now)) else {
+            return;
+        };
         if carrier < 2 * each {
             let (site, antenna) = ((carrier % each) / self.antennas, carrier % self.antennas);
             let ground = &sites[site as usize];
             let serving = ground.serving[antenna as usize].expect("a carrier is cut when nobody serves");
             let target = &satellites[serving as usize];
-            link.begin(now, out, |sent| light_time(ground.observer.range(target, seconds(sent))));
+            link.begin(now, out, serving, |t| ground.observer.range(target, t));
         } else {
-            let (a, b) = isls[(carrier - 2 * each) as usize / 2].ends;
+            let isl = (carrier - 2 * each) / 2;
+            let (a, b) = isls[isl as usize].ends;
             let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
-            link.begin(now, out, |sent| {
-                let t = seconds(sent);
-                light_time(length(&minus(&one.position(t), &other.position(t))))
-            });
+            link.begin(now, out, isl, |t| length(&minus(&one.position(t), &other.position(t))));
         }
-        true
     }
 
     /// Sends a packet of a site up by the antenna from which its path is shortest.
@@ -349,11 +337,11 @@ impl Constellation {
             return self.offer_ground(now, carrier, site, satellite, packet, out);
         }
         let ground = &self.topology.sites[site as usize];
-        let mut best: Option<((u64, u64), u32, u32)> = None;
+        let mut best: Option<(Cost, u32, u32)> = None;
         match &ground.serving[..] {
-            [only] => best = only.map(|satellite| ((0, 0), 0, satellite)),
+            [only] => best = only.map(|satellite| (0, 0, satellite)),
             several => {
-                let costs = &self.routes.tree(tree as usize, now, &self.topology).costs;
+                let costs = &self.routes.tree(tree as usize, now, &self.topology).paths.costs;
                 for (antenna, satellite) in several.iter().enumerate() {
                     let Some(satellite) = *satellite else { continue };
                     let cost = costs[satellite as usize];
@@ -415,7 +403,7 @@ impl Constellation {
         let balance = &self.balance;
         let next = |satellite: u32| {
             let own = balance.as_ref().and_then(|balance| balance.hop(packet, destination, satellite));
-            own.unwrap_or(tree.hops[satellite as usize])
+            own.unwrap_or(tree.paths.hops[satellite as usize])
         };
         let Topology { sites, satellites, isls, .. } = &self.topology;
         let range = |site: u32, satellite: u32| {
@@ -449,19 +437,6 @@ impl Constellation {
     }
 }
 
-/// Records when a carrier is next due, if that is earlier than before.
-#[inline]
-fn expect(
-    due: &mut BinaryHeap<Reverse<(Time, CarrierId)>>,
-    carrier: CarrierId,
-    before: Option<Time>,
-    after: Option<Time>,
-) {
-    if let Some(after) = after.filter(|after| before.is_none_or(|before| *after < before)) {
-        due.push(Reverse((after, carrier)));
-    }
-}
-
 impl Stage for Constellation {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         self.catch_up(now, out);
@@ -480,34 +455,25 @@ impl Stage for Constellation {
                 self.take(now, taker, packet, out);
             }
         }
-        while let Some(&Reverse((at, carrier))) = self.due.peek() {
-            if at > now {
-                break;
-            }
-            self.due.pop();
-            let begun = self.begin(now, carrier, out);
-            let Some(link) = self.carriers[carrier as usize].as_mut() else { continue };
-            let Some((packet, fate)) = link.arrive(now) else {
-                if let (true, Some(next)) = (begun, link.next()) {
-                    self.due.push(Reverse((next, carrier)));
+        while let Some((_, carrier)) = self.due.first().filter(|(at, _)| *at <= now) {
+            self.begin(now, carrier, out);
+            let link = self.carriers[carrier as usize].as_mut().expect("it is due");
+            let arrived = link.arrive(now);
+            self.due.set(carrier, link.next());
+            match arrived {
+                None => {}
+                Some((packet, channel::Fate::Lost)) => out.drop(packet, SPOILED),
+                Some((packet, _)) => {
+                    let taker = self.taker(carrier);
+                    self.take(now, taker, packet, out);
                 }
-                continue;
-            };
-            if let Some(next) = link.next() {
-                self.due.push(Reverse((next, carrier)));
-            }
-            if fate == channel::Fate::Lost {
-                out.drop(packet, SPOILED);
-            } else {
-                let taker = self.taker(carrier);
-                self.take(now, taker, packet, out);
             }
         }
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let due = self.due.peek().map(|Reverse((at, _))| *at);
+        let due = self.due.first().map(|(at, _)| at);
         let stray = self.strays.first_key_value().map(|((at, _), _)| *at);
         [due, stray, self.change].into_iter().flatten().min()
     }

@@ -19,6 +19,8 @@ use bentpipe_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+pub use super::ranging::seconds;
+
 /// A link between two satellites.
 pub struct Isl {
     /// Numbers of the two satellites.
@@ -94,6 +96,8 @@ pub struct Topology {
     pub isls: Vec<Isl>,
     /// All sites.
     pub sites: Vec<Ground>,
+    /// Number of changes of the inter-satellite links and of the satellites that serve sites.
+    pub changes: u64,
     /// Number of changes of the inter-satellite links.
     pub isl_version: u64,
     /// Time of their last change.
@@ -116,12 +120,6 @@ const PLAN: u64 = 3_600_000_000_000;
 fn at_or_after(seconds: f64) -> Time {
     // As in a cast, values that are too large become the maximum.
     Time::from_nanos((seconds * 1e9 - 0.1).ceil() as u64)
-}
-
-/// Seconds since the start.
-#[inline]
-pub fn seconds(time: Time) -> f64 {
-    time.as_nanos() as f64 * 1e-9
 }
 
 /// The parts of a topology.
@@ -158,6 +156,7 @@ impl Topology {
             isls: joined.map(isl).collect(),
             sites: parts.sites.into_iter().map(ground).collect(),
             satellites: parts.satellites,
+            changes: 0,
             isl_version: 0,
             isl_changed: Time::ZERO,
             start: parts.start,
@@ -270,6 +269,7 @@ impl Topology {
                 let isl = &mut self.isls[index as usize];
                 if isl.up != up {
                     isl.up = up;
+                    self.changes += 1;
                     self.isl_version += 1;
                     self.isl_changed = at;
                     tell(Change::Isl { index: index as usize, up });
@@ -312,6 +312,7 @@ impl Topology {
                 ground.serving[antenna] = None;
                 ground.version += 1;
                 ground.changed = at;
+                self.changes += 1;
                 tell(Change::Handover { site: site as usize, antenna, from: Some(from), to: None });
             }
         }
@@ -354,6 +355,7 @@ impl Topology {
         if changed {
             ground.version += 1;
             ground.changed = at;
+            self.changes += 1;
         }
     }
 }

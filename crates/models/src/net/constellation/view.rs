@@ -117,7 +117,7 @@ impl View {
         let mut state = State::new();
         for (number, site) in self.sites.iter().enumerate() {
             let tree = self.routes.tree(number, now, &self.topology);
-            for (satellite, hop) in tree.hops.iter().enumerate() {
+            for (satellite, hop) in tree.paths.hops.iter().enumerate() {
                 let next = match hop {
                     Hop::None => continue,
                     Hop::Down { .. } => None,
@@ -140,13 +140,13 @@ impl View {
         let Topology { satellites, isls, sites, .. } = topology;
         let tree = self.routes.tree(to, now, topology);
         let serving = sites[from].serving.iter().flatten();
-        let mut at = *serving.min_by_key(|satellite| tree.costs[**satellite as usize])?;
+        let mut at = *serving.min_by_key(|satellite| tree.paths.costs[**satellite as usize])?;
         let range = |site: usize, satellite: u32| {
             light_time(sites[site].observer.range(&satellites[satellite as usize], t))
         };
         let (mut delay, mut over) = (range(from, at), vec![at]);
         loop {
-            match tree.hops[at as usize] {
+            match tree.paths.hops[at as usize] {
                 Hop::None => return None,
                 Hop::Down { .. } => {
                     let delay = (delay + range(to, at)).as_secs_f64();

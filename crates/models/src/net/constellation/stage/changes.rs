@@ -113,7 +113,11 @@ impl Constellation {
 
     fn cut(&mut self, carrier: CarrierId, now: Time, end: Time, free: Time) -> Cut {
         match &mut self.carriers[carrier as usize] {
-            Some(link) => link.cut(now, end, free),
+            Some(link) => {
+                let cut = link.cut(now, end, free);
+                self.due.set(carrier, link.next());
+                cut
+            }
             None => Cut { sent: Vec::new(), waiting: Vec::new() },
         }
     }
