@@ -8,6 +8,7 @@
 use bentpipe_core::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 /// Transmissions in order of time. First transmissions need no entries: their order is that of the stream.
 #[derive(Default, Debug)]
@@ -43,34 +44,77 @@ impl Transmissions {
     }
 }
 
-/// Numbers of segments that wait for retransmission, lowest first.
+/// Numbers of segments that wait for retransmission, lowest first. A time-out adds the whole queue in ascending
+/// order, of which mostly no more than one is retransmitted: such a stretch costs no more than its ends.
 #[derive(Default, Debug)]
 pub(super) struct Waiting {
+    stretch: Range<u64>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
 impl Waiting {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.stretch.is_empty() && self.heap.is_empty()
     }
 
     #[inline]
     pub fn push(&mut self, number: u64) {
-        self.heap.push(Reverse(number));
+        if number == self.stretch.end {
+            self.stretch.end += 1;
+        } else if self.stretch.is_empty() {
+            self.stretch = number..number + 1;
+        } else {
+            self.heap.push(Reverse(number));
+        }
     }
 
     #[inline]
     pub fn first(&self) -> Option<u64> {
-        self.heap.peek().map(|number| number.0)
+        let scattered = self.heap.peek().map(|number| number.0);
+        let stretch = (!self.stretch.is_empty()).then_some(self.stretch.start);
+        stretch.into_iter().chain(scattered).min()
     }
 
     #[inline]
     pub fn pop(&mut self) {
-        self.heap.pop();
+        if !self.stretch.is_empty() && self.first() == Some(self.stretch.start) {
+            self.stretch.start += 1;
+        } else {
+            self.heap.pop();
+        }
     }
 
     pub fn clear(&mut self) {
+        self.stretch = 0..0;
         self.heap.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_waits_comes_out_in_ascending_order(steps in prop::collection::vec(prop::option::of((0u64..30, 0u64..9)), 60)) {
+            let (mut waiting, mut expected) = (Waiting::default(), Vec::new());
+            for step in steps {
+                match step {
+                    Some((from, count)) => (from..from + count).for_each(|number| {
+                        waiting.push(number);
+                        expected.push(number);
+                    }),
+                    None => {
+                        waiting.pop();
+                        expected.sort_unstable();
+                        expected.drain(..usize::from(!expected.is_empty()));
+                    }
+                }
+                prop_assert_eq!(waiting.first(), expected.iter().min().copied());
+                prop_assert_eq!(waiting.is_empty(), expected.is_empty());
+            }
+        }
     }
 }

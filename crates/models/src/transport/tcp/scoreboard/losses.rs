@@ -152,26 +152,29 @@ impl Scoreboard {
             self.highest = Default::default();
             state.sacked_out = 0;
         }
-        state.lost_out = 0;
-        state.retrans_out = 0;
         self.waiting.clear();
-        for (index, segment) in self.sent.iter_mut().enumerate() {
-            if segment.is(SACKED) && !reneged {
-                continue;
+        // Counted here and not in `state`, as every outstanding segment is visited.
+        let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
+        let (first, waiting) = (self.first, &mut self.waiting);
+        let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
+        let mut number = first;
+        let (front, back) = self.sent.as_mut_slices();
+        for segment in front.iter_mut().chain(back) {
+            let spared = segment.at > recent && number > first && segment.is_in_network();
+            if spared {
+                retrans_out += u32::from(segment.is(RESENT));
+                lost_out += u32::from(segment.is(LOST));
+            } else if !segment.is(SACKED) || reneged {
+                newly += u32::from(segment.marks & (LOST | RESENT) != LOST);
+                segment.marks = segment.marks & (EVER_RESENT | EXAMINED) | LOST;
+                lost_out += 1;
+                waiting.push(number);
             }
-            let spared = index > 0 && !reneged && recent.is_some_and(|recent| segment.at > recent);
-            if spared && segment.is_in_network() {
-                state.retrans_out += u32::from(segment.is(RESENT));
-                state.lost_out += u32::from(segment.is(LOST));
-                continue;
-            }
-            if !segment.is(LOST) || segment.is(RESENT) {
-                state.lost = state.lost.wrapping_add(1);
-            }
-            segment.marks = segment.marks & (EVER_RESENT | EXAMINED) | LOST;
-            state.lost_out += 1;
-            self.waiting.push(self.first + index as u64);
+            number += 1;
         }
+        state.lost = state.lost.wrapping_add(newly);
+        state.lost_out = lost_out;
+        state.retrans_out = retrans_out;
         self.scanned = self.first + self.sent.len() as u64;
     }
 
@@ -183,17 +186,16 @@ impl Scoreboard {
         state.lost_out = 0;
         let mut again = Vec::new();
         let mut first = None;
-        for (index, segment) in self.sent.iter_mut().enumerate() {
+        let mut number = self.first;
+        let (front, back) = self.sent.as_mut_slices();
+        for segment in front.iter_mut().chain(back) {
             segment.marks &= !LOST;
-            let number = self.first + index as u64;
-            if segment.is(SACKED | EXAMINED) {
-                continue;
+            match segment.marks & (SACKED | EXAMINED | EVER_RESENT) {
+                0 => first = first.or(Some(number)),
+                EVER_RESENT => again.push((segment.at, number)),
+                _ => {}
             }
-            if segment.is(EVER_RESENT) {
-                again.push((segment.at, number));
-            } else {
-                first = first.or(Some(number));
-            }
+            number += 1;
         }
         if let Some(transmissions) = &mut self.transmissions {
             again.sort_unstable();
