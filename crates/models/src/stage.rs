@@ -251,6 +251,15 @@ impl Outbox {
         packet
     }
 
+    /// Counts a message of this stage that reaches its receiver by other means than as a packet.
+    #[inline]
+    pub fn pass(&mut self, bytes: u32) {
+        for held in [&mut self.totals.created, &mut self.totals.consumed] {
+            held.packets += 1;
+            held.bytes += u64::from(bytes);
+        }
+    }
+
     /// Counts a packet that has reached the stage it was meant for and is dropped where it is: [`consume`](Self::consume) moves
     /// it.
     #[inline]

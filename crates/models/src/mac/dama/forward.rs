@@ -13,8 +13,11 @@
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
 //! terminals; output port i leads to terminal i.
 
+use super::board::Shared;
 use super::config::Config;
+use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
+use super::timing::Timing;
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::framing::{self, Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
@@ -37,6 +40,10 @@ pub struct Parts {
     pub framing: framing::Config,
     /// The terminals: address, propagation delay, errors.
     pub terminals: Vec<Listener>,
+    /// Time structure of the return link.
+    pub frame: Frame,
+    /// Where terminals may find their slots.
+    pub(super) board: Shared,
     /// The link's random stream.
     pub stream: Stream,
     /// Probe on [`crate::link::TRACE`].
@@ -47,8 +54,10 @@ pub struct Parts {
 pub struct Listener {
     /// Address of the terminal.
     pub address: NodeId,
-    /// Propagation delay to the terminal.
-    pub delay: Span,
+    /// The terminal's delays.
+    pub timing: Timing,
+    /// Whether it finds its slots on the board when it is awake.
+    pub reads: bool,
     /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
     /// Additional errors of the burst time plans for the terminal.
@@ -70,6 +79,10 @@ pub struct Forward {
     /// Size in bytes of the longest packet that the framing can carry.
     longest: u32,
     terminals: Vec<Listener>,
+    frame: Frame,
+    board: Shared,
+    /// Offset of the terminal that starts its superframes last.
+    last: Span,
     /// Packets in order of arrival.
     flying: VecDeque<Flight>,
     held_bytes: u64,
@@ -81,7 +94,7 @@ pub struct Forward {
 impl Forward {
     /// Creates an idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, rate, queue, grants, framing, terminals, stream, probe } = parts;
+        let Parts { name, rate, queue, grants, framing, terminals, frame, board, stream, probe } = parts;
         let longest = framing.longest();
         let mut transmitter = Transmitter::new(rate, queue, framing.build(None), stream, probe);
         transmitter.grant(grants);
@@ -89,7 +102,10 @@ impl Forward {
             name,
             transmitter,
             longest,
+            last: terminals.iter().map(|one| one.timing.offset).max().unwrap_or(Span::ZERO),
             terminals,
+            frame,
+            board,
             flying: VecDeque::new(),
             held_bytes: 0,
             error_drops: 0,
@@ -99,7 +115,7 @@ impl Forward {
 
     /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near the end.
     fn fly(&mut self, sent: Time, terminal: u16, packet: Packet) {
-        let arrival = sent + self.terminals[usize::from(terminal)].delay;
+        let arrival = sent + self.terminals[usize::from(terminal)].timing.one_way;
         self.held_bytes += u64::from(packet.size);
         let mut at = self.flying.len();
         while at > 0 && self.flying[at - 1].arrival > arrival {
@@ -116,7 +132,7 @@ impl Forward {
 
     /// Whether a packet is data and not yet sent. (A plan is counted once, however many terminals hear it.)
     fn waits(&self, flight: &Flight, now: Time) -> bool {
-        let delay = self.terminals[usize::from(flight.terminal)].delay;
+        let delay = self.terminals[usize::from(flight.terminal)].timing.one_way;
         flight.arrival > now + delay && !flight.packet.body.is_signalling()
     }
 
@@ -125,12 +141,12 @@ impl Forward {
         let ends = self.transmitter.set_rate(now, rate);
         let waits = |index: &usize| self.waits(&self.flying[*index], now);
         let mut waiting: Vec<usize> = (0..self.flying.len()).filter(waits).collect();
-        let delay = |flight: &Flight| self.terminals[usize::from(flight.terminal)].delay;
+        let delay = |flight: &Flight| self.terminals[usize::from(flight.terminal)].timing.one_way;
         waiting.sort_by_key(|index| self.flying[*index].arrival - delay(&self.flying[*index]));
         // From the last: the transmitter may be busy with signalling.
         for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
             let flight = &mut self.flying[index];
-            flight.arrival = end + self.terminals[usize::from(flight.terminal)].delay;
+            flight.arrival = end + self.terminals[usize::from(flight.terminal)].timing.one_way;
         }
         self.flying.make_contiguous().sort_by_key(|flight| flight.arrival);
     }
@@ -164,17 +180,34 @@ impl Forward {
         } else {
             // Each terminal hears a copy of its own, so that packets stay countable.
             let plan = out.consume(packet);
-            let entries = plan.body.of::<Tbtp>().map_or(&[][..], |plan| &plan.entries);
-            for (index, &(terminal, _)) in entries.iter().enumerate() {
-                if index > 0 && entries[index - 1].0 == terminal {
-                    continue;
+            let Some(Tbtp { superframe, entries }) = plan.body.of() else { return };
+            let shared = self.board.clone();
+            let mut board = shared.open();
+            let start = Time::ZERO + self.last + self.frame.superframe() * *superframe;
+            board.begin_plan(now, *superframe, start);
+            for (index, &(terminal, run)) in entries.iter().enumerate() {
+                let again = index > 0 && entries[index - 1].0 == terminal;
+                if self.finds(sent, *superframe, terminal) && board.is_awake(terminal) {
+                    board.assign(terminal, run);
+                    if !again {
+                        out.pass(plan.size);
+                    }
+                } else if !again {
+                    let destination = self.terminals[usize::from(terminal)].address;
+                    let copy = Packet { destination, ..plan.clone() };
+                    out.create_held(&copy);
+                    self.fly(sent, terminal, copy);
                 }
-                let destination = self.terminals[usize::from(terminal)].address;
-                let copy = Packet { destination, ..plan.clone() };
-                out.create_held(&copy);
-                self.fly(sent, terminal, copy);
             }
         }
+    }
+
+    /// Whether a terminal has the plan of a superframe when that starts, whatever happens. An arrival at that moment is late.
+    #[inline]
+    fn finds(&self, sent: Time, superframe: u64, terminal: u16) -> bool {
+        let Listener { timing, reads, errors, plan_errors, .. } = &self.terminals[usize::from(terminal)];
+        let in_time = sent + timing.one_way < timing.start(&self.frame, superframe);
+        *reads && in_time && errors.is_none() && plan_errors.is_none()
     }
 }
 

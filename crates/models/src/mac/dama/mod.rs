@@ -15,6 +15,7 @@
 //! the control centre until it logs on again.
 
 pub mod allocator;
+mod board;
 mod check;
 pub mod config;
 pub mod estimator;

@@ -12,6 +12,7 @@
 //! signalling.
 
 use super::allocator::{Allocator, Demand};
+use super::board::{Posted, Shared};
 use super::config::Config;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
@@ -79,6 +80,8 @@ pub struct Parts {
     pub plan: Plan,
     /// The allocator, which divides the slots.
     pub allocator: Box<dyn Allocator>,
+    /// Where terminals may post requests.
+    pub(super) board: Shared,
     /// Probe on [`TRACE`].
     pub probe: Option<Probe>,
 }
@@ -114,6 +117,8 @@ struct Due {
     superframe: u64,
     /// The superframe in which it was made.
     made: u64,
+    /// When it arrives.
+    arrival: Time,
     terminal: u16,
     ask: Ask,
 }
@@ -176,18 +181,25 @@ impl Ncc {
         }
     }
 
-    fn hear_request(&mut self, now: Time, request: &Request) {
+    fn hear_request(&mut self, request: &Posted) {
         self.counters.requests += 1;
         self.counters.requested += request.ask.slots();
-        let &Request { terminal, superframe: made, ask, .. } = request;
+        let &Posted { terminal, superframe: made, ask, arrival } = request;
         // An arrival at a boundary has missed it, whichever of the two the event loop processes first.
-        let superframe = self.parts.controller.earliest(&self.parts.frame, now, made);
-        let due = Due { superframe, made, terminal, ask };
+        let superframe = self.parts.controller.earliest(&self.parts.frame, arrival, made);
+        let due = Due { superframe, made, arrival, terminal, ask };
         if self.due.back().is_none_or(|last| last.superframe <= superframe) {
             return self.due.push_back(due);
         }
         let at = self.due.partition_point(|due| due.superframe <= superframe);
         self.due.insert(at, due);
+    }
+
+    /// Collects what terminals have posted, of which some may arrive later.
+    fn collect(&mut self) {
+        let mut posted = std::mem::take(self.parts.board.open().requests());
+        posted.drain(..).for_each(|request| self.hear_request(&request));
+        *self.parts.board.open().requests() = posted;
     }
 
     /// Stores what arrived in shared mini-slots until everything has arrived that may have collided with it.
@@ -208,7 +220,7 @@ impl Ncc {
                 out.drop(packet, COLLISION);
             } else if let Some(&request) = packet.body.of::<Request>() {
                 out.consume(packet);
-                self.hear_request(now, &request);
+                self.hear_request(&arrived(now, &request));
             } else {
                 let packet = out.consume(packet);
                 let burst = packet.body.of::<DataBurst>().expect("these come in mini-slots");
@@ -245,6 +257,9 @@ impl Ncc {
         self.pending.retain(|other| *other != terminal);
         self.sparing.retain(|other| *other != terminal);
         self.due.retain(|due| due.terminal != terminal);
+        // Perhaps nothing is pending any more, so that nobody would collect them.
+        self.collect();
+        self.parts.board.open().collects = false;
     }
 
     fn tell(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
@@ -395,7 +410,7 @@ impl Stage for Ncc {
                 Some(shared) => self.hear_shared(now, shared, packet),
                 None => {
                     out.consume(packet);
-                    self.hear_request(now, &request);
+                    self.hear_request(&arrived(now, &request));
                 }
             }
         } else if let Some(DataBurst { shared, .. }) = packet.body.of() {
@@ -420,7 +435,9 @@ impl Stage for Ncc {
         // A wake to decode is not one to plan.
         if now >= first && now == self.boundary(boundary) && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
+            self.collect();
             self.make_plan(now, boundary + self.parts.controller.lead, out);
+            self.parts.board.open().collects = !self.pending.is_empty() || !self.sparing.is_empty();
         }
     }
 
@@ -449,13 +466,27 @@ impl Stage for Ncc {
         held
     }
 
-    fn report(&self, _now: Time, report: &mut Report) {
-        let Counters { requests, requested, plans, plan_bytes, granted, spare, tries, collisions } =
+    fn report(&self, now: Time, report: &mut Report) {
+        let Counters { mut requests, mut requested, plans, plan_bytes, granted, spare, tries, collisions } =
             self.counters;
+        for late in self.due.iter().filter(|due| due.arrival > now) {
+            requests -= 1;
+            requested -= late.ask.slots();
+        }
+        for posted in self.parts.board.open().requests().iter().filter(|posted| posted.arrival <= now) {
+            requests += 1;
+            requested += posted.ask.slots();
+        }
         let values =
             [requests, requested, plans, plan_bytes, granted, spare, self.parts.response, tries, collisions];
         report.row(&REPORT, &self.parts.name, &values.map(|value| value as f64));
     }
+}
+
+/// A request that came as a message.
+fn arrived(now: Time, request: &Request) -> Posted {
+    let &Request { terminal, superframe, ask, .. } = request;
+    Posted { terminal, superframe, ask, arrival: now }
 }
 
 /// Output port to the gateway's router.

@@ -1,5 +1,6 @@
 //! Builds the stages of a star network from its configuration.
 
+use super::board::Shared;
 use super::config::{Config, Member, Return};
 use super::forward::{self, Forward, Listener};
 use super::frame::Frame;
@@ -93,6 +94,7 @@ struct Shape<'a> {
     /// L, the number of superframes from a request to its assignment.
     response: u64,
     controller: Controller,
+    board: Shared,
 }
 
 impl<'a> Shape<'a> {
@@ -102,7 +104,7 @@ impl<'a> Shape<'a> {
         let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        Shape { name, config, frame, schedule, response, controller }
+        Shape { name, config, frame, schedule, response, controller, board: Shared::default() }
     }
 
     /// The frame with slots of the capacity of a terminal's.
@@ -148,6 +150,7 @@ impl<'a> Shape<'a> {
             turns: dama.requests.build(terminal, self.response),
             shared: (dama.requests.shared_slots(), dama.requests.data()),
             controller: self.controller,
+            board: self.reads_board(member).then(|| self.board.clone()),
             stream: supply.stream(&terminal_name(self.name, &member.name)),
             probe: supply.probe(&terminal::TRACE, label),
             waits: supply.probe(&waits::TRACE, label),
@@ -169,10 +172,17 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Whether a terminal is logged on for the whole run and has request slots of its own.
+    fn reads_board(&self, member: &Member) -> bool {
+        let shared = self.config.return_link.dama.requests.shared_slots() > 0;
+        member.logon.is_none() && member.logoff.is_none() && !shared
+    }
+
     fn listener(&self, member: &Member, address: NodeId) -> Listener {
         Listener {
             address,
-            delay: member.timing.one_way,
+            timing: member.timing,
+            reads: self.reads_board(member),
             errors: self.config.forward.error.errors(),
             plan_errors: self.config.return_link.dama.plan_error.errors(),
         }
@@ -188,6 +198,7 @@ impl<'a> Shape<'a> {
             allocator: self.config.return_link.dama.allocator.build(terminals.len()),
             terminals,
             plan,
+            board: self.board.clone(),
             probe: supply.probe(&ncc::TRACE, self.name),
         })
     }
@@ -200,6 +211,8 @@ impl<'a> Shape<'a> {
             grants: self.config.quick_start,
             framing: link.framing.clone(),
             terminals,
+            frame: self.frame,
+            board: self.board.clone(),
             stream: supply.stream(&name),
             probe: supply.probe(&crate::link::TRACE, &name),
             name,

@@ -102,12 +102,20 @@ impl Terminal {
         if self.parts.waits.is_some() {
             self.requests.add(now, superframe, leaves + self.parts.timing.one_way);
         }
-        self.tell(
-            leaves,
-            message::REQUEST_BYTES,
-            Arc::new(Request { terminal, superframe, ask, shared }),
-            out,
-        );
+        if self.post(Posted { terminal, superframe, ask, arrival: leaves + self.parts.timing.one_way }) {
+            self.messages += 1;
+            out.pass(message::REQUEST_BYTES);
+        } else {
+            let request = Arc::new(Request { terminal, superframe, ask, shared });
+            self.tell(leaves, message::REQUEST_BYTES, request, out);
+        }
+    }
+
+    /// Posts a request, if that makes no difference.
+    fn post(&self, request: Posted) -> bool {
+        let Parts { board, errors, request_errors, .. } = &self.parts;
+        let unharmed = errors.is_none() && request_errors.is_none();
+        unharmed && board.as_ref().is_some_and(|board| board.open().request(request))
     }
 
     /// Sends a message to the network control centre.

@@ -16,6 +16,7 @@
 mod asking;
 mod sending;
 
+use super::board::{Posted, Shared};
 use super::config::Config;
 use super::estimator::Load;
 use super::frame::{Frame, Run};
@@ -131,6 +132,9 @@ pub struct Parts {
     pub shared: (u32, u32),
     /// When the control centre acts on a request.
     pub controller: Controller,
+    /// Where it finds plans and posts requests, if it is logged on for the whole run and has request slots of its
+    /// own.
+    pub(super) board: Option<Shared>,
     /// The terminal's random stream.
     pub stream: Stream,
     /// Probe on [`TRACE`].
@@ -172,8 +176,10 @@ pub struct Terminal {
     sessions: u64,
     /// When the request of this superframe is made, if it has not been.
     ask: Option<Time>,
-    /// Plans for future superframes.
+    /// Plans for future superframes that it was sent.
     plans: VecDeque<(u64, Run)>,
+    /// The last superframe whose plan is not to be looked up on the board.
+    looked_up: Option<u64>,
 
     slots: Slots,
     /// Whether something happened in this superframe, so that its end matters.
@@ -224,6 +230,7 @@ impl Terminal {
             sessions: 0,
             ask: None,
             plans: VecDeque::new(),
+            looked_up: None,
             slots: Slots::new(parts.frame, parts.timing),
             active: false,
             unsent: 0,
@@ -260,7 +267,15 @@ impl Terminal {
         }
         let due = self.plans.iter().take_while(|(planned, _)| *planned == superframe).count();
         let constant = self.constant();
-        self.slots.assign([constant].into_iter().chain(self.plans.drain(..due).map(|(_, run)| run)));
+        let sent = self.plans.drain(..due).map(|(_, run)| run);
+        match &self.parts.board {
+            Some(board) if self.looked_up.is_none_or(|last| last < superframe) => {
+                let mut board = board.open();
+                let posted = board.runs(superframe, self.parts.terminal);
+                self.slots.assign([constant].into_iter().chain(sent).chain(posted));
+            }
+            _ => self.slots.assign([constant].into_iter().chain(sent)),
+        }
         let assigned = self.slots.count() - u32::from(constant.count);
         self.counters.assigned += u64::from(assigned);
         self.active = assigned > 0;
@@ -295,6 +310,19 @@ impl Terminal {
         // Until the logon has been answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
         self.send(now);
+        self.look_later();
+    }
+
+    /// Takes down on the board whether the terminal looks there at the end of the superframe. If not, it notes what is there.
+    fn look_later(&mut self) {
+        let Some(board) = &self.parts.board else { return };
+        let mut board = board.open();
+        if board.set_awake(self.parts.terminal, self.active) && !self.active {
+            // What it noted when it last went to sleep may still stand there.
+            let known = self.slots.superframe().max(self.looked_up.unwrap_or(0));
+            self.plans.extend(board.later(known, self.parts.terminal));
+            self.looked_up = board.last();
+        }
     }
 
     /// Logs off at the start of a superframe and drops what waits.
@@ -400,7 +428,9 @@ impl Terminal {
             if plan.superframe <= self.slots.superframe() {
                 self.counters.late += u64::from(run.count);
             } else if self.constant.is_some() {
-                self.plans.push_back((plan.superframe, run));
+                // A message may be overtaken by what stands on the board.
+                let at = self.plans.partition_point(|(superframe, _)| *superframe <= plan.superframe);
+                self.plans.insert(at, (plan.superframe, run));
             }
         }
         self.parts.turns.heard();

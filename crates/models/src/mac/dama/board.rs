@@ -1,0 +1,200 @@
+//! Requests and plans that arrive unchanged, exchanged without messages.
+//!
+//! Where a message cannot be lost or collide, it has an effect only at the next superframe boundary after its
+//! arrival, which is known when it is sent. So it need not travel: a terminal that is logged on for the whole run posts its requests
+//! here, for the control centre to collect when it makes the next plan, and finds its slots here when the superframe of a
+//! plan starts. A terminal with data waiting then costs one call per superframe instead of three, and no memory.
+//!
+//! Whoever sleeps does not look: the control centre while nothing is pending, a terminal while it has nothing to
+//! send. It gets a message, as in all other cases, and wakes.
+
+use super::frame::Run;
+use super::scheme::Ask;
+use bentpipe_core::Time;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A request on its way to the control centre.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Posted {
+    /// Index of the terminal.
+    pub terminal: u16,
+    /// The superframe in which it was made.
+    pub superframe: u64,
+    /// The requested capacity.
+    pub ask: Ask,
+    /// When it arrives.
+    pub arrival: Time,
+}
+
+/// The slots that one plan assigns to the terminals that look here.
+#[derive(Default)]
+struct Assigned {
+    superframe: u64,
+    /// When the last terminal starts the superframe.
+    start: Time,
+    /// Slots in ascending order of the terminals.
+    runs: Vec<(u16, Run)>,
+    /// Index in `runs` after those that were last read: terminals mostly read in their order.
+    read: usize,
+}
+
+/// What is posted at present.
+#[derive(Default)]
+pub struct Board {
+    requests: Vec<Posted>,
+    /// Whether the control centre collects requests at its next boundary.
+    pub collects: bool,
+    plans: VecDeque<Assigned>,
+    /// Terminals that look here when their next superframe starts.
+    awake: Vec<bool>,
+    spare: Vec<Vec<(u16, Run)>>,
+}
+
+/// The board of a network, shared by its stages.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<Board>>);
+
+impl Shared {
+    /// The board.
+    #[inline]
+    pub fn open(&self) -> MutexGuard<'_, Board> {
+        self.0.lock().expect("no stage panics while it reads or posts")
+    }
+}
+
+impl Board {
+    /// Posts a request, if the control centre will collect it.
+    #[inline]
+    pub fn request(&mut self, posted: Posted) -> bool {
+        if self.collects {
+            self.requests.push(posted);
+        }
+        self.collects
+    }
+
+    /// The requests that have not been collected.
+    pub fn requests(&mut self) -> &mut Vec<Posted> {
+        &mut self.requests
+    }
+
+    /// Starts to post a plan at `now` for a superframe that the last terminal starts at `start`.
+    pub fn begin_plan(&mut self, now: Time, superframe: u64, start: Time) {
+        while self.plans.front().is_some_and(|plan| plan.start < now) {
+            let Assigned { mut runs, .. } = self.plans.pop_front().expect("there is a front");
+            runs.clear();
+            self.spare.push(runs);
+        }
+        let runs = self.spare.pop().unwrap_or_default();
+        self.plans.push_back(Assigned { superframe, start, runs, read: 0 });
+    }
+
+    /// Adds slots to the plan that was begun last, in ascending order of the terminals.
+    #[inline]
+    pub fn assign(&mut self, terminal: u16, run: Run) {
+        self.plans.back_mut().expect("a plan has been begun").runs.push((terminal, run));
+    }
+
+    /// Whether a terminal looks here when its next superframe starts.
+    #[inline]
+    pub fn is_awake(&self, terminal: u16) -> bool {
+        self.awake.get(usize::from(terminal)).copied().unwrap_or(false)
+    }
+
+    /// Takes down whether a terminal looks here when its next superframe starts. Returns whether that is new.
+    #[inline]
+    pub fn set_awake(&mut self, terminal: u16, awake: bool) -> bool {
+        let terminal = usize::from(terminal);
+        if self.awake.len() <= terminal {
+            self.awake.resize(terminal + 1, false);
+        }
+        std::mem::replace(&mut self.awake[terminal], awake) != awake
+    }
+
+    /// The slots of a terminal in a superframe.
+    #[inline]
+    pub fn runs(&mut self, superframe: u64, terminal: u16) -> impl Iterator<Item = Run> + '_ {
+        let plan = self.plans.iter_mut().find(|plan| plan.superframe == superframe);
+        let runs = plan.map_or(&[][..], |plan| plan.read(terminal));
+        runs.iter().map(|(_, run)| *run)
+    }
+
+    /// The slots of a terminal in later superframes.
+    pub fn later(&self, superframe: u64, terminal: u16) -> impl Iterator<Item = (u64, Run)> + '_ {
+        let plans = self.plans.iter().filter(move |plan| plan.superframe > superframe);
+        plans.flat_map(move |plan| plan.of(terminal).iter().map(|(_, run)| (plan.superframe, *run)))
+    }
+
+    /// The superframe of the last plan.
+    pub fn last(&self) -> Option<u64> {
+        self.plans.back().map(|plan| plan.superframe)
+    }
+}
+
+impl Assigned {
+    fn of(&self, terminal: u16) -> &[(u16, Run)] {
+        let from = self.runs.partition_point(|(other, _)| *other < terminal);
+        let count = self.runs[from..].iter().take_while(|(other, _)| *other == terminal).count();
+        &self.runs[from..from + count]
+    }
+
+    #[inline]
+    fn read(&mut self, terminal: u16) -> &[(u16, Run)] {
+        let begins = |at: usize| self.runs.get(at).is_none_or(|(other, _)| *other >= terminal);
+        let follows = |at: usize| at == 0 || self.runs[at - 1].0 < terminal;
+        let from = match self.read {
+            at if follows(at) && begins(at) => at,
+            _ => self.runs.partition_point(|(other, _)| *other < terminal),
+        };
+        let count = self.runs[from..].iter().take_while(|(other, _)| *other == terminal).count();
+        self.read = from + count;
+        &self.runs[from..from + count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(first: u16) -> Run {
+        Run { carrier: 0, of: 32, first, count: 1 }
+    }
+
+    #[test]
+    fn each_terminal_finds_its_slots_in_any_order() {
+        let shared = Shared::default();
+        let mut board = shared.open();
+        board.begin_plan(Time::ZERO, 7, Time::from_nanos(70));
+        board.begin_plan(Time::ZERO, 8, Time::from_nanos(80));
+        for (terminal, first) in [(1, 0), (1, 5), (4, 6), (9, 7)] {
+            board.assign(terminal, run(first));
+        }
+        for terminal in [1, 4, 9, 4, 1, 0, 2, 9, 12] {
+            let expected: &[u16] = match terminal {
+                1 => &[0, 5],
+                4 => &[6],
+                9 => &[7],
+                _ => &[],
+            };
+            let found: Vec<u16> = board.runs(8, terminal).map(|run| run.first).collect();
+            assert_eq!(found, expected, "terminal {terminal}");
+            let later: Vec<u16> = board.later(7, terminal).map(|(_, run)| run.first).collect();
+            assert_eq!(later, expected, "terminal {terminal}");
+            assert_eq!(board.runs(7, terminal).count() + board.later(8, terminal).count(), 0);
+        }
+    }
+
+    #[test]
+    fn what_has_started_everywhere_is_removed() {
+        let mut board = Board::default();
+        for superframe in 0..100 {
+            let at = |number: u64| Time::from_nanos(10 * number);
+            board.begin_plan(at(superframe), superframe + 4, at(superframe + 4));
+            board.assign(0, run(0));
+            assert!(
+                board.plans.len() <= 6 && board.runs(superframe, 0).count() == usize::from(superframe > 3)
+            );
+        }
+        assert_eq!(board.last(), Some(103));
+    }
+}
