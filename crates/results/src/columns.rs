@@ -1,5 +1,6 @@
 //! Columns on their way to a Parquet file: what they are, and their values for the next row group.
 
+use crate::deltas::Deltas;
 use crate::names::Names;
 use bentpipe_core::Column;
 use parquet::data_type::ByteArray;
@@ -54,6 +55,16 @@ impl Field {
         }
     }
 
+    /// Room for the values of this column of a trace, which come row by row.
+    pub fn trace_values(&self) -> Values {
+        match self.kind {
+            Kind::Time => Values::Deltas(Deltas::new(false)),
+            Kind::Whole => Values::Deltas(Deltas::new(true)),
+            Kind::Entity => Values::Names(Names::default()),
+            Kind::Text | Kind::Real => self.values(),
+        }
+    }
+
     /// Room for the values of this column.
     pub fn values(&self) -> Values {
         match self.kind {
@@ -67,6 +78,8 @@ impl Field {
 /// The values of one column.
 pub(crate) enum Values {
     Whole(Nullable<i64>),
+    /// Whole numbers of a trace.
+    Deltas(Deltas),
     Text(Nullable<ByteArray>),
     /// For a column of kind [`Kind::Entity`], by numbers.
     Names(Names),
@@ -77,9 +90,17 @@ impl Values {
     pub fn clear(&mut self) {
         match self {
             Values::Whole(values) => values.clear(),
+            Values::Deltas(deltas) => deltas.clear(),
             Values::Text(values) => values.clear(),
             Values::Names(names) => names.clear(),
             Values::Real(values) => values.clear(),
+        }
+    }
+
+    /// Ends what is encoded as it comes, before it is written.
+    pub fn complete(&mut self) {
+        if let Values::Deltas(deltas) = self {
+            deltas.complete();
         }
     }
 
@@ -92,6 +113,7 @@ impl Values {
     pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
             Values::Whole(values) => values.extend(numbers, |number| number as i64),
+            Values::Deltas(deltas) => numbers.for_each(|number| deltas.push_number(number)),
             Values::Real(values) => values.extend(numbers, |number| number),
             Values::Text(_) | Values::Names(_) => unreachable!("numbers for a column of text"),
         }

@@ -21,6 +21,7 @@
 
 mod capture;
 mod columns;
+mod deltas;
 mod error;
 mod folder;
 mod headers;

@@ -4,6 +4,7 @@
 //! A column chunk is a dictionary page with the names that its rows have and a data page with their places in it, as
 //! one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
 
+use crate::deltas::push_varint;
 use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
@@ -132,14 +133,6 @@ impl Names {
         }
         page
     }
-}
-
-fn push_varint(page: &mut Vec<u8>, mut value: u64) {
-    while value > 0x7f {
-        page.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    page.push(value as u8);
 }
 
 #[cfg(test)]

@@ -89,9 +89,16 @@ impl TableFile {
         let descriptor = SchemaDescriptor::new(self.writer.schema_descr().root_schema_ptr());
         let mut group = self.writer.next_row_group()?;
         for (index, values) in columns.iter().enumerate() {
-            if let Values::Names(names) = values {
-                names.write(descriptor.column(index), &mut group)?;
-                continue;
+            match values {
+                Values::Names(names) => {
+                    names.write(descriptor.column(index), &mut group)?;
+                    continue;
+                }
+                Values::Deltas(deltas) => {
+                    deltas.write(descriptor.column(index), &mut group)?;
+                    continue;
+                }
+                _ => {}
             }
             let mut column = group.next_column()?.expect("one column of values per field");
             match (column.untyped(), values) {

@@ -6,7 +6,6 @@
 //! the files keep what they had.
 
 use crate::columns::{Field, Schema, Values};
-use crate::names::Names;
 use crate::table_file::{TableFile, ROW_GROUP};
 use crate::ResultsError;
 use bentpipe_core::{Row, Sink, Table};
@@ -170,8 +169,7 @@ impl Writer {
         }
         let fields = [Field::time(), Field::entity(table.entity)];
         let fields: Vec<Field> = fields.into_iter().chain(table.columns.iter().map(Field::of)).collect();
-        let mut columns: Vec<Values> = fields.iter().map(Field::values).collect();
-        columns[1] = Values::Names(Names::default());
+        let columns = fields.iter().map(Field::trace_values).collect();
         let schema = Schema { table: table.name.to_owned(), about: table.about.to_owned(), fields };
         let label = format!("traces/{}.parquet", table.name);
         let file = match TableFile::create(&self.root, &label, &schema) {
@@ -205,6 +203,7 @@ impl Writer {
         if table.pending == 0 {
             return;
         }
+        table.columns.iter_mut().for_each(Values::complete);
         let result = file.row_group(&table.columns);
         table.written = file.rows();
         table.pending = 0;
@@ -227,12 +226,16 @@ impl TraceTable {
         let [time, entity, columns @ ..] = &mut self.columns[..] else {
             unreachable!("a trace has a time and an entity")
         };
-        let (Values::Whole(time), Values::Names(entity)) = (time, entity) else {
+        let (Values::Deltas(time), Values::Names(entity)) = (time, entity) else {
             unreachable!("a trace begins with a time and an entity")
         };
         for row in rows {
-            time.push(Some(row.time as i64));
+            time.push(row.time as i64);
             entity.push(row.entity, names);
+        }
+        let times = || rows.iter().map(|row| row.time as i64);
+        if let (Some(least), Some(most)) = (times().min(), times().max()) {
+            time.note_extremes(least, most);
         }
         if width > 0 {
             for block in values.chunks(BLOCK * width) {
