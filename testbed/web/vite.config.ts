@@ -9,6 +9,7 @@ export default defineConfig({
     // The content security policy allows no inline scripts.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 600,
   },
   server: { proxy: { "/api": { target: "http://127.0.0.1:8470", changeOrigin: false } } },
 });

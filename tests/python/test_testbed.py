@@ -29,6 +29,7 @@ from bentpipe.testbed.executor import Executor
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import Attempt, Run, Session
+from guests import guests
 from httpx2 import Client, Response
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
@@ -143,6 +144,15 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
     ]
     assert ada.delete(f"/api/runs/{other['id']}").status_code == 204
     assert not bed.settings.folder(1, other["id"]).exists()
+
+
+@guests
+def test_a_real_kernel_runs_within_the_limits_of_a_user(bed: Bed) -> None:
+    ada = bed.join("ada")
+    (run,) = launched(ada, text=SMALL.replace("20 s", "2 s"), instruments=["kernel"])
+    bed.execute()
+    ended = until(lambda: (one := ada.get(f"/api/runs/{run['id']}").json())["ended"] and one)
+    assert (ended["state"], ended["reason"]) == ("done", "")
 
 
 def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
