@@ -10,8 +10,8 @@ from bentpipe.jobs import Job
 
 HERE: Final = Path(__file__).parent
 
-#: On which clock: models in virtual time, or the kernel's stacks in virtual or real time.
-Clock = Literal["virtual", "kernel", "real"]
+#: On which clock: models in virtual time, or the kernel's stacks in real time.
+Clock = Literal["virtual", "real"]
 
 #: The stacks of the study by their congestion control. All but Compound, which is that of Windows 7, are Linux'.
 VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")

@@ -35,13 +35,8 @@ TESTS: Final = {
 ACCESS: Final = "access"
 ASSUMPTIONS: Final = "sensitivity"
 
-#: The clocks of the study. On the kernel's, statements are not judged: Compound is not in Linux, and guests have no
-#: BPF.
-CLOCKS: Final = ("virtual", "kernel", "real")
-IN_KERNEL: Final = ("reno", "westwood", "cubic", "hybla")
-
 #: Runs at a time: in virtual time as many as there are processors; in real time they hardly work.
-AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "kernel": 2, "real": 7}
+AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
 
 #: How near the clocks come: bytes relative, restart in seconds.
 BYTES, RESTART_S = 0.1, 1.0
@@ -78,14 +73,14 @@ def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduct
         with bar(f"handovers on the {each} clock", shown=not json) as progress:
             courses[each] = run(names, each, out / "runs", progress, notes)
     outcomes = {one: _outcomes(of) for one, of in courses.items()}
-    judged = [] if clock == "kernel" else _judged(statements, outcomes[clock])
+    judged = _judged(statements, outcomes[clock])
     if clock == "real":
         judged = [
             replace(one, statement=replace(one.statement, test=f"{one.statement.test}-real"))
             for one in judged
         ]
     figures = []
-    for name in (name for name in names if not name.endswith("-pep") and clock != "kernel"):
+    for name in (name for name in names if not name.endswith("-pep")):
         of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
         figure = draw(EXPERIMENTS[name], of, courses[clock].get((f"{name}-pep", "hybla")))
         figures += [
@@ -172,7 +167,7 @@ def run(
         (name, version): job(EXPERIMENTS[name], version, clock, setup)
         for name in names
         if name not in through
-        for version in (IN_KERNEL if clock == "kernel" else VERSIONS)
+        for version in VERSIONS
     }
     if clock == "virtual":
         jobs |= {
@@ -207,7 +202,7 @@ def table(name: str, outcomes: dict[Clock, dict[tuple[str, str], Outcome]]) -> T
         )
         cells = [" / ".join("-" if one is None else column(one) for one in of) for column in columns]
         rows.append([version, *cells, *([_apart(of)] if len(of) == 2 else [])])
-    about = experiment_of(name).title + (f", {' / '.join(clocks)} clock" if len(clocks) == 2 else "")
+    about = experiment_of(name).title + (", virtual / real clock" if len(clocks) == 2 else "")
     return Table(
         about, ["version", "MB", "restart s", "pause s", *(["apart in"] if len(clocks) == 2 else [])], rows
     )
