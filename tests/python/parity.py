@@ -354,7 +354,8 @@ _LEAP: Final = (
 )
 _LEAVES: Final = (
     "BBR, which starts into the losses of the two others, leaves Startup at 6.6 s in 6 of 9 runs of Linux 6.12, and "
-    "in none of ours; in the other 3 the flows share alike on both. What decides is not found yet"
+    "in none of ours; in the other 3 the flows share alike on both. Up to the end of BBR's recovery at 6.5 s both have "
+    "the same window, flight and acknowledged segments (seed 3); what then counts as a full pipe is not found yet"
 )
 _EARLY: Final = (
     "Linux' module judges the queue in slow start, too, of which the paper says nothing; with `early` the "
