@@ -272,3 +272,43 @@ def emodel(values: Sequence[tuple[str, float]]) -> str:
 
 def version() -> str:
     """Return the engine's version."""
+
+class SipAgent:
+    """A SIP user agent over UDP that is told the time, in nanoseconds; see crates/py/src/telephone.rs."""
+
+    def __init__(self, user: str, listens: str, seed: int) -> None: ...
+    def invite(self, now: int, user: str, uri: str, to: str, body: str) -> int:
+        """Calls ``uri`` through the address ``to`` with a session description; returns the call."""
+
+    def ring(self, now: int, call: int) -> None:
+        """Tells the caller that the telephone rings."""
+
+    def answer(self, now: int, call: int, body: str) -> None:
+        """Answers a call with a session description."""
+
+    def refuse(self, now: int, call: int, status: int) -> None:
+        """Refuses a call with a status of 300 to 699."""
+
+    def hang_up(self, now: int, call: int) -> None:
+        """Ends a call, whatever its state."""
+
+    def register(self, now: int, to: str, seconds: int) -> None:
+        """Registers with the registrar at an address."""
+
+    def receive(self, now: int, sender: str, data: bytes) -> None:
+        """Handles a datagram from ``sender``, an address and a port."""
+
+    def wake(self, now: int) -> None:
+        """Acts on timers that have come."""
+
+    def next_wake(self) -> int | None:
+        """When to call :meth:`wake`."""
+
+    def registered(self, now: int, user: str) -> tuple[str, str] | None:
+        """Contact and address of a registered user."""
+
+    def take(self) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """Datagrams to send, with their destinations, and events as JSON."""
+
+def session_description(host: str, port: int, encodings: Sequence[str]) -> str:
+    """A session description (SDP) that expects media at this address in these encodings."""

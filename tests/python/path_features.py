@@ -273,6 +273,23 @@ ROWS: Final[tuple[Row, ...]] = (
         ('flow.g.app={kind="voice"}',),
         None,
     ),
+    # Ten calls take 300 kbit/s, in either protocol.
+    Row(
+        "flow.app.calls flow.app.calls.codec flow.app.calls.frames flow.app.calls.suppression "
+        "flow.app.calls.comfort_noise flow.app.calls.talker flow.app.calls.playout flow.app.calls.advantage "
+        "flow.app.calls.calls flow.app.calls.load flow.app.calls.holding flow.app.calls.local flow.app.calls.lines "
+        "flow.app.calls.answer flow.app.calls.patience "
+        "flow.transport.sip flow.transport.sip.t1",
+        SHARED,
+        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport="sip"'),
+        None,
+    ),
+    Row(
+        "flow.transport.iax2 flow.transport.iax2.trunk flow.transport.iax2.timestamps service.role.bridge",
+        SHARED,
+        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport={kind="iax2",trunk="20 ms"}'),
+        None,
+    ),
     Row(
         "flow.app.cbr.on flow.app.cbr.off flow.app.cbr.distribution flow.app.cbr.distribution.constant",
         SHARED,

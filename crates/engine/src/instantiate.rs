@@ -275,7 +275,9 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
         details: builder.details(),
         capture: None,
     };
-    let app = flow.app.build(end, builder.stream(&names::plan(&flow.name)));
+    let plan = builder.stream(&names::plan(&flow.name));
+    let (common, calls) = (plan.clone().bits(), flow.app.calls().cloned());
+    let app = flow.app.build(end, plan);
     let transactions = (end == End::Source && flow.app.has_transactions())
         .then(|| builder.probe(&hosting::TRACE, &flow.name))
         .flatten();
@@ -283,7 +285,7 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     let measures = measures.and_then(|table| builder.probe(table, &site.incoming()));
     let stream = builder.stream(&stage_name);
     let traced = flow.app.connections().traced();
-    let seat = Seat { site, app, traced, transactions, measures, stream };
+    let seat = Seat { site, app, calls, traced, transactions, measures, stream, common };
     let stage = flow.transport.build(seat, &mut seats);
     seats.builder.stage(&stage_name, stage)
 }

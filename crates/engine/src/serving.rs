@@ -106,7 +106,16 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     };
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
-    Ok(Served { flow: id, name: flow.name.clone(), ends, links, traced, dscp: flow.dscp.value() })
+    Ok(Served {
+        flow: id,
+        name: flow.name.clone(),
+        ends,
+        links,
+        traced,
+        dscp: flow.dscp.value(),
+        transport: flow.transport.clone(),
+        calls: flow.app.calls().cloned(),
+    })
 }
 
 /// The links or networks towards both ends of a flow that passes `node`.

@@ -4,7 +4,7 @@
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::net::{access, atm, constellation, edge, proxy};
-use bentpipe_models::service::relay;
+use bentpipe_models::service::{bridge, relay};
 use bentpipe_models::transport::{details, flow, hosting};
 use bentpipe_models::voice::recognised;
 use bentpipe_models::{app, channel::effect, link, transport};
@@ -43,6 +43,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &proxy::acknowledgments::REPORT,
         &proxy::snoop::REPORT,
         &relay::REPORT,
+        &bridge::REPORT,
         &recognised::STREAMS,
     ];
     let chosen = transport::Config::reports().chain(app::Config::reports());

@@ -8,6 +8,7 @@ mod live;
 mod machine;
 mod orbits;
 mod pep;
+mod telephone;
 mod voice;
 
 use bentpipe_core::{Problem, Problems};
@@ -263,6 +264,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
     module.add_function(wrap_pyfunction!(lists::variants, module)?)?;
+    module.add_class::<telephone::SipAgent>()?;
+    module.add_function(wrap_pyfunction!(telephone::session_description, module)?)?;
     module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
     module.add_function(wrap_pyfunction!(voice::voice, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)

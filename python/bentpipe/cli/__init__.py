@@ -26,6 +26,7 @@ from .lab import app as lab
 from .listen import listen
 from .netpipe import netpipe
 from .new import new
+from .pabx import pabx
 from .pep import pep
 from .plain import GroupedCommands, PlainCommand
 from .plot import plot
@@ -50,7 +51,7 @@ GROUPS: Final = {
     "Describe a network": (new, check, show, variants, trace, schema),
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
-    "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down),
+    "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx),
     "Calculate": (emodel,),
     "Share it": (serve, lab),
     "Prepare this machine": (doctor, calibrate, pep, kernel),

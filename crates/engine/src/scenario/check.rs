@@ -228,7 +228,13 @@ impl Scenario {
                         "a command needs real hosts; allowed: endpoints = \"kernel\", or another app";
                     problems.add("app", message);
                 }
-                if let Some(message) = flow.transport.mismatch(flow.app.kind(), &*flow.app) {
+                if flow.app.calls().is_some() != flow.transport.carries_calls() {
+                    let message = match flow.transport.carries_calls() {
+                        true => format!("\"{}\" places no calls; allowed over {}: calls", flow.app.kind(), flow.transport.kind()),
+                        false => "\"calls\" needs a transport that signals them; allowed: over sip or iax2".to_owned(),
+                    };
+                    problems.add("app", message);
+                } else if let Some(message) = flow.transport.mismatch(flow.app.kind(), &*flow.app) {
                     problems.add("app", message);
                 }
             });

@@ -75,12 +75,14 @@ fn lists() -> Vec<List> {
         "app": app::Config, [
             |app| flow(&format!("app = {app}\ntransport = \"tcp\"")),
             |app| flow(&format!("app = {app}\ntransport = \"udp\"")),
+            |app| flow(&format!("app = {app}\ntransport = \"sip\"")),
         ];
         "talker": talker::Config, [|talker| call(&format!("talker = {talker}"))];
         "playout": playout::Config, [|playout| call(&format!("playout = {playout}"))];
         "transport": transport::Config, [
             |transport| flow(&format!("app = \"bulk\"\ntransport = {transport}")),
             |transport| flow(&format!("app = {{ kind = \"cbr\", rate = \"300 kbit/s\" }}\ntransport = {transport}")),
+            |transport| flow(&format!("app = {{ kind = \"calls\", calls = 3, load = 2, holding = \"5 s\" }}\ntransport = {transport}")),
         ];
         "scheme": scheme::Config, [|scheme| dama(&format!("scheme = {scheme}"))];
         "estimator": estimator::Config, [
@@ -93,7 +95,10 @@ fn lists() -> Vec<List> {
         "meter": meter::Config, [|meter| edge(meter)];
         "policy": policy::Config, [|policy| access(policy)];
         "mechanism": Mechanism, [|mechanism| proxy(mechanism)];
-        "role": Role, [|role| service(role)];
+        "role": Role, [
+            |role| service(role, "app = { kind = \"cbr\", rate = \"64 kbit/s\", datagram = \"160 B\" }\ntransport = \"udp\""),
+            |role| service(role, "app = { kind = \"calls\", calls = 2, answer = \"1 s\" }\ntransport = \"sip\""),
+        ];
         "choice": choice::Config, [
             |choice| sky(LOW, &format!("isl = {{ kind = \"grid\", rate = \"10 Mbit/s\" }}\nnetwork.sky.gsl.choice = {choice}")),
         ];
@@ -197,16 +202,12 @@ proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
 }
 
 /// A service that two flows reach.
-fn service(role: &str) -> String {
+fn service(role: &str, keys: &str) -> String {
     let link = |name: &str, from: &str| {
         format!("{{ name = \"{name}\", from = \"{from}\", to = \"m\", rate = \"1 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
     };
-    let flow = |from: &str| {
-        format!(
-            "[[flow]]\nname = \"from-{from}\"\nfrom = \"{from}\"\nto = \"m\"\ntransport = \"udp\"\n\
-             app = {{ kind = \"cbr\", rate = \"64 kbit/s\", datagram = \"160 B\" }}\n"
-        )
-    };
+    let flow =
+        |from: &str| format!("[[flow]]\nname = \"from-{from}\"\nfrom = \"{from}\"\nto = \"m\"\n{keys}\n");
     format!(
         "{HEAD}link = [{}, {}]\nservice = [{{ name = \"s\", node = \"m\", role = {role} }}]\n{}{}",
         link("one", "a"),

@@ -7,6 +7,7 @@ mod access;
 mod atm;
 mod bad_scenarios;
 mod bad_tcp;
+mod calls;
 mod change;
 mod conservation;
 mod constellation;

@@ -6,6 +6,7 @@
 //! ends draw them from identical streams, the plan.
 
 pub mod bulk;
+pub mod calls;
 pub mod cbr;
 pub mod command;
 pub mod draw;
@@ -33,6 +34,7 @@ kinds! {
         "http" => Http(http::Config),
         "netpipe" => Netpipe(netpipe::Config),
         "voice" => Voice(voice::Config),
+        "calls" => Calls(calls::Config),
     }
 }
 
@@ -52,6 +54,11 @@ pub trait Workload {
     /// The number of connections it can have.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
+    }
+
+    /// The telephone calls that it stands for, if it does. They need a transport that signals them.
+    fn calls(&self) -> Option<&calls::Config> {
+        None
     }
 
     /// Whether its user waits for pages, files or messages, for which results are then reported.

@@ -9,8 +9,10 @@
 //! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`]. Performance-enhancing
 //! proxies ([`crate::net::proxy`]) are services too, with a list of their own.
 
+pub mod bridge;
 pub mod relay;
 
+use crate::app::calls;
 use crate::transport;
 pub use crate::transport::tcp::Supply;
 use crate::Stage;
@@ -44,6 +46,7 @@ pub struct Config {
 kinds! {
     /// What a service does.
     pub enum Role: Service {
+        "bridge" => Bridge(bridge::Config),
         "relay" => Relay(relay::Config),
     }
 }
@@ -95,6 +98,10 @@ pub struct Served {
     pub traced: Vec<[String; 2]>,
     /// DSCP of the flow's packets.
     pub dscp: u8,
+    /// What carries it.
+    pub transport: transport::Config,
+    /// The telephone calls that it carries, if it does.
+    pub calls: Option<calls::Config>,
 }
 
 impl Served {

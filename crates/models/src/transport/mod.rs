@@ -6,10 +6,11 @@ pub mod flow;
 pub mod hosting;
 pub mod names;
 pub mod tcp;
+pub mod telephony;
 pub mod tfrc;
 pub mod udp;
 
-use crate::app::{App, Workload};
+use crate::app::{calls, App, Workload};
 use crate::packet::quick_start::QuickStart;
 use crate::Stage;
 use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
@@ -19,6 +20,8 @@ kinds! {
     /// The transport protocol that carries a flow.
     #[schemars(rename = "Transport")]
     pub enum Config: Transport, tables {
+        "iax2" => Iax2(telephony::iax2::Config),
+        "sip" => Sip(telephony::sip::Config),
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),
         "udp" => Udp(udp::Config),
@@ -40,6 +43,21 @@ pub trait Transport {
     /// end, on every clock, so that the applications' draws are identical.
     fn draw(&self, _stream: &mut Stream) -> u64 {
         0
+    }
+
+    /// Whether it carries telephone calls, and nothing else.
+    fn carries_calls(&self) -> bool {
+        false
+    }
+
+    /// The signalling of calls at one end, if it carries calls. `random` is for the signalling alone.
+    fn line(
+        &self,
+        _ends: telephony::Ends,
+        _calls: &calls::Config,
+        _random: Stream,
+    ) -> Option<Box<dyn telephony::Line>> {
+        None
     }
 
     /// Why an application of this `kind` cannot run over it, if so.
@@ -102,6 +120,8 @@ pub struct Seat {
     pub site: Site,
     /// The application there.
     pub app: Box<dyn App>,
+    /// The telephone calls that it stands for, if it does.
+    pub calls: Option<calls::Config>,
     /// How many of the application's connections have traces of their own.
     pub traced: u16,
     /// Rows of [`hosting::TRACE`].
@@ -110,6 +130,8 @@ pub struct Seat {
     pub measures: Option<Probe>,
     /// This end's own random stream.
     pub stream: Stream,
+    /// Random bits that both ends of the flow have in common.
+    pub common: u64,
 }
 
 /// What transports ask of the engine while they are built.

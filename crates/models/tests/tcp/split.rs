@@ -45,6 +45,8 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
         links: ["left".to_owned(), "right".to_owned()],
         traced: Vec::new(),
         dscp: 0,
+        transport: bentpipe_models::transport::Config::Tcp(Config::default()),
+        calls: None,
     };
     Split::new("proxy", &config, vec![passing], &mut Untraced)
 }

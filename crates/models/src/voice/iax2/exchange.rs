@@ -194,6 +194,8 @@ struct Entry {
 #[derive(Default)]
 pub struct Exchange {
     legs: BTreeMap<u16, Leg>,
+    /// Our numbers of calls by address and number of the other side.
+    peers: BTreeMap<(SocketAddr, u16), u16>,
     last: u16,
     trunk: Option<Trunk>,
     entries: Vec<Entry>,
@@ -309,8 +311,8 @@ impl Exchange {
                 self.entries.push(Entry { to, call: call.0, timestamp, payload, mark });
                 let period = period.as_nanos();
                 let departure = Time::from_nanos((now.as_nanos() / period + 1) * period);
-                self.departure.get_or_insert(departure);
-                self.reckon();
+                let departure = *self.departure.get_or_insert(departure);
+                self.next = Some(self.next.map_or(departure, |next| next.min(departure)));
             }
         }
     }
@@ -353,7 +355,7 @@ impl Exchange {
             }
         }
         for number in silent {
-            let leg = self.legs.remove(&number).expect("its timer has come");
+            let Some(leg) = self.remove(number) else { continue };
             if leg.state != State::Ending {
                 out.events.push(Event::Failed { call: Call(number), cause: cause::TIMER });
             }
@@ -407,8 +409,13 @@ impl Exchange {
 
     /// Our number of the call that `from` numbers `number`.
     fn known(&self, from: SocketAddr, number: u16) -> Option<u16> {
-        let same = |leg: &Leg| leg.peer == from && leg.number == number;
-        self.legs.iter().find(|(_, leg)| same(leg)).map(|(own, _)| *own)
+        self.peers.get(&(from, number)).copied()
+    }
+
+    fn remove(&mut self, number: u16) -> Option<Leg> {
+        let leg = self.legs.remove(&number)?;
+        self.peers.remove(&(leg.peer, leg.number));
+        Some(leg)
     }
 
     fn mini(
@@ -460,6 +467,7 @@ impl Exchange {
         let leg = self.legs.get_mut(&number).expect("it is known");
         if leg.number == 0 {
             leg.number = full.source;
+            self.peers.insert((from, full.source), number);
         } else if leg.number != full.source {
             return;
         }
@@ -468,7 +476,7 @@ impl Exchange {
         match full.kind {
             Kind::Iax(iax::ACK) => {
                 if ending {
-                    self.legs.remove(&number);
+                    self.remove(number);
                 }
                 return;
             }
@@ -542,7 +550,7 @@ impl Exchange {
             ) => {
                 let cause =
                     frame::number(data, element::CAUSECODE).map_or(cause::NORMAL, |cause| cause as u8);
-                self.legs.remove(&number);
+                self.remove(number);
                 match state {
                     State::Up => out.events.push(Event::Ended { call, by_other: true }),
                     State::Ending => {}
@@ -555,7 +563,7 @@ impl Exchange {
 
     /// The other side does not know the call.
     fn lost(&mut self, number: u16, out: &mut Out) {
-        let leg = self.legs.remove(&number).expect("it is known");
+        let Some(leg) = self.remove(number) else { return };
         let call = Call(number);
         match leg.state {
             State::Ending => {}
@@ -573,6 +581,7 @@ impl Exchange {
         let mut leg = Leg::new(now, State::Offered, from, codec);
         (leg.number, leg.expected) = (full.source, full.out.wrapping_add(1));
         self.legs.insert(number, leg);
+        self.peers.insert((from, full.source), number);
         let call = Call(number);
         out.events.push(Event::Incoming {
             call,

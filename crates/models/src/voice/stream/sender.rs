@@ -99,6 +99,11 @@ impl Packetizer {
         Media { rtp: self.number(period, false, noise.payload_type), payload: noise.bytes, noise: true }
     }
 
+    /// Whether the last packet held speech.
+    pub fn is_speaking(&self) -> bool {
+        self.speaking
+    }
+
     /// Nothing is sent: what is sent next begins a talk spurt.
     pub fn silence(&mut self) {
         self.speaking = false;

@@ -1,0 +1,146 @@
+//! Calls between exchanges: blocking by Erlang's formula, times of set-up, reasons of failures.
+
+use crate::run::{untraced, Run};
+use bentpipe_models::app::calls::blocking;
+
+fn text(duration: &str, error: &str, app: &str, transport: &str) -> String {
+    format!(
+        r#"
+name = "calls"
+duration = "{duration}"
+link = [{{ name = "l", from = "a", to = "b", rate = "10 Mbit/s", delay = "200 ms"{error} }}]
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = {{ kind = "calls", {app} }}
+transport = {transport}
+"#
+    )
+}
+
+const TRANSPORTS: [&str; 3] =
+    [r#""sip""#, r#""iax2""#, r#"{ kind = "iax2", trunk = "20 ms", timestamps = true }"#];
+
+/// Offered to 8 lines are 5 erlangs; a line is held for the holding time, and for a round trip and the ringing before.
+#[test]
+fn calls_are_blocked_as_erlang_has_it() {
+    let cases = [
+        ("200000 s", r#"load = 5, holding = "20 s", lines = 8, local = 1"#, 5.0, 5e4),
+        (
+            "8000 s",
+            r#"load = 5, holding = "20 s", lines = 8, answer = "0 s", codec = "G.729A", frames = 16"#,
+            5.0 * 20.4 / 20.0,
+            2e3,
+        ),
+    ];
+    for (duration, app, load, calls) in cases {
+        for transport in TRANSPORTS {
+            let run = Run::new(&untraced(&text(duration, "", app, transport)), 1, 0).finished();
+            let report = run.report();
+            let value = |column| report.value("calls", "f.source", column).unwrap();
+            let expected = blocking(load, 8);
+            let share = value("blocked") / value("attempts");
+            // Blocked calls come in clusters: twice the deviation of independent ones, and four of these.
+            let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
+            assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
+            assert!(
+                (share - expected).abs() < error,
+                "{transport} {app}: {share}, expected {expected} +- {error}"
+            );
+        }
+    }
+}
+
+/// A call over a path without loss: it rings after a round trip, is answered a second later, and both hear all that is sent.
+#[test]
+fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
+    for transport in TRANSPORTS {
+        let app = r#"calls = 3, answer = "1 s", codec = "GSM-FR""#;
+        let run = Run::new(&untraced(&text("60 s", "", app, transport)), 1, 0).finished();
+        let report = run.report();
+        for end in ["f.source", "f.destination"] {
+            let value = |column| report.value("calls", end, column).unwrap();
+            assert_eq!(
+                (value("attempts"), value("answered"), value("failed")),
+                (3.0, 3.0, 0.0),
+                "{transport} {end}"
+            );
+            assert_eq!((value("loss"), value("late")), (0.0, 0.0), "{transport} {end}");
+            // 200 ms on the way, a packet of 20 ms, 60 ms in the buffer, up to 20 ms for a trunk.
+            let delay = value("delay_mean");
+            assert!((0.28..0.305).contains(&delay), "{transport} {end}: {delay}");
+            assert!(value("mos_mean") > 2.0, "{transport} {end}");
+        }
+        let ringing = report.value("calls", "f.source", "post_dial_delay_mean").unwrap();
+        assert!((0.4..0.41).contains(&ringing), "{transport}: {ringing}");
+        let answered = report.value("calls", "f.source", "answer_mean").unwrap();
+        assert!((1.4..1.41).contains(&answered), "{transport}: {answered}");
+        assert_eq!(report.value("calls", "f.source", "retransmissions"), Some(0.0), "{transport}");
+    }
+}
+
+/// Without a line at the destination a call is refused, without a path it is not answered; the reason is in its row.
+#[test]
+fn a_call_that_fails_says_why() {
+    let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
+    for (transport, busy, silence) in [(TRANSPORTS[0], 486.0, 408.0), (TRANSPORTS[1], 17.0, 102.0)] {
+        let mut scenario = crate::run::scenario(&text("300 s", "", app, transport));
+        scenario.record.traces = vec!["call".to_owned()];
+        let results = Run::new(&scenario, 1, 0).finished().results();
+        let rows = &results.traces["call"];
+        assert!(
+            rows.iter().any(|row| row.entity == "f.source" && row.values[1] == 0.0),
+            "{transport}: none blocked"
+        );
+        assert!(rows.iter().all(|row| row.values[1] != 1.0 || row.values[2] == busy), "{transport}");
+        let dead = r#", error = { kind = "packet", probability = 1 }"#;
+        let mut scenario = crate::run::scenario(&text("100 s", dead, "calls = 1", transport));
+        scenario.record.traces = vec!["call".to_owned()];
+        let results = Run::new(&scenario, 1, 0).finished().results();
+        let row = &results.traces["call"][0];
+        assert_eq!((&*row.entity, row.values[1], row.values[2]), ("f.source", 1.0, silence), "{transport}");
+    }
+}
+
+/// Three parties behind links of their own, mixed at the gateway: each gets one stream, whatever the number of the others.
+#[test]
+fn a_bridge_sends_one_stream_to_each_party() {
+    let site = |name: &str, transport: &str| {
+        format!(
+            r#"
+[[link]]
+name = "l-{name}"
+from = "{name}"
+to = "gw"
+rate = "1 Mbit/s"
+delay = "250 ms"
+[[flow]]
+name = "{name}"
+from = "{name}"
+to = "gw"
+app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false }}
+transport = "{transport}"
+"#
+        )
+    };
+    let text = format!(
+        "name = \"conference\"\nduration = \"100 s\"\nservice = [{{ name = \"c\", node = \"gw\", role = \"bridge\" }}]\n{}{}{}",
+        site("a", "sip"),
+        site("b", "sip"),
+        site("d", "iax2")
+    );
+    let run = Run::new(&untraced(&text), 1, 0).finished();
+    let report = run.report();
+    assert_eq!(report.value("bridge", "c", "parties"), Some(3.0));
+    // A packet waits for 60 ms in the buffer, and for at most 20 ms until the next mix.
+    let wait = report.value("bridge", "c", "delay_mean").unwrap();
+    assert!((0.06..=0.0801).contains(&wait), "{wait}");
+    for name in ["a", "b", "d"] {
+        let value = |column| report.value("calls", &format!("{name}.source"), column).unwrap();
+        assert_eq!((value("answered"), value("loss"), value("late")), (1.0, 0.0, 0.0), "{name}");
+        // 50 packets a second from the bridge, from its answer a quarter of a second after the start.
+        let back = report.value("flow_source", &format!("{name}.reverse"), "sent_packets").unwrap();
+        assert!((back - 50.0 * 99.75).abs() <= 3.0, "{name}: {back}");
+    }
+}

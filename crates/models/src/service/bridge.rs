@@ -1,0 +1,194 @@
+//! A conference bridge: answers the calls of all flows that end at its node and mixes their speech.
+//!
+//! Each flow of calls (over `sip` or `iax2`) that ends at the node brings parties of one conference. The bridge answers every call as
+//! the exchange at the flow's destination does, with that flow's lines, de-jitter buffer and codec. At every multiple of a packet's
+//! duration it sends one packet to each party: the sum of what was played from all other parties since the last one. So with n
+//! parties the bridge sends n streams, where a [relay](super::relay) sends n (n - 1). A party that nobody else speaks to gets what
+//! silence takes: nothing with silence suppression, after comfort noise if that is on.
+//!
+//! In results, `calls` and `call` have the bridge's ends as FLOW.destination: what it heard from each party. What a party hears is in
+//! FLOW.source, whose delay counts from the bridge; the time from a packet's arrival at the bridge to the mix that contains it, de-jitter
+//! buffer included, is in the table `bridge`. The time from mouth to ear is the sum of the two and of the way to the bridge.
+//!
+//! Deviations: mixing takes no time of its own; whoever speaks is mixed, however many; transcoding between codecs adds no
+//! impairment.
+//!
+//! ```toml
+//! [[service]]
+//! name = "conference"
+//! node = "gateway"
+//! role = "bridge"
+//! ```
+
+use super::{Served, Service, Supply, Takes};
+use crate::app::End;
+use crate::transport::flow::SpanStatistics;
+use crate::transport::hosting::Site;
+use crate::transport::telephony::Endpoint;
+use crate::transport::{names, Config as Transport};
+use crate::{Outbox, Packet, Port, Stage};
+use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A conference bridge: answers the calls of its flows, mixes their speech, and sends one stream back to each party.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+/// What a bridge did in a run.
+pub static REPORT: Table = Table {
+    name: "bridge",
+    entity: "bridge",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("parties", "1", "largest number of parties at a time"),
+        Column::whole("mixed", "packets", "packets of speech that were mixed"),
+        Column::real("delay_mean", "s", "mean time from their arrival to the mix, de-jitter buffer included"),
+        Column::real("delay_max", "s", "longest of these times"),
+    ],
+};
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Service for Config {
+    fn takes(&self) -> Takes {
+        Takes::Addressed
+    }
+
+    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+        (!transport.carries_calls()).then_some("is not over sip or iax2")
+    }
+
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Bridge::new(name, flows, supply))
+    }
+
+    fn check_flows(&self, flows: &[Served], problems: &mut Problems) {
+        let packets =
+            flows.iter().filter_map(|served| Some((served, served.calls.as_ref()?.sending().packet())));
+        let packets: Vec<_> = packets.collect();
+        if let Some((first, duration)) = packets.first() {
+            for (other, different) in packets.iter().filter(|(_, packet)| packet != duration) {
+                let message = format!(
+                    "packets of flow \"{}\" hold {different:?} of speech and those of \"{}\" {duration:?}; allowed: equal durations",
+                    other.name, first.name
+                );
+                problems.add("flows", message);
+            }
+        }
+    }
+}
+
+/// The bridge as a stage: in port 0, out port 0.
+struct Bridge {
+    name: String,
+    ends: Vec<Endpoint>,
+    /// Place among the ends by flow.
+    places: BTreeMap<u32, usize>,
+    packet: Span,
+    /// When the next mix ends, if there is a party.
+    tick: Option<Time>,
+    parties: usize,
+    wait: SpanStatistics,
+}
+
+impl Bridge {
+    fn new(name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Bridge {
+        let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
+        let mut packet = Span::from_millis(20);
+        let mut ends = Vec::new();
+        for served in flows {
+            let calls = served.calls.expect("flows over sip or iax2 are of calls");
+            packet = calls.sending().packet();
+            let (node, peer) = (served.ends[1], served.ends[0]);
+            let site = Site {
+                flow: served.flow,
+                name: served.name,
+                node,
+                peer,
+                end: End::Destination,
+                start: Time::ZERO,
+                dscp: served.dscp,
+                details: false,
+                capture: None,
+            };
+            let stream = supply.stream(&names::end(&site.name, site.end));
+            ends.push(Endpoint::new(&*served.transport, site, calls, (stream, 0), supply).mixing());
+        }
+        Bridge {
+            name: name.to_owned(),
+            ends,
+            places,
+            packet,
+            tick: None,
+            parties: 0,
+            wait: SpanStatistics::default(),
+        }
+    }
+
+    /// Sends each party what the others said.
+    fn mix(&mut self, now: Time, out: &mut Outbox) {
+        let mut parties = Vec::new();
+        for (place, end) in self.ends.iter_mut().enumerate() {
+            let of_it = end.parties(now, &mut self.wait);
+            parties.extend(of_it.into_iter().map(|(call, spoke)| (place, call, spoke)));
+        }
+        self.parties = self.parties.max(parties.len());
+        let speakers = parties.iter().filter(|(.., spoke)| *spoke).count();
+        let period = now.as_nanos() / self.packet.as_nanos();
+        for (place, call, spoke) in &parties {
+            let others = speakers - usize::from(*spoke);
+            self.ends[*place].say(now, *call, period, others > 0, out);
+        }
+        self.tick = (!parties.is_empty()).then(|| self.next_tick(now));
+    }
+
+    fn next_tick(&self, now: Time) -> Time {
+        let packet = self.packet.as_nanos();
+        Time::from_nanos((now.as_nanos() / packet + 1) * packet)
+    }
+
+    /// Mixes from now on if there may be parties.
+    fn rouse(&mut self, now: Time) {
+        if self.tick.is_none() {
+            self.tick = Some(self.next_tick(now));
+        }
+    }
+}
+
+impl Stage for Bridge {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        let place = self.places[&packet.flow.0];
+        self.ends[place].receive(now, port, packet, out);
+        self.rouse(now);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        for end in &mut self.ends {
+            if end.next_wake().is_some_and(|wake| wake <= now) {
+                end.wake(now, out);
+            }
+        }
+        if self.tick.is_some_and(|tick| tick <= now) {
+            self.mix(now, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.ends.iter().filter_map(Stage::next_wake).chain(self.tick).min()
+    }
+
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
+        self.ends.iter_mut().for_each(|end| end.finish(now, out));
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        self.ends.iter().for_each(|end| end.report(now, report));
+        let values = [self.parties as f64, self.wait.count() as f64, self.wait.mean(), self.wait.max()];
+        report.row(&REPORT, &self.name, &values);
+    }
+}

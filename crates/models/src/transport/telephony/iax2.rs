@@ -1,0 +1,219 @@
+//! Calls by IAX2 (RFC 5456): signalling and speech over one UDP port.
+//!
+//! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or, with `trunk`, together with that
+//! of all other calls: a trunk frame of 8 bytes leaves at every multiple of the trunk's period at which speech waits, with 4 bytes
+//! per call, or 6 with time stamps. A trunk delays speech by half of its period on average. Without time stamps, its
+//! entries' times are those of the trunk.
+//!
+//! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is not acknowledged, 19 if the
+//! caller gives up.
+//!
+//! Deviation: frames have no sequence numbers, so a real receiver has to tell lost speech from silence by time stamps; here it
+//! knows what was lost.
+
+use super::endpoint::{Endpoint, Ends};
+use super::results::{CALL, REPORT, TRAFFIC};
+use super::{Line, Message, Outgoing, Signal, Signals};
+use crate::app::{calls, Workload};
+use crate::transport::{udp, Packets, Seat, Supply, Transport};
+use crate::voice::codec::{self, Codec};
+use crate::voice::iax2::exchange::cause;
+use crate::voice::iax2::{self, frame, Call, Event, Exchange};
+use crate::voice::rtp::Rtp;
+use crate::voice::stream::Media;
+use crate::{Body, Stage};
+use bentpipe_core::{Problems, Sample, Span, Stream, Table, Tables, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Telephone calls by IAX2 (RFC 5456): signalling and speech over one UDP port, alone or in trunks.
+///
+/// ```toml
+/// app = { kind = "calls", calls = 4 }
+/// transport = { kind = "iax2", trunk = "20 ms" }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset, every packet of
+    /// speech is a mini frame of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trunk: Option<Span>,
+    /// Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by default.
+    pub timestamps: bool,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"trunk = "20 ms", timestamps = true"#;
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&CALL, &TRAFFIC];
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
+}
+
+impl Transport for Config {
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Endpoint::of(self, seat, supply))
+    }
+
+    fn line(&self, ends: Ends, calls: &calls::Config, _random: Stream) -> Option<Box<dyn Line>> {
+        let timestamps = self.timestamps;
+        let trunk = self.trunk.map(|period| iax2::Trunk { period, timestamps });
+        Some(Box::new(Iax2::new(ends, calls.codec(), trunk)))
+    }
+
+    fn carries_calls(&self) -> bool {
+        true
+    }
+
+    fn packets(&self, datagram: Option<u32>) -> Packets {
+        let payload = datagram.unwrap_or(160);
+        // In a trunk with several calls, the headers are shared, and packets are larger.
+        Packets { payload, size: payload + frame::MINI as u32 + udp::HEADER, answer: 0, responsive: false }
+    }
+
+    fn mismatch(&self, _kind: &str, app: &dyn Workload) -> Option<String> {
+        let codec = codec::find(&app.calls()?.codec)?;
+        let known = "G.711, G.723.1, G.729A, GSM-FR and iLBC";
+        format(codec).is_none().then(|| format!("IAX2 has no number for {}; allowed: {known}", codec.name))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.trunk == Some(Span::ZERO) {
+            problems.add("trunk", "must be longer than 0 s");
+        }
+        if self.timestamps && self.trunk.is_none() {
+            problems.add("timestamps", "are those of a trunk's entries; allowed: with trunk");
+        }
+    }
+}
+
+/// The number of a codec (section 8.7).
+fn format(codec: &Codec) -> Option<frame::Codec> {
+    frame::Codec::of(super::sip::encoding(codec)?)
+}
+
+/// One end.
+struct Iax2 {
+    exchange: Exchange,
+    ends: Ends,
+    codec: frame::Codec,
+    out: iax2::Out,
+}
+
+const PORT: u16 = 4569;
+
+impl Iax2 {
+    fn new(ends: Ends, codec: &'static Codec, trunk: Option<iax2::Trunk>) -> Iax2 {
+        let codec = format(codec).expect("the scenario has been checked");
+        Iax2 { exchange: Exchange::new(trunk), ends, codec, out: iax2::Out::default() }
+    }
+
+    /// Passes on what the exchange asked for; `marks` are those of the datagram that it was given.
+    fn pass(&mut self, marks: &[u64], out: &mut Signals) {
+        for iax2::exchange::Sending { bytes, marks, .. } in self.out.send.drain(..) {
+            let (payload, speech) = (bytes.len() as u32, speech(&bytes));
+            out.send.push(Outgoing { payload, speech, body: Body::layer(Message { bytes, marks }) });
+        }
+        out.retransmissions += std::mem::take(&mut self.out.retransmissions);
+        for event in self.out.events.drain(..) {
+            out.events.extend(match event {
+                Event::Incoming { call, from, .. } => {
+                    Some(Signal::Incoming { call: u32::from(call.0), number: from.parse().unwrap_or(0) })
+                }
+                Event::Progress { call, ringing: true } => Some(Signal::Ringing { call: u32::from(call.0) }),
+                Event::Answered { call } => Some(Signal::Answered { call: u32::from(call.0) }),
+                Event::Failed { call, cause } => {
+                    Some(Signal::Failed { call: u32::from(call.0), reason: u16::from(cause) })
+                }
+                Event::Ended { call, by_other: true } => Some(Signal::Ended { call: u32::from(call.0) }),
+                Event::Voice { call, place, .. } => marks
+                    .get(place)
+                    .map(|mark| Signal::Speech { call: u32::from(call.0), rtp: unmarked(*mark) }),
+                Event::Progress { .. } | Event::Ended { .. } | Event::Lag { .. } => None,
+            });
+        }
+    }
+}
+
+/// Bytes of speech in a frame.
+fn speech(bytes: &[u8]) -> u32 {
+    match frame::Frame::read(bytes) {
+        Ok(frame::Frame::Full(full, data)) if matches!(full.kind, frame::Kind::Voice(_)) => data.len() as u32,
+        Ok(frame::Frame::Mini(voice)) => voice.payload.len() as u32,
+        Ok(frame::Frame::Trunk(voices)) => voices.iter().map(|voice| voice.payload.len() as u32).sum(),
+        _ => 0,
+    }
+}
+
+/// What a header of RTP would say, in 64 bits; the source is the call.
+fn mark(rtp: &Rtp) -> u64 {
+    u64::from(rtp.timestamp) << 32
+        | u64::from(rtp.sequence) << 16
+        | u64::from(rtp.payload_type) << 8
+        | u64::from(rtp.marker)
+}
+
+fn unmarked(mark: u64) -> Rtp {
+    Rtp {
+        marker: mark & 1 == 1,
+        payload_type: (mark >> 8) as u8,
+        sequence: (mark >> 16) as u16,
+        timestamp: (mark >> 32) as u32,
+        ssrc: 0,
+    }
+}
+
+impl Line for Iax2 {
+    fn call(&mut self, now: Time, number: u32, out: &mut Signals) -> Option<u32> {
+        let to = SocketAddr::from((self.ends.other, PORT));
+        let call = self.exchange.call(now, to, "1", &number.to_string(), self.codec, &mut self.out);
+        self.pass(&[], out);
+        call.map(|call| u32::from(call.0))
+    }
+
+    fn ring(&mut self, now: Time, call: u32, out: &mut Signals) {
+        self.exchange.ring(now, Call(call as u16), &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn answer(&mut self, now: Time, call: u32, out: &mut Signals) {
+        self.exchange.answer(now, Call(call as u16), &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn refuse(&mut self, now: Time, call: u32, out: &mut Signals) {
+        self.exchange.refuse(now, Call(call as u16), cause::BUSY, &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn hang_up(&mut self, now: Time, call: u32, out: &mut Signals) {
+        self.exchange.hang_up(now, Call(call as u16), &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn speak(&mut self, now: Time, call: u32, media: &Media, out: &mut Signals) {
+        let payload = vec![0; media.payload as usize];
+        self.exchange.voice(now, Call(call as u16), payload, mark(&media.rtp), &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn receive(&mut self, now: Time, body: &Body, out: &mut Signals) -> bool {
+        let Some(message) = body.of::<Message>() else { return false };
+        let from = SocketAddr::from((self.ends.other, PORT));
+        self.exchange.receive(now, from, &message.bytes, &mut self.out);
+        self.pass(&message.marks, out);
+        true
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Signals) {
+        self.exchange.wake(now, &mut self.out);
+        self.pass(&[], out);
+    }
+
+    fn next_wake(&self) -> Time {
+        self.exchange.next_wake()
+    }
+}

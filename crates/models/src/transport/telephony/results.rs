@@ -1,0 +1,236 @@
+//! What is known of calls: a row per call, a row per second, and the totals of each end.
+
+use crate::transport::flow::SpanStatistics;
+use crate::voice::codec::Codec;
+use crate::voice::stream::Totals;
+use bentpipe_core::{Column, Report, Table, Time};
+
+/// Trace of the calls of an exchange.
+pub static CALL: Table = Table {
+    name: "call",
+    entity: "flow end",
+    about: "when a call is over, and at the end of the run, by each end (NAME.source places calls, NAME.destination answers them)",
+    columns: &[
+        Column::whole("number", "1", "number of the call at the exchange that places it, from 1; 0 if it is not known"),
+        Column::whole(
+            "outcome",
+            "1",
+            "0: blocked, as no line was free; 1: failed; 2: answered and over; 3: answered and going on when the run ended; \
+             4: neither answered nor failed when the run ended; 5: local, which sends nothing",
+        ),
+        Column::whole(
+            "reason",
+            "1",
+            "why it failed: status of SIP (408: no answer from the other exchange, 486: no line there, 487: the caller gave up) or, \
+             with IAX2, cause of Q.931 (102, 17, 19); null otherwise",
+        ),
+        Column::real("started", "s", "when the call began"),
+        Column::real("ringing", "s", "post-dial delay: from its beginning until the caller hears that it rings (caller only)"),
+        Column::real("answered", "s", "time from its beginning until it is known to be answered"),
+        Column::real("talked", "s", "time from the answer to the end"),
+        Column::whole("sent", "packets", "packets of speech and comfort noise sent by this end"),
+        Column::whole("expected", "packets", "packets that the other end sent, by their sequence numbers"),
+        Column::whole("lost", "packets", "packets that did not arrive here"),
+        Column::whole("late", "packets", "packets that arrived after they should have been played"),
+        Column::real("delay", "s", "mean time from mouth to ear, with packetisation and de-jitter buffer"),
+        Column::real("jitter", "s", "mean over the packets of the interarrival jitter (RFC 3550)"),
+        Column::real("r", "1", "rating of what this end hears by the E-model (G.107), without advantage factor"),
+        Column::real("mos", "1", "mean opinion score of that rating"),
+        Column::real("r_advantage", "1", "rating with the advantage factor"),
+    ],
+};
+
+/// Trace of what an exchange sends.
+pub static TRAFFIC: Table = Table {
+    name: "exchange",
+    entity: "flow end",
+    about: "every second, by each end of a flow of calls (NAME.source, NAME.destination)",
+    columns: &[
+        Column::whole("calls", "1", "calls that take a line"),
+        Column::real("rate", "bit/s", "network-layer rate of what it sent in that second"),
+        Column::real("speech", "bit/s", "rate of the encoded speech in it"),
+    ],
+};
+
+/// What became of the calls of an exchange.
+pub static REPORT: Table = Table {
+    name: "calls",
+    entity: "flow end",
+    about: "at the end of the run, by each end of a flow of calls (NAME.source places calls, NAME.destination answers them)",
+    columns: &[
+        Column::whole("attempts", "1", "calls that began"),
+        Column::whole("blocked", "1", "calls that found no free line at this end"),
+        Column::whole("local", "1", "calls that stayed at this end's site"),
+        Column::whole("answered", "1", "calls that were answered"),
+        Column::whole("failed", "1", "calls between the sites that failed after they had a line"),
+        Column::whole("unanswered", "1", "of these, calls whose signalling had no answer (408, or cause 102)"),
+        Column::real("success", "1", "answered calls over those answered or failed"),
+        Column::real("post_dial_delay_mean", "s", "mean time until the caller hears that it rings"),
+        Column::real("post_dial_delay_p95", "s", "95th percentile of that time"),
+        Column::real("answer_mean", "s", "mean time until a call is known to be answered"),
+        Column::whole("retransmissions", "packets", "messages of signalling that had been sent before"),
+        Column::whole("signalling", "bytes", "network-layer bytes of signalling sent"),
+        Column::real("loss", "1", "fraction of the packets of speech for this end that did not arrive"),
+        Column::real("late", "1", "fraction that arrived too late to be played"),
+        Column::real("delay_mean", "s", "mean over the calls of the mean time from mouth to ear"),
+        Column::real("jitter_mean", "s", "mean over the calls of the mean interarrival jitter (RFC 3550)"),
+        Column::real("r_mean", "1", "mean over the calls of the rating by the E-model, without advantage factor"),
+        Column::real("mos_mean", "1", "mean over the calls of the mean opinion score"),
+        Column::real("mos_min", "1", "smallest mean opinion score of a call"),
+    ],
+};
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// No line was free.
+    Blocked,
+    /// It failed for this reason.
+    Failed(u16),
+    /// It was answered, and is over.
+    Over,
+    /// It was answered, and goes on.
+    Talking,
+    /// It is neither answered nor failed.
+    Open,
+    /// It stays at the site.
+    Local,
+}
+
+/// A call, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The caller's number of it.
+    pub number: u32,
+    /// When it began.
+    pub started: Time,
+    /// When the caller heard that it rings.
+    pub ringing: Option<Time>,
+    /// When it was answered.
+    pub answered: Option<Time>,
+    /// Packets sent.
+    pub sent: u64,
+}
+
+/// Counts calls.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Calls that began.
+    pub attempts: u64,
+    /// Calls without a line.
+    pub blocked: u64,
+    /// Calls that stay at the site.
+    pub local: u64,
+    answered: u64,
+    failed: u64,
+    unanswered: u64,
+    ringing: SpanStatistics,
+    answers: SpanStatistics,
+    /// Repeated messages of signalling.
+    pub retransmissions: u64,
+    /// Bytes of signalling.
+    pub signalling: u64,
+    expected: u64,
+    lost: u64,
+    late: u64,
+    /// Sums over calls that were rated, and their number.
+    rated: [f64; 4],
+    calls: u64,
+    worst: f64,
+}
+
+/// What the reason is if the other exchange did not answer: of SIP, and of IAX2.
+const SILENCE: [u16; 2] = [408, 102];
+
+impl Counts {
+    /// Counts a call that is over, or goes on at the end of the run, and returns its row of [`CALL`].
+    pub fn end(
+        &mut self,
+        now: Time,
+        record: &Record,
+        outcome: Outcome,
+        heard: Option<(&Totals, &'static Codec, f64)>,
+    ) -> [f64; 16] {
+        let since =
+            |time: Option<Time>| time.map_or(f64::NAN, |time| time.since(record.started).as_secs_f64());
+        let (kind, reason) = match outcome {
+            Outcome::Blocked => (0.0, f64::NAN),
+            Outcome::Failed(reason) => (1.0, f64::from(reason)),
+            Outcome::Over => (2.0, f64::NAN),
+            Outcome::Talking => (3.0, f64::NAN),
+            Outcome::Open => (4.0, f64::NAN),
+            Outcome::Local => (5.0, f64::NAN),
+        };
+        if let Outcome::Failed(reason) = outcome {
+            self.failed += 1;
+            self.unanswered += u64::from(SILENCE.contains(&reason));
+        }
+        if let Some(time) = record.ringing {
+            self.ringing.add(time.since(record.started));
+        }
+        if let Some(time) = record.answered {
+            self.answered += 1;
+            self.answers.add(time.since(record.started));
+        }
+        let mut row = [f64::NAN; 16];
+        let talked = record.answered.map_or(f64::NAN, |time| now.since(time).as_secs_f64());
+        let times = [record.started.as_secs_f64(), since(record.ringing), since(record.answered), talked];
+        row[..3].copy_from_slice(&[f64::from(record.number), kind, reason]);
+        row[3..7].copy_from_slice(&times);
+        row[7] = record.sent as f64;
+        if let Some((totals, codec, advantage)) = heard {
+            let quality = totals.quality(codec, advantage);
+            let (delay, jitter) = (totals.delay(), totals.jitter());
+            self.expected += totals.expected;
+            self.lost += totals.lost.max(0) as u64;
+            self.late += totals.late;
+            row[8..].copy_from_slice(&[
+                totals.expected as f64,
+                totals.lost as f64,
+                totals.late as f64,
+                delay,
+                jitter,
+                quality.r,
+                quality.mos,
+                quality.r_advantage,
+            ]);
+            if quality.mos.is_finite() && delay.is_finite() && jitter.is_finite() {
+                for (sum, value) in self.rated.iter_mut().zip([delay, jitter, quality.r, quality.mos]) {
+                    *sum += value;
+                }
+                self.worst = if self.calls == 0 { quality.mos } else { self.worst.min(quality.mos) };
+                self.calls += 1;
+            }
+        }
+        row
+    }
+
+    /// Writes the row of an end.
+    pub fn report(&self, entity: &str, report: &mut Report) {
+        let mean = |sum: f64| sum / self.calls as f64;
+        let share = |count: u64| count as f64 / self.expected as f64;
+        let [delay, jitter, r, mos] = self.rated.map(mean);
+        let values = [
+            self.attempts as f64,
+            self.blocked as f64,
+            self.local as f64,
+            self.answered as f64,
+            self.failed as f64,
+            self.unanswered as f64,
+            self.answered as f64 / (self.answered + self.failed) as f64,
+            self.ringing.mean(),
+            self.ringing.percentile(95.0),
+            self.answers.mean(),
+            self.retransmissions as f64,
+            self.signalling as f64,
+            share(self.lost),
+            share(self.late),
+            delay,
+            jitter,
+            r,
+            mos,
+            if self.calls == 0 { f64::NAN } else { self.worst },
+        ];
+        report.row(&REPORT, entity, &values);
+    }
+}

@@ -1,0 +1,130 @@
+//! A SIP user agent for programs with sockets of their own.
+
+use bentpipe_core::{Streams, Time};
+use bentpipe_models::voice::sip::registrar::Registrar;
+use bentpipe_models::voice::sip::sdp::{Format, Session};
+use bentpipe_models::voice::sip::{Agent, Call, Event, Identity, Out, Timers};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::json;
+use std::net::SocketAddr;
+
+/// A SIP user agent over UDP, told the time in nanoseconds. What it asks for is fetched with `take`.
+#[pyclass]
+pub struct SipAgent {
+    agent: Agent,
+    out: Out,
+}
+
+fn at(nanoseconds: u64) -> Time {
+    Time::from_nanos(nanoseconds)
+}
+
+fn address(text: &str) -> PyResult<SocketAddr> {
+    text.parse().map_err(|_| PyValueError::new_err(format!("\"{text}\" is not an address and a port")))
+}
+
+/// What `take` returns: datagrams with their destinations, and events as JSON.
+type Taken<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Vec<String>);
+
+#[pymethods]
+impl SipAgent {
+    #[new]
+    fn new(user: &str, listens: &str, seed: u64) -> PyResult<SipAgent> {
+        let me = Identity { user: user.to_owned(), address: address(listens)?, tcp: false };
+        let mut agent = Agent::new(me, Timers::default(), Streams::new(seed, 0).stream("sip"));
+        agent.registrar = Some(Registrar::default());
+        Ok(SipAgent { agent, out: Out::default() })
+    }
+
+    fn invite(&mut self, now: u64, user: &str, uri: &str, to: &str, body: &str) -> PyResult<u32> {
+        let Call(call) = self.agent.invite(at(now), user, uri, address(to)?, body, &mut self.out);
+        Ok(call)
+    }
+
+    fn ring(&mut self, now: u64, call: u32) {
+        self.agent.ring(at(now), Call(call), &mut self.out);
+    }
+
+    fn answer(&mut self, now: u64, call: u32, body: &str) {
+        self.agent.answer(at(now), Call(call), body, &mut self.out);
+    }
+
+    fn refuse(&mut self, now: u64, call: u32, status: u16) {
+        self.agent.refuse(at(now), Call(call), status, &mut self.out);
+    }
+
+    fn hang_up(&mut self, now: u64, call: u32) {
+        self.agent.hang_up(at(now), Call(call), &mut self.out);
+    }
+
+    fn register(&mut self, now: u64, to: &str, seconds: u32) -> PyResult<()> {
+        self.agent.register(at(now), address(to)?, seconds, &mut self.out);
+        Ok(())
+    }
+
+    fn receive(&mut self, now: u64, from: &str, bytes: &[u8]) -> PyResult<()> {
+        self.agent.receive(at(now), address(from)?, bytes, &mut self.out);
+        Ok(())
+    }
+
+    fn wake(&mut self, now: u64) {
+        if self.agent.next_wake() <= at(now) {
+            self.agent.wake(at(now), &mut self.out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<u64> {
+        Some(self.agent.next_wake()).filter(|wake| *wake < Time::MAX).map(Time::as_nanos)
+    }
+
+    /// Contact and address of a registered user.
+    fn registered(&self, now: u64, user: &str) -> Option<(String, String)> {
+        let binding = self.agent.registrar.as_ref()?.find(at(now), user)?;
+        Some((binding.contact.clone(), binding.address.to_string()))
+    }
+
+    fn take<'py>(&mut self, py: Python<'py>) -> Taken<'py> {
+        let Out { send, events, .. } = std::mem::take(&mut self.out);
+        let send = send.into_iter().map(|(to, bytes)| (to.to_string(), PyBytes::new(py, &bytes)));
+        (send.collect(), events.iter().map(said).collect())
+    }
+}
+
+fn said(event: &Event) -> String {
+    let value = match event {
+        Event::Incoming { call, from, to, offer } => {
+            json!({"event": "incoming", "call": call.0, "from": from, "to": to, "session": session(offer)})
+        }
+        Event::Progress { call, status } => json!({"event": "progress", "call": call.0, "status": status}),
+        Event::Answered { call, answer } => {
+            json!({"event": "answered", "call": call.0, "session": session(answer)})
+        }
+        Event::Acknowledged { call } => json!({"event": "acknowledged", "call": call.0}),
+        Event::Failed { call, status } => json!({"event": "failed", "call": call.0, "status": status}),
+        Event::Ended { call, by_other } => json!({"event": "ended", "call": call.0, "by_other": by_other}),
+        Event::Registered { status } => json!({"event": "registered", "status": status}),
+    };
+    value.to_string()
+}
+
+/// Where media are expected, and which of the encodings that we mix is the first; none of either if there is none.
+fn session(body: &[u8]) -> serde_json::Value {
+    let Some(session) = Session::read(body) else { return serde_json::Value::Null };
+    let chosen = session.choose(&["PCMU", "PCMA"]);
+    json!({
+        "address": session.address.to_string(),
+        "port": session.port,
+        "encoding": chosen.map(|format| format.encoding.to_uppercase()),
+        "payload_type": chosen.map(|format| format.number),
+    })
+}
+
+/// A session description that expects media there in these encodings.
+#[pyfunction]
+pub fn session_description(host: &str, port: u16, encodings: Vec<String>) -> PyResult<String> {
+    let address = host.parse().map_err(|_| PyValueError::new_err(format!("\"{host}\" is not an address")))?;
+    let formats = encodings.iter().map(|encoding| Format::of(encoding)).collect();
+    Ok(Session { address, port, formats }.text(u64::from(port)))
+}
