@@ -719,9 +719,49 @@ class VoiceApp(TypedDict):
     """Length of the windows for which the table `call_window` rates the call, 10 s by default."""
 
 
+class CallsApp(TypedDict):
+    """App of the kind `calls`. Telephone calls between the exchanges at both ends of the flow. Its transport
+    is `sip` or `iax2`."""
+
+    advantage: NotRequired[float]
+    """Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 by default, 20 at
+    most, which G.107 permits for access by satellite hops."""
+    answer: NotRequired[Span]
+    """Time for which the called telephone rings before it is answered, 3 s by default."""
+    calls: NotRequired[int]
+    """Number of calls that are placed when the flow starts and last until the run ends; 0 by default."""
+    codec: NotRequired[str]
+    """Name of the codec, "G.711u" by default. `bentpipe emodel` lists the names."""
+    comfort_noise: NotRequired[bool]
+    """Whether a pause begins with comfort noise, if silence is suppressed. On by default."""
+    frames: NotRequired[int]
+    """Number of codec frames in a packet. If unset, the fewest that hold 20 ms of speech."""
+    holding: NotRequired[Span]
+    """Mean holding time of these calls, exponentially distributed, from the answer to the end; 3 min by
+    default."""
+    kind: Literal["calls"]
+    lines: NotRequired[int]
+    """Number of lines of the exchange at each end, 100 by default. A call takes one from its beginning to its
+    end."""
+    load: NotRequired[float]
+    """Offered load in erlangs of further calls, which come as a Poisson process: their rate times `holding`.
+    0 by default."""
+    local: NotRequired[float]
+    """Fraction of these calls that stay at the source's site: they take a line and send nothing. 0 by
+    default."""
+    patience: NotRequired[Span]
+    """Time after which a caller gives up who is not answered, 60 s by default."""
+    playout: NotRequired[Playout]
+    """De-jitter buffer at both ends of each call, a fixed one by default."""
+    suppression: NotRequired[bool]
+    """Whether packets without speech are not sent. On by default."""
+    talker: NotRequired[Talker]
+    """Who speaks when; a conversation after ITU-T P.59 by default."""
+
+
 #: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
 #: the connection, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe", "voice"]'
+App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | CallsApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe", "voice", "calls"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -758,6 +798,30 @@ Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rac
 
 #: How the variation of the round-trip time is smoothed.
 RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
+
+
+class Iax2Transport(TypedDict):
+    """Transport of the kind `iax2`. Telephone calls by IAX2 (RFC 5456): signalling and speech over one UDP
+    port, alone or in trunks."""
+
+    kind: Literal["iax2"]
+    timestamps: NotRequired[bool]
+    """Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by
+    default."""
+    trunk: NotRequired[Span]
+    """Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset,
+    every packet of speech is a mini frame of its own."""
+
+
+class SipTransport(TypedDict):
+    """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP, with speech in RTP (RFC
+    3550)."""
+
+    kind: Literal["sip"]
+    t1: NotRequired[Span]
+    """Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section
+    17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. 500 ms by default;
+    the RFC recommends more where round-trip times are longer."""
 
 
 class TcpTransport(TypedDict):
@@ -986,7 +1050,7 @@ class UdpTransport(TypedDict):
 
 
 #: The transport protocol that carries a flow.
-Transport: TypeAlias = 'TcpTransport | TfrcTransport | UdpTransport | Literal["tcp", "tfrc", "udp"]'
+Transport: TypeAlias = 'Iax2Transport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "sip", "tcp", "tfrc", "udp"]'
 
 #: Traffic between two nodes: an application at both ends, over a transport.
 Flow = TypedDict(
@@ -2625,6 +2689,8 @@ class Record(TypedDict):
     traces: NotRequired[
         list[
             Literal[
+                "call",
+                "exchange",
                 "tcp",
                 "delivery",
                 "datagram",
@@ -2644,6 +2710,13 @@ class Record(TypedDict):
     """Names of the traces to write; all by default, none if the list is empty."""
 
 
+class BridgeRole(TypedDict):
+    """Role of the kind `bridge`. A conference bridge: answers the calls of its flows, mixes their speech, and
+    sends one stream back to each party."""
+
+    kind: Literal["bridge"]
+
+
 class RelayRole(TypedDict):
     """Role of the kind `relay`. A conference relay: sends every datagram that comes in on one of its flows to
     the sources of all its other flows."""
@@ -2652,7 +2725,7 @@ class RelayRole(TypedDict):
 
 
 #: What a service does.
-Role: TypeAlias = 'RelayRole | Literal["relay"]'
+Role: TypeAlias = 'BridgeRole | RelayRole | Literal["bridge", "relay"]'
 
 
 class Service(TypedDict):
