@@ -9,13 +9,15 @@ from typing import Final
 from bentpipe.errors import unknown
 from bentpipe.studies import Reproduction, Statement, read_published
 
-from . import eggs, impulse, quickstart, startup, steady
+from . import eggs, impulse, quickstart, startup, steady, voip
 
 HERE: Final = Path(__file__).parent
 
 #: What each test does with its statements: runs and figures go below the folder; the flag keeps standard output clean.
 TESTS: Final[dict[str, Callable[[Sequence[Statement], Path, bool], Reproduction]]] = {
     "eggs-tcp": eggs.reproduce,
+    "voip": voip.reproduce,
+    "voip-causes": voip.explain,
     "votos-startup": startup.reproduce,
     "votos-startup-causes": startup.explain,
     "votos-impulse": impulse.reproduce,
