@@ -60,6 +60,7 @@ impl Bursts {
         let since = std::mem::take(&mut self.since);
         if since >= GMIN {
             match self.burst {
+                0 => {}
                 1 => self.c14 += 1,
                 _ => self.c13 += 1,
             }
@@ -100,11 +101,10 @@ impl Bursts {
     pub fn clusters(&self) -> Clusters {
         let mut all = *self;
         // What came after the last loss ends the last burst as a loss would.
-        if all.since >= GMIN || all.burst > 0 {
-            match all.burst {
-                1 => all.c14 += 1,
-                _ => all.c13 += 1,
-            }
+        match all.burst {
+            0 => {}
+            1 => all.c14 += 1,
+            _ => all.c13 += 1,
         }
         all.c11 += u64::from(all.since);
         let [c11, c13, c14, c22, c23, c33] =
