@@ -58,8 +58,8 @@ impl Field {
     /// Room for the values of this column of a trace, which come row by row.
     pub fn trace_values(&self) -> Values {
         match self.kind {
-            Kind::Time => Values::Deltas(Deltas::new(false)),
-            Kind::Whole => Values::Deltas(Deltas::new(true)),
+            Kind::Time => Values::Deltas(Box::new(Deltas::new(false))),
+            Kind::Whole => Values::Deltas(Box::new(Deltas::new(true))),
             Kind::Entity => Values::Names(Names::default()),
             Kind::Text | Kind::Real => self.values(),
         }
@@ -79,7 +79,7 @@ impl Field {
 pub(crate) enum Values {
     Whole(Nullable<i64>),
     /// Whole numbers of a trace.
-    Deltas(Deltas),
+    Deltas(Box<Deltas>),
     Text(Nullable<ByteArray>),
     /// For a column of kind [`Kind::Entity`], by numbers.
     Names(Names),

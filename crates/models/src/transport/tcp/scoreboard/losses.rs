@@ -157,9 +157,8 @@ impl Scoreboard {
         let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
         let (first, waiting) = (self.first, &mut self.waiting);
         let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
-        let mut number = first;
         let (front, back) = self.sent.as_mut_slices();
-        for segment in front.iter_mut().chain(back) {
+        for (number, segment) in (first..).zip(front.iter_mut().chain(back)) {
             let spared = segment.at > recent && number > first && segment.is_in_network();
             if spared {
                 retrans_out += u32::from(segment.is(RESENT));
@@ -170,7 +169,6 @@ impl Scoreboard {
                 lost_out += 1;
                 waiting.push(number);
             }
-            number += 1;
         }
         state.lost = state.lost.wrapping_add(newly);
         state.lost_out = lost_out;
@@ -186,16 +184,14 @@ impl Scoreboard {
         state.lost_out = 0;
         let mut again = Vec::new();
         let mut first = None;
-        let mut number = self.first;
         let (front, back) = self.sent.as_mut_slices();
-        for segment in front.iter_mut().chain(back) {
+        for (number, segment) in (self.first..).zip(front.iter_mut().chain(back)) {
             segment.marks &= !LOST;
             match segment.marks & (SACKED | EXAMINED | EVER_RESENT) {
                 0 => first = first.or(Some(number)),
                 EVER_RESENT => again.push((segment.at, number)),
                 _ => {}
             }
-            number += 1;
         }
         if let Some(transmissions) = &mut self.transmissions {
             again.sort_unstable();
