@@ -171,7 +171,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 def draw(rates: Mapping[str, FloatArray]) -> Figure:
     """Figures 8 and 9: how the rates of a call are distributed, without and with background traffic."""
     figure, (above, below) = panels([2.2, 2.2])
-    edges = np.arange(0, 90, 2.5)
+    edges = [2.5 * edge for edge in range(36)]
     labels = {"sip": "G.711u, SIP", "iax": "G.711u, IAX2", "gsm": "GSM, SIP"}
     for (name, label), colour in zip(labels.items(), COLOURS, strict=False):
         above.hist(rates[name], edges, density=True, histtype="step", color=colour, label=label)
