@@ -17,6 +17,8 @@ import pytest
 from bentpipe.cli import app
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.compiles
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
