@@ -18,10 +18,10 @@ COMMANDS = (
     *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "trace", "schema", "doctor", "calibrate"),
-    *("pep", "campaign", "kernel"),
+    *("pep", "campaign", "kernel", "listen", "pabx", "serve", "lab"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
-PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel")
+PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel", "serve", "lab")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

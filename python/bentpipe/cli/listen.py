@@ -42,11 +42,12 @@ def listen(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write what was heard of a call: real speech through its codec, with the run's losses and late packets.
+    """Write what the callee heard of a call as a WAV file.
 
-    The recording is repeated if the call is longer. With --score, PESQ and ViSQOL rate each run's file beside the
-    E-model, whose first score counts the delay as a conversation does, and whose second does not. Codecs and scores
-    need the extra `voice`: pip install 'bentpipe[voice]'.
+    That is real speech through the call's codec, with the run's losses and late packets. The recording is repeated if
+    the call is longer. With --score, PESQ and ViSQOL rate each run's file beside the E-model, whose first score counts
+    the delay as a conversation does, and whose second does not. Codecs and scores need the extra `voice`: pip install
+    'bentpipe[voice]'.
     """
     from dataclasses import asdict
 

@@ -17,7 +17,7 @@ from .save import save
 
 app = typer.Typer(
     name="lab",
-    help="Use a test bed (bentpipe serve) with a token, from BENTPIPE_TOKEN.",
+    help="Use a test bed with the token in BENTPIPE_TOKEN.",
     no_args_is_help=True,
 )
 
