@@ -41,11 +41,11 @@ transport = "udp"
 }
 
 /// The scenarios with samples of a list that are accepted, each with the kind.
-fn accepted(kinds: &[&'static str], samples: &[String], ways: &[&str]) -> Vec<(&'static str, String)> {
+fn accepted(kinds: &[&'static str], samples: &[String], flows: &[String]) -> Vec<(&'static str, String)> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut accepted = Vec::new();
     for (kind, sample) in kinds.iter().zip(samples).filter(|(kind, _)| kind.contains(&only)) {
-        let texts: Vec<_> = ways.iter().map(|way| scenario(&way.replace("SAMPLE", sample))).collect();
+        let texts: Vec<_> = flows.iter().map(|flow| scenario(&flow.replace("SAMPLE", sample))).collect();
         let valid: Vec<_> = texts.into_iter().filter(|text| read(text).is_some()).collect();
         assert!(!valid.is_empty(), "{sample} is accepted nowhere");
         accepted.extend(valid.into_iter().map(|text| (*kind, text)));
@@ -64,11 +64,14 @@ fn every_application_and_transport_runs_on_the_real_clock() {
     if let Err(error) = Namespace::new() {
         return skipped(format!("no network namespaces: {error}"));
     }
-    let over = ["app = SAMPLE\ntransport = \"tcp\"", "app = SAMPLE\ntransport = \"udp\""];
+    let over = ["tcp", "udp", "sip"].map(|transport| format!("app = SAMPLE\ntransport = \"{transport}\""));
     let with = [
         "app = \"bulk\"\ntransport = SAMPLE",
         "app = { kind = \"cbr\", rate = \"300 kbit/s\" }\ntransport = SAMPLE",
-    ];
+        // Ten calls a second, answered at once.
+        "app = { kind = \"calls\", codec = \"GSM-FR\", load = 5, holding = \"500 ms\", answer = \"100 ms\" }\ntransport = SAMPLE",
+    ]
+    .map(str::to_owned);
     let apps = accepted(app::Config::KINDS, &app::Config::samples(), &over);
     let transports = accepted(transport::Config::KINDS, &transport::Config::samples(), &with);
     for (kind, text) in apps.into_iter().chain(transports) {
