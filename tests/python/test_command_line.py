@@ -54,6 +54,7 @@ def test_help_of_every_command_fits_and_explains_every_option(place: Path, name:
     text = call(name, "--help")
     assert max(map(len, text.split("\n"))) <= 80
     assert ("--json" in text) != (name in PROGRAMS)
+    assert ("--out" in text) == ("-o, --out" in text)
 
 
 def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:

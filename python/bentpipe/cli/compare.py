@@ -33,6 +33,8 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FOLDER",
             help="The folder for the figures.",
             show_default="figures/with-A in the folder of B",

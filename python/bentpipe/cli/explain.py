@@ -31,6 +31,8 @@ def explain(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FILE",
             help="The figure to write (.png, .svg or .pdf).",
             show_default="the run's folder figures",

@@ -31,7 +31,11 @@ def listen(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The WAV file; heard-NAME.wav in the run by default.", show_default=False
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The WAV file; heard-NAME.wav in the run by default.",
+            show_default=False,
         ),
     ] = None,
     score: Annotated[

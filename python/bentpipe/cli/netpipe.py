@@ -18,7 +18,13 @@ def netpipe(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write np.out there instead of printing it.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write np.out there instead of printing it.",
+            show_default=False,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -26,6 +26,8 @@ def new(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FILE",
             help="The file to write, or - for standard output. If unset, PRESET.toml.",
             show_default=False,

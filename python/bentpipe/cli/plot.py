@@ -36,6 +36,8 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FOLDER",
             help="The folder for the figures.",
             show_default="figures in the first run's folder",

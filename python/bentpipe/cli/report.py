@@ -18,6 +18,8 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FILE",
             help="The HTML file to write.",
             show_default="report.html in the first run's folder",

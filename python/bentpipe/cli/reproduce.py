@@ -30,7 +30,13 @@ def reproduce(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder for runs and figures.", show_default="runs/STUDY"),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder for runs and figures.",
+            show_default="runs/STUDY",
+        ),
     ] = None,
     replications: Annotated[
         int | None,

@@ -57,7 +57,9 @@ def plot(
     by: By = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder for the figures.", show_default="STORE/figures"),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="The folder for the figures.", show_default="STORE/figures"
+        ),
     ] = None,
     suffix: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")

@@ -35,7 +35,9 @@ def run(
     seed: Seed = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The campaign's folder.", show_default="runs/NAME-campaign"),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="The campaign's folder.", show_default="runs/NAME-campaign"
+        ),
     ] = None,
     workers: Annotated[
         int | None,
