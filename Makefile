@@ -21,7 +21,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel test-variants kernel bench studies web lock generate clean venv packages
+.PHONY: help build run test test-kernel test-variants kernel bench studies web docs lock generate clean venv packages
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -72,10 +72,13 @@ studies: build ## Reproduce every published experiment completely (satnex needs 
 web: ## Build the page of the test bed (`bentpipe serve`), with Node
 	@scripts/web
 
+docs: build ## Build the documentation as a site: python/bentpipe/site, which `bentpipe docs` opens
+	@scripts/docs
+
 lock: venv ## Rewrite requirements.txt from pyproject.toml, with the newest versions
 	@$(BIN)/python -m pip install --quiet uv
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra dev --extra testbed --python-version 3.11 --universal -o requirements.txt
 
 clean: ## Remove everything that was built, and nothing else
-	rm -rf .venv target dist build $(NATIVE) python/bentpipe/testbed/static testbed/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv target dist build $(NATIVE) python/bentpipe/testbed/static python/bentpipe/site testbed/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests studies scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,12 +1,29 @@
-"""Docstring examples run in an empty folder that contains the repository's examples."""
+"""Docstring examples run in an empty folder that contains the repository's examples, and the blocks of the README and
+the manual as :mod:`manual.blocks` says."""
 
 from __future__ import annotations
 
+import functools
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parent / "examples"
+# An environment that `make` has not updated yet can run all other tests.
+try:
+    from sybil import Document, Example, Region, Sybil
+except ModuleNotFoundError:
+    Sybil = None
+
+ROOT = Path(__file__).resolve().parent
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
+
+from guests import reason_to_skip  # noqa: E402 - the path has to come first
+from manual import blocks  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -14,5 +31,53 @@ def _place_for_doctests(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if isinstance(request.node, pytest.DoctestItem):
-        (tmp_path / "examples").symlink_to(EXAMPLES)
+        (tmp_path / "examples").symlink_to(ROOT / "examples")
         monkeypatch.chdir(tmp_path)
+
+
+def _regions(document: Document) -> Iterator[Region]:
+    for block in blocks.read(document.text):
+        if block.runs:
+            yield Region(block.start, block.end, block, _run)
+
+
+def _run(example: Example) -> None:
+    block: blocks.Block = example.parsed
+    if block.language == "sh":
+        if blocks.GUEST.search(block.text):
+            if (reason := reason_to_skip()) is not None:
+                pytest.skip(reason)
+        elif blocks.REAL.search(block.text) and (reason := _cannot_emulate()):
+            pytest.skip(reason)
+    example.namespace["session"].run(block)
+
+
+@functools.cache
+def _cannot_emulate() -> str:
+    """Returns why this machine cannot emulate, or nothing."""
+    doctor = subprocess.run(
+        [ROOT / ".venv/bin/bentpipe", "doctor"], capture_output=True, text=True, check=False
+    )
+    return f"this machine cannot emulate: {doctor.stdout}" if doctor.returncode else ""
+
+
+def _begin(namespace: dict[str, Any]) -> None:
+    folder = namespace["folder"] = tempfile.TemporaryDirectory()
+    place = Path(folder.name)
+    (place / "figures").mkdir()
+    namespace["session"] = blocks.Session(place, place / "figures")
+
+
+def _end(namespace: dict[str, Any]) -> None:
+    namespace["folder"].cleanup()
+
+
+if Sybil is None:
+    collect_ignore_glob = ["scripts/manual/*"]
+else:
+    pytest_collect_file = Sybil(
+        parsers=[_regions],
+        patterns=["README.md", "docs/*.md", "docs/**/*.md", "studies/*/README.md", "CONTRIBUTING.md"],
+        setup=_begin,
+        teardown=_end,
+    ).pytest()

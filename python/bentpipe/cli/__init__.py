@@ -15,6 +15,7 @@ from .campaign import app as campaign
 from .check import check
 from .common import guarded
 from .compare import compare
+from .docs import docs
 from .doctor import doctor
 from .down import down
 from .emodel import emodel
@@ -54,6 +55,7 @@ GROUPS: Final = {
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx),
     "Calculate": (emodel,),
     "Share it": (serve, lab),
+    "Read about it": (docs,),
     "Prepare this machine": (doctor, calibrate, pep, kernel),
 }
 

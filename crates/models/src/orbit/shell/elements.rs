@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// Real satellites, described by their element sets (TLE or OMM) and propagated by SGP4.
 ///
 /// ```toml
-/// { kind = "elements", elements = { file = "iridium.tle" } }
+/// shell = [{ kind = "elements", elements = { file = "iridium.tle" } }]
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Geostationary satellites at given longitudes.
 ///
 /// ```toml
-/// { kind = "geo", longitudes = ["-30 deg", "42 deg", "114 deg", "186 deg", "258 deg"] }
+/// shell = [{ kind = "geo", longitudes = ["-30 deg", "42 deg", "114 deg", "186 deg", "258 deg"] }]
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

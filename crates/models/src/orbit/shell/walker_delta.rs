@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A Walker delta pattern: circular orbits whose ascending nodes are spread around the whole equator.
 ///
 /// ```toml
-/// { kind = "walker-delta", altitude = "550 km", inclination = "53 deg", planes = 72, satellites = 22, phasing = 17 }
+/// shell = [{ kind = "walker-delta", altitude = "550 km", inclination = "53 deg", planes = 72, satellites = 22, phasing = 17 }]
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// equator, with a seam.
 ///
 /// ```toml
-/// { kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11, phasing = 3 }
+/// shell = [{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11, phasing = 3 }]
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,44 @@
+"""How Sphinx builds the site: `make docs`. The pages are docs/**.md, the READMEs of the studies, and the pages of the
+repository's first folder; Sphinx reads them where they are, so that their links work in the repository, too."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import bentpipe  # noqa: E402
+import furo  # noqa: E402 - the path has to come first
+import myst_parser  # noqa: E402
+
+project = "bentpipe"
+release = bentpipe.__version__
+extensions = [myst_parser.__name__, "manual.extension"]
+myst_heading_anchors = 4
+
+root_doc = "docs/index"
+source_suffix = {".md": "markdown"}
+include_patterns = [
+    "docs/**/*.md",
+    "docs/*.md",
+    "studies/*/README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
+# Without these Sphinx would look for pages in every folder of the repository.
+exclude_patterns = [
+    place.name for place in ROOT.iterdir() if place.is_dir() and place.name not in ("docs", "studies")
+]
+
+html_theme = furo.__name__
+html_title = f"bentpipe {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+# The search needs no stemmer's word list of another language.
+html_search_language = "en"
+html_theme_options = {"navigation_with_keys": True}
+templates_path: list[str] = []

@@ -1,0 +1,48 @@
+"""``bentpipe docs``: the site that comes with the package."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from bentpipe.errors import InputError
+
+#: Where `make docs` puts the site.
+SITE: Final = Path(__file__).resolve().parents[1] / "site"
+
+
+def docs(
+    page: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PAGE",
+            help="The page to open, such as tutorial or reference/presets. If unset, the first one.",
+            show_default=False,
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Print the page's address and open nothing.")] = False,
+) -> None:
+    """Open the documentation in a browser.
+
+    The pages are files of the package and need no network. Without a graphical session, their address is printed.
+    """
+    import webbrowser
+
+    start = SITE / "docs"
+    if not (start / "index.html").is_file():
+        raise InputError("this installation has no documentation: in a clone, `make docs` builds it")
+    name = page or "index"
+    file = start / f"{name.removesuffix('.md')}.html"
+    if not file.is_file():
+        names = [str(one.relative_to(start).with_suffix("")) for one in start.rglob("*.html")]
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+        hint = f", did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(f'there is no page "{name}"{hint} The first page has a search: bentpipe docs')
+    address = file.as_uri()
+    graphical = any(os.environ.get(one) for one in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if show or not graphical or not webbrowser.open(address):
+        typer.echo(address)

@@ -1,0 +1,220 @@
+"""The fenced blocks of a page of Markdown, and what it means to run them.
+
+The blocks of a page run in order, in one folder and with one set of Python variables, as a reader would type them:
+
+- ``sh``: every command succeeds. If a block ``text`` follows, it is what they print, with ``...`` for any text; then
+  the last command may fail.
+- ``toml``: a scenario that loads, or a part of one with valid keys and values (:mod:`manual.fragments`). If the first
+  line is a comment like ``# mine.toml``, the block is written to the file of that name.
+- ``python``: a program that ends; or, if the first line is a comment like ``# test_page.py``, a file of that name.
+- ``{plot}``: a program that leaves a matplotlib figure in the variable ``figure``; the site shows it below the program.
+  The words after ``{plot}`` describe the figure. With the option ``:hide:`` the site shows the figure alone.
+- ``text``, ``c`` and others in :data:`SHOWN`: only shown, or instructions to Sphinx.
+
+A comment ``<!-- not run: REASON -->`` above a block excludes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from . import fragments
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+#: Parts of the repository that commands of the manual may use.
+LENT: Final = (".venv", "examples", "scripts", "studies")
+
+#: Languages that are shown and not run.
+SHOWN: Final = ("text", "json", "c", "rust", "ini", "html", "{toctree}", "{pages}", "{gallery}")
+
+#: A fenced block with the comment that may stand above it.
+_BLOCK: Final = re.compile(
+    r"(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
+    r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[ \t]*(?P<rest>[^\n]*)\n"
+    r"(?P<options>(?::[\w-]+:[^\n]*\n)*)(?P<text>.*?)^(?P=fence)[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+
+#: The first line of a block that is written to a file.
+_NAMED: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
+
+#: Commands that need network namespaces, and those that need the kernel of the clock `kernel`.
+REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
+GUEST: Final = re.compile(r"--clock kernel|bentpipe kernel|reproduce satnex")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. ``number`` counts the figures of the page from 1; ``expected`` is the ``text`` that follows."""
+
+    language: str
+    text: str
+    start: int
+    end: int
+    rest: str = ""
+    reason: str = ""
+    hidden: bool = False
+    number: int = 0
+    expected: str | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is anything to run."""
+        return not self.reason and self.language not in SHOWN
+
+
+def read(page: str) -> list[Block]:
+    r"""Returns the blocks of a page. Raises :class:`ValueError` for a block without a language.
+
+    >>> one, two = read("Hello:\n\n```sh\necho hello\n```\n\n```text\nhello\n```\n")
+    >>> one.language, one.text, one.expected
+    ('sh', 'echo hello\n', 'hello\n')
+    """
+    found: list[Block] = []
+    figures = 0
+    for match in _BLOCK.finditer(page):
+        language = match["language"]
+        if not language:
+            line = page.count("\n", 0, match.start()) + 1
+            raise ValueError(f"line {line}: the block has no language; use `text` for what is only shown")
+        figures += language == "{plot}"
+        between = page[found[-1].end : match.start()] if found else "-"
+        if language == "text" and found and found[-1].language == "sh" and not between.strip():
+            found[-1] = Block(**{**vars(found[-1]), "expected": match["text"]})
+        found.append(
+            Block(
+                language,
+                match["text"],
+                match.start(),
+                match.end(),
+                match["rest"],
+                match["reason"] or "",
+                ":hide:" in match["options"],
+                figures if language == "{plot}" else 0,
+            )
+        )
+    return found
+
+
+class Session:
+    """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on."""
+
+    def __init__(self, folder: Path, figures: Path) -> None:
+        self.folder = folder
+        self.figures = figures
+        self.variables: dict[str, Any] = {"__name__": "__main__"}
+        for name in LENT:
+            (folder / name).symlink_to(ROOT / name)
+
+    def run(self, block: Block) -> None:
+        """Run a block. Raises :class:`AssertionError` with what is wrong, or what the program raises."""
+        if block.language == "sh":
+            self._shell(block)
+        elif block.language == "toml":
+            self._toml(block)
+        elif block.language == "python" and (name := _NAMED.match(block.text)):
+            (self.folder / name[1]).write_text(block.text, encoding="utf-8")
+        elif block.language in ("python", "{plot}"):
+            with self._here(), _style():
+                exec(compile(block.text, "<block>", "exec"), self.variables)
+                if block.number:
+                    self._figure(block.number)
+        else:
+            raise AssertionError(f"nothing is known about blocks of `{block.language}`")
+
+    def _shell(self, block: Block) -> None:
+        environment = {
+            **os.environ,
+            "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "MPLBACKEND": "agg",
+        }
+        environment.pop("BENTPIPE_JOBS", None)
+        said = []
+        for command in commands(block.text):
+            # `make run` is `make build`, which has built what runs here, followed by this script.
+            line, folder = ("bash scripts/run", ROOT) if command == "make run" else (command, self.folder)
+            ended = subprocess.run(
+                ["bash", "-c", line],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            said.append(ended.stdout)
+            if ended.returncode and block.expected is None:
+                raise AssertionError(f"{command}\nended with {ended.returncode}:\n{ended.stdout}")
+        if block.expected is not None:
+            _compare(block.expected, "".join(said))
+
+    def _toml(self, block: Block) -> None:
+        import bentpipe as bp
+
+        name = _NAMED.match(block.text)
+        data = tomllib.loads(block.text) if not block.text.lstrip().startswith("{") else {}
+        if name:
+            (self.folder / name[1]).write_text(block.text, encoding="utf-8")
+        if {"name", "duration"} <= set(data):
+            file = self.folder / (name[1] if name else "block.toml")
+            file.write_text(block.text, encoding="utf-8")
+            bp.load(file)
+        else:
+            fragments.check(block.text)
+
+    def _figure(self, number: int) -> None:
+        from bentpipe import plots
+        from matplotlib.figure import Figure
+
+        figure = self.variables.pop("figure", None)
+        assert isinstance(figure, Figure), "the block leaves no matplotlib figure in the variable `figure`"
+        plots.save(figure, self.figures / f"{number}.png")
+
+    @contextlib.contextmanager
+    def _here(self) -> Iterator[None]:
+        before = Path.cwd()
+        os.chdir(self.folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+@contextlib.contextmanager
+def _style() -> Iterator[None]:
+    """Figures that a page draws itself look like those of bentpipe."""
+    import matplotlib
+    from bentpipe import plots
+    from cycler import cycler
+
+    with plots.styled(), matplotlib.rc_context({"axes.prop_cycle": cycler(color=plots.COLOURS)}):
+        yield
+
+
+def commands(text: str) -> list[str]:
+    r"""Returns the commands of a block, without comments.
+
+    >>> commands("# Look:\nbentpipe new   # lists the presets\nbentpipe simulate \\\n    mine.toml\n")
+    ['bentpipe new', 'bentpipe simulate mine.toml']
+    """
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    return [line for line in (re.split(r"(?:^|\s\s+)#\s", one)[0].strip() for one in lines) if line]
+
+
+def _compare(expected: str, said: str) -> None:
+    """Compares texts word by word; ``...`` stands for any words, or none."""
+    words = [r"(?:.*\s)?" if word == "..." else rf"{re.escape(word)}\s+" for word in expected.split()]
+    if not re.fullmatch(rf"\s*{''.join(words)}", f"{said}\n", re.DOTALL):
+        raise AssertionError(f"the page shows\n{expected}\nbut it is\n{said}")

@@ -1,0 +1,160 @@
+"""Extension of Sphinx: figures that are drawn by the program shown above them, a gallery of pages, and contents that
+follow from the folders.
+
+- The folder of a page ``NAME.md`` is ``NAME``: the pages in it are its subpages. The same holds for a ``README.md`` and
+  the other pages of its folder, and for ``docs/studies.md`` and the studies' READMEs. So a new page needs no entry in
+  any list.
+- ``{plot}``: see :mod:`manual.blocks`.
+- ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
+- ``{pages}``: the pages of the folder that no list of contents on this page names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from . import blocks
+
+#: Where figures are kept, below the repository; a page that does not change keeps its figures.
+FIGURES: Final = Path("build/figures")
+
+LOG: Final = logging.getLogger(__name__)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect everything to Sphinx."""
+    app.add_directive("plot", Plot)
+    app.add_directive("gallery", Gallery)
+    app.connect("env-before-read-docs", draw)
+    app.connect("source-read", with_contents)
+    app.connect("build-finished", with_entrance)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
+
+
+def draw(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
+    """Draw the figures of every page that has some, by running the page's blocks."""
+    from bentpipe import _native
+
+    engine = Path(_native.__file__).read_bytes()
+    common = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
+    base = hashlib.sha256(b"".join([engine, *common])).hexdigest()
+    for name in sorted(env.found_docs):
+        page = Path(env.doc2path(name)).read_text(encoding="utf-8")
+        if "```{plot}" not in page:
+            continue
+        figures = Path(app.srcdir) / FIGURES / name
+        key = hashlib.sha256((base + page).encode()).hexdigest()
+        if (figures / "key").is_file() and (figures / "key").read_text() == key:
+            continue
+        shutil.rmtree(figures, ignore_errors=True)
+        figures.mkdir(parents=True)
+        LOG.info("drawing the figures of %s", name)
+        with tempfile.TemporaryDirectory() as folder:
+            session = blocks.Session(Path(folder), figures)
+            for block in blocks.read(page):
+                if block.runs:
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        session.run(block)
+        (figures / "key").write_text(key)
+        # Pages that show these figures are read again.
+        if name not in names:
+            names.append(name)
+
+
+class Plot(SphinxDirective):
+    """A program and the figure that it leaves."""
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar[Any] = {"hide": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the program, the figure and its caption."""
+        count = int(self.env.temp_data.get("plots") or 0) + 1
+        self.env.temp_data["plots"] = count
+        shown: list[nodes.Node] = []
+        if "hide" not in self.options:
+            text = "\n".join(self.content)
+            shown.append(nodes.literal_block(text, text, language="python"))
+        image = nodes.image(uri=f"/{FIGURES}/{self.env.docname}/{count}.png", alt=self.arguments[0])
+        figure = nodes.figure("", image, nodes.caption(self.arguments[0], self.arguments[0]))
+        return [*shown, figure]
+
+
+class Gallery(SphinxDirective):
+    """The subpages of this page as cards."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one card per page, in the order of the pages' names."""
+        here = Path(self.env.doc2path(self.env.docname))
+        whole = nodes.container(classes=["gallery"])
+        for file in sorted(here.with_suffix("").glob("*.md")):
+            title, question = head(file.read_text(encoding="utf-8"))
+            link = f"{here.stem}/{file.name}"
+            figure = f"/{FIGURES}/{self.env.docname}/{file.stem}/1.png"
+            card = nodes.container(classes=["card"])
+            text = [f"[![]({figure})]({link})", "", f"[{title}]({link})", "", question]
+            self.state.nested_parse(StringList(text, source=str(here)), self.content_offset, card)
+            whole += card
+        return [whole]
+
+
+def head(page: str) -> tuple[str, str]:
+    r"""Returns title and first paragraph of a page.
+
+    >>> head("# One\n\nTwo\nthree.\n\nFour.\n")
+    ('One', 'Two three.')
+    """
+    match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
+    assert match is not None, f"a page begins with its title and a paragraph: {page[:60]!r}"
+    return match[1], " ".join(match[2].split())
+
+
+def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
+    """Add the subpages of a page to the contents, and complete its lists of contents."""
+    page = Path(app.env.doc2path(name))
+    if page.name == "README.md":
+        subpages = sorted(one.stem for one in page.parent.glob("*.md") if one != page)
+    else:
+        subpages = sorted(f"{page.stem}/{one.stem}" for one in page.with_suffix("").glob("*.md"))
+    if page.parent == Path(app.confdir):
+        folders = (Path(app.srcdir) / page.stem).glob("*/README.md")
+        subpages += sorted(f"/{page.stem}/{one.parent.name}/README" for one in folders)
+    if "```{pages}" in source[0]:
+        named = set(re.findall(r"^[\w./-]+$", source[0], re.MULTILINE))
+        rest = sorted(one.stem for one in page.parent.glob("*.md") if one != page and one.stem not in named)
+        listed = "\n".join(rest)
+        source[0] = re.sub(
+            r"^```\{pages\}(.*)\n(?:(:.*\n)*)```",
+            lambda found: f"```{{toctree}}\n:caption: {found[1].strip()}\n\n{listed}\n```",
+            source[0],
+            flags=re.MULTILINE,
+        )
+    if subpages and "{toctree}" not in source[0]:
+        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(subpages) + "\n```\n"
+
+
+def with_entrance(app: Sphinx, error: Exception | None) -> None:
+    """Write the page at which the site is entered, which is not that of Sphinx' first document."""
+    if error is None and app.builder.format == "html":
+        target = f"{app.config.root_doc}.html"
+        (Path(app.outdir) / "index.html").write_text(
+            f'<!doctype html><meta charset="utf-8"><title>bentpipe</title>'
+            f'<meta http-equiv="refresh" content="0; url={target}"><a href="{target}">bentpipe</a>\n'
+        )

@@ -1,0 +1,86 @@
+"""Parts of scenarios in documentation: their keys and values are valid somewhere in a scenario.
+
+A part cannot be loaded, since it lacks what it belongs to. So each of its keys is compared with the schema: the value
+must be valid for a key of that name in some table.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+
+def check(text: str) -> None:
+    """Check a part of a scenario as TOML, or a single inline table. Raises :class:`AssertionError` with the reason.
+
+    >>> check('queue = { kind = "drop-tail", packets = 10 }')
+    >>> check('queue = { kind = "drop-tail", packet = 10 }')
+    Traceback (most recent call last):
+    AssertionError: queue = {'kind': 'drop-tail', 'packet': 10} is valid for no key of this name
+    """
+    if text.lstrip().startswith("{"):
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+        kinds = [schema for schemas in _places().values() for schema in schemas]
+        assert any(_valid(value, schema) for schema in kinds), f"{value} is valid for no key"
+        return
+    for key, value in tomllib.loads(text).items():
+        schemas = _places().get(key, [])
+        assert schemas, f"there is no key {key}"
+        assert any(_valid(value, schema) for schema in schemas), (
+            f"{key} = {value} is valid for no key of this name"
+        )
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    from bentpipe import _native
+
+    schema: dict[str, Any] = json.loads(_native.schema())
+    return schema
+
+
+@functools.cache
+def _places() -> dict[str, list[dict[str, Any]]]:
+    """Returns the schemas of all keys by their names. What a part may leave out is not required."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table in _tables(_schema()):
+        for key, schema in table["properties"].items():
+            found.setdefault(key, []).append(schema)
+    return found
+
+
+def _tables(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for value in schema.values():
+            yield from _tables(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _tables(value)
+
+
+def _valid(value: Any, schema: dict[str, Any]) -> bool:
+    whole = {**schema, "$defs": _partial()}
+    return bool(Draft202012Validator(whole).is_valid(value))
+
+
+@functools.cache
+def _partial() -> dict[str, Any]:
+    """Returns the definitions with nothing required but the kind of a variant."""
+
+    def loosened(part: Any) -> Any:
+        if isinstance(part, dict):
+            kept = {key: loosened(value) for key, value in part.items()}
+            if isinstance(kept.get("required"), list):
+                kept["required"] = [name for name in kept["required"] if name == "kind"]
+            return kept
+        return [loosened(value) for value in part] if isinstance(part, list) else part
+
+    definitions: dict[str, Any] = loosened(_schema()["$defs"])
+    return definitions
