@@ -8,8 +8,8 @@ BIN := .venv/bin
 NATIVE := python/bentpipe/_native.abi3.so
 # Maturin's arguments for compiling the engine. The engine depends on this file.
 BUILT := .venv/built
-# `dist` is for users and optimised across crates; `release` compiles much faster, runs about a tenth slower, and tests
-# share it. Only `make build` and `make bench` insist on `dist`: the others use the existing engine.
+# `dist` is for users and optimised across crates; `release` compiles in half the time, runs up to half as long again, and
+# tests share it. Only `make build` and `make bench` insist on `dist`: the others use the existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else

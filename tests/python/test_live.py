@@ -232,7 +232,7 @@ def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe
 
 
 def test_a_host_may_be_on_another_machine(bentpipe: Bentpipe) -> None:
-    # crates/emu/tests/tunnel.rs tests that it then works.
+    # crates/emu/tests/real/tunnel.rs tests that it then works.
     said = json.loads(bentpipe("up", "geo", "--host-at", "server=127.0.0.2:4797", "--json"))
     assert set(said["hosts"]) == {"user"}
     assert "remote 127.0.0.1 dstport 4797" in said["elsewhere"]["server"]["join"][0]

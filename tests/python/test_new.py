@@ -99,7 +99,7 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
         "--test",
         "truth",
         "--test",
-        "kinds",
+        "real",
         "--",
         "toy",
         "kinds::",
