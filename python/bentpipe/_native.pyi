@@ -58,14 +58,20 @@ def simulate(
     out: str,
     options_json: str,
     progress: Callable[[float], bool] | None,
+    watch: Callable[[str], list[tuple[str, str]]] | None,
 ) -> str:
     """Run a scenario in virtual time and write the run folder ``out``, without the GIL.
 
     ``progress`` is called with the fraction done, 0 to 1, about ten times a second of real time, and returns False to
     stop: the folder is then closed properly and marked incomplete. Returns the summary as JSON. Raises
     :class:`ScenarioError`, or ``OSError`` if the folder cannot be written. ``options_json`` is a JSON object with
-    ``command``, the words of the command line, and ``started``, the time in UTC in RFC 3339 format; both are optional
-    and for the provenance.
+    ``command``, the words of the command line, and ``started``, the time in UTC in RFC 3339 format, both for the
+    provenance, and ``pace``, seconds of the scenario per second of real time; all are optional.
+
+    ``watch`` is called as often with a JSON object: ``rows`` of the traces since the last call, by table and entity,
+    each the time in seconds and the values; ``dropped``, the number of rows that found no room; ``changes``, what
+    became of the ones asked for at the last call (key, value, time in s or null, refused: a text or null). It returns
+    changes to make now, as keys and values of overrides.
     """
 
 def emulate(
@@ -76,6 +82,7 @@ def emulate(
     out: str,
     options_json: str,
     progress: Callable[[float], bool] | None,
+    watch: Callable[[str], list[tuple[str, str]]] | None,
 ) -> str:
     """Run a scenario in real time with real hosts and write the run folder ``out``, without the GIL.
 

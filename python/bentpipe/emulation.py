@@ -17,7 +17,7 @@ from .errors import InputError, unknown
 from .guest import current, guest_for
 from .runs import Run
 from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
-from .simulation import Progress, claimed, guarded_progress, run_folder, seeded
+from .simulation import Progress, Watch, claimed, guarded, run_folder, seeded
 
 #: Exit code of the command line for errors that the caller can fix.
 BAD_INPUT: Final = 2
@@ -40,6 +40,7 @@ def emulate(
     allow_commands: bool = False,
     in_memory: bool = False,
     clock: Clock = "real",
+    watch: Watch | None = None,
 ) -> Run:
     """Emulate a scenario and return its results: in real time on this machine, or with ``clock="kernel"`` in virtual
     time in a guest, a Linux kernel that runs as a process.
@@ -55,7 +56,8 @@ def emulate(
 
     The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` builds its kernel, once.
 
-    Without root, real time needs a user namespace and therefore a separate process, and ``progress`` is not called.
+    ``watch`` is called on the real clock only. Without root, real time needs a user namespace and therefore a separate
+    process, and neither ``progress`` nor ``watch`` is called.
     Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for
     commands that were not allowed, which it lists, and ``OSError`` with a remedy for what this machine lacks.
     """
@@ -74,9 +76,9 @@ def emulate(
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     replaced = [*override_texts(overrides), *seeded(seed)]
-    with claimed(folder), guarded_progress(progress) as tell:
+    with claimed(folder), guarded(progress, watch if clock == "real" else None) as (tell, look):
         if clock == "real":
-            _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell)
+            _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell, look)
         else:
             guest = json.dumps(guest_for(current()))
             _native.emulate_in_guest(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from . import _native
 from .errors import InputError
@@ -18,6 +19,12 @@ from .scenarios import Override, Overrides, ScenarioLike, load, override_texts, 
 
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
+
+#: Called about ten times a second with what was seen of a run since the last time: ``rows`` of its traces by table and
+#: entity, each the time in seconds and the table's columns, thinned to some thousand per entity and run; ``dropped``,
+#: rows for which there was no room; ``changes``, what became of those asked for the last time. Returns changes of the
+#: scenario to make now, as keys and values of overrides.
+Watch = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
 
 #: The folder for runs without ``out``, below the current folder.
 RUNS: Final = Path("runs")
@@ -32,14 +39,18 @@ def simulate(
     progress: Progress | None = None,
     run: int = 0,
     command: Sequence[str] = (),
+    watch: Watch | None = None,
+    pace: float | None = None,
 ) -> Run:
     """Simulate a scenario and return its results.
 
     ``seed`` replaces the scenario's; ``run`` numbers replications of one seed, each with random streams of its own.
-    ``overrides`` are ``"key.path=value"``, or a dictionary of values by key path. The results are written to the folder
-    ``out``, or to a new one below ``runs/``. The folder of an earlier run is overwritten; one with anything else is
-    refused. ``progress`` is called with the fraction done and stops the run by returning False: the folder is then
-    readable and marked incomplete. ``command`` is the command line for the provenance, if any.
+    ``overrides`` are ``"key.path=value"``, or a dictionary of values by key path. The results are written to the
+    folder ``out``, or to a new one below ``runs/``. The folder of an earlier run is overwritten; one with anything
+    else is refused. ``progress`` is called with the fraction done and stops the run by returning False: the folder is
+    then readable and marked incomplete. ``command`` is the command line for the provenance, if any. ``watch`` sees
+    rows of the traces while the run is in progress and may change what can change; such changes are listed in the
+    provenance. ``pace`` slows the run down to so many seconds of the scenario per second.
 
     The engine releases the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
     :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the disk.
@@ -52,11 +63,17 @@ def simulate(
         raise InputError(f"run = {run} is out of range; allowed: whole numbers from 0")
     source, text = source_and_text(scenario)
     folder = run_folder(out, lambda: load(scenario, overrides).name)
-    options = {"command": list(command), "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    if pace is not None and not 0 < pace < math.inf:
+        raise InputError(f"pace = {pace} is out of range; allowed: numbers above 0")
+    options = {
+        "command": list(command),
+        "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "pace": pace,
+    }
     # As an override, the seed is also in the resolved scenario, which then reproduces the run.
     replaced = [*override_texts(overrides), *seeded(seed)]
-    with claimed(folder), guarded_progress(progress) as tell:
-        _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell)
+    with claimed(folder), guarded(progress, watch) as (tell, look):
+        _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell, look)
     return Run(folder)
 
 
@@ -66,20 +83,30 @@ def seeded(seed: int | None) -> list[Override]:
 
 
 @contextmanager
-def guarded_progress(progress: Progress | None) -> Iterator[Callable[[float], bool]]:
-    """Yields the function that the engine calls instead of ``progress``. An exception, also from Ctrl-C, must not pass
-    through the engine, which first closes the folder; it is raised at the end."""
+def guarded(
+    progress: Progress | None, watch: Watch | None = None
+) -> Iterator[tuple[Callable[[float], bool], Callable[[str], list[tuple[str, str]]] | None]]:
+    """Yields the functions that the engine calls instead of ``progress`` and ``watch``. An exception, also from Ctrl-C,
+    must not pass through the engine, which first closes the folder; it is raised at the end."""
     raised: BaseException | None = None
 
     def tell(fraction: float) -> bool:
         nonlocal raised
         try:
-            return progress is None or progress(fraction) is not False
+            return raised is None and (progress is None or progress(fraction) is not False)
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised = error
             return False
 
-    yield tell
+    def look(seen: str) -> list[tuple[str, str]]:
+        nonlocal raised
+        try:
+            return [] if watch is None or raised is not None else list(watch(json.loads(seen)))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised = error
+            return []
+
+    yield tell, None if watch is None else look
     if raised is not None:
         raise raised
 

@@ -213,7 +213,7 @@ def test_options_of_the_native_module_that_are_misspelt_are_refused(place: Path,
     given: list[object] = [str(place / "good.toml"), None, []]
     number = [None, 0] if call is _native.simulate else [0]
     with pytest.raises(ValueError, match="unknown field `alow_commands`"):
-        call(*given, *number, str(place / "unused"), '{"alow_commands": true}', None)  # type: ignore[operator]
+        call(*given, *number, str(place / "unused"), '{"alow_commands": true}', None, None)  # type: ignore[operator]
     with pytest.raises(ValueError, match="unknown field `mtus`"):
         _native.Network(str(place / "good.toml"), None, [], '{"mtus": 1500}')
 

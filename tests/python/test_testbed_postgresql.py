@@ -16,8 +16,12 @@ import pytest
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 pytest.importorskip("psycopg", reason="bentpipe[testbed] is not installed")
 
-import test_testbed as cases
-from test_testbed import Bed, _cheap_passwords
+import test_testbed_accounts as accounts
+import test_testbed_queue as queue
+import test_testbed_requests as requests
+import test_testbed_runs as runs
+import test_testbed_scenarios as scenarios
+from beds import Bed, _cheap_passwords
 
 __all__ = ["_cheap_passwords"]
 
@@ -73,19 +77,19 @@ def bed(server: str, tmp_path: Path) -> Iterator[Bed]:
 @pytest.mark.parametrize(
     "case",
     [
-        cases.test_a_run_from_its_launch_to_its_results,
-        cases.test_03_the_last_administrator_stays,
-        cases.test_05_guessing_is_limited_and_tells_nothing,
-        cases.test_07_the_first_administrator_comes_by_a_link_that_works_once,
-        cases.test_campaigns_and_several_instruments_are_batches,
-        cases.test_configurations_are_forked_reset_and_shared,
-        cases.test_22_24_a_launch_that_is_sent_twice_is_one_run,
-        cases.test_22_many_workers_claim_every_run_once,
-        cases.test_23_leases_that_run_out_are_reclaimed,
-        cases.test_25_users_take_turns,
-        cases.test_every_route_survives_nonsense,
-        cases.test_28_streams_tell_only_what_one_may_see,
-        cases.test_29_every_change_is_in_the_audit_log_without_secrets,
+        runs.test_a_run_from_its_launch_to_its_results,
+        accounts.test_03_the_last_administrator_stays,
+        accounts.test_05_guessing_is_limited_and_tells_nothing,
+        accounts.test_07_the_first_administrator_comes_by_a_link_that_works_once,
+        queue.test_campaigns_and_several_instruments_are_batches,
+        scenarios.test_configurations_are_forked_reset_and_shared,
+        queue.test_22_24_a_launch_that_is_sent_twice_is_one_run,
+        queue.test_22_many_workers_claim_every_run_once,
+        queue.test_23_leases_that_run_out_are_reclaimed,
+        queue.test_25_users_take_turns,
+        requests.test_every_route_survives_nonsense,
+        requests.test_28_streams_tell_only_what_one_may_see,
+        accounts.test_29_every_change_is_in_the_audit_log_without_secrets,
     ],
 )
 def test_on_postgresql(bed: Bed, case: Callable[[Any], None]) -> None:

@@ -13,6 +13,7 @@ mod random;
 mod time;
 mod trace;
 mod wakes;
+mod watch;
 mod whole;
 
 pub use address::{FlowId, NodeId};
@@ -24,4 +25,5 @@ pub use random::{Stream, Streams};
 pub use time::{Span, Time};
 pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table, Tables};
 pub use wakes::Wakes;
+pub use watch::{Glimpse, Seen};
 pub use whole::Whole;

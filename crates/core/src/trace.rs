@@ -4,7 +4,8 @@
 //! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
 //! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
 
-use crate::Time;
+use crate::watch::{Seen, Watch};
+use crate::{Span, Time};
 
 /// One column of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -96,6 +97,7 @@ pub struct Recorder {
     buffers: Vec<Buffer>,
     entities: Vec<String>,
     sink: Option<Box<dyn Sink>>,
+    watch: Option<Watch>,
 }
 
 /// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level cache.
@@ -147,15 +149,30 @@ impl Recorder {
         buffer.rows.push(Row { time: now.as_nanos(), entity: probe.entity });
         buffer.values.extend_from_slice(values);
         if buffer.rows.len() >= BATCH {
-            Self::hand_over(buffer, &self.entities, &mut self.sink);
+            self.hand_over(probe.table as usize);
         }
+    }
+
+    /// Keeps rows for [`look`](Self::look) from now on: of each entity in each table at most one per `spacing`.
+    pub fn watch(&mut self, spacing: Span) {
+        self.watch = Some(Watch::new(spacing));
+    }
+
+    /// Returns the rows that a watcher has not seen yet; none unless [`watch`](Self::watch) was called. What the sink gets
+    /// does not depend on it.
+    pub fn look(&mut self) -> Seen {
+        let Some(watch) = &mut self.watch else { return Seen::default() };
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            watch.follow(index, (buffer.table, &buffer.rows, &buffer.values), &self.entities, false);
+        }
+        watch.take()
     }
 
     /// Hands over the remaining rows; to be called at the end of a run.
     pub fn flush(&mut self) {
-        for buffer in &mut self.buffers {
-            if !buffer.rows.is_empty() {
-                Self::hand_over(buffer, &self.entities, &mut self.sink);
+        for index in 0..self.buffers.len() {
+            if !self.buffers[index].rows.is_empty() {
+                self.hand_over(index);
             }
         }
     }
@@ -166,7 +183,12 @@ impl Recorder {
         self.sink.take()
     }
 
-    fn hand_over(buffer: &mut Buffer, entities: &[String], sink: &mut Option<Box<dyn Sink>>) {
+    fn hand_over(&mut self, index: usize) {
+        let Recorder { buffers, entities, sink, watch } = self;
+        let buffer = &mut buffers[index];
+        if let Some(watch) = watch {
+            watch.follow(index, (buffer.table, &buffer.rows, &buffer.values), entities, true);
+        }
         let Some(sink) = sink else {
             buffer.rows.clear();
             buffer.values.clear();

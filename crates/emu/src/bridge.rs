@@ -20,6 +20,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{mpsc, Arc};
+use std::time::Duration;
 
 /// Packets taken from one port before the others get their turn.
 const TURN: usize = 64;
@@ -144,6 +145,22 @@ impl Handle {
             let _ = answer.send(task(bridge, now));
         })?;
         answered.recv().map_err(|_| Ended)
+    }
+
+    /// The same for an engine that may have reached its end meanwhile, so that nobody would answer.
+    ///
+    /// # Errors
+    /// It has ended, or has not answered within `patience`.
+    pub fn ask_within<R: Send + 'static>(
+        &self,
+        patience: Duration,
+        task: impl FnOnce(&mut Bridge, Time) -> R + Send + 'static,
+    ) -> Result<R, Ended> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.post(move |bridge, now| {
+            let _ = answer.try_send(task(bridge, now));
+        })?;
+        answered.recv_timeout(patience).map_err(|_| Ended)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A whole run on the real clock: hosts, flows, results.
 
+use crate::bridge::Handle;
 use crate::clock::{Clock, Timing};
 use crate::commands::{self, Commands, Done, Planned};
 use crate::error::{Doing, Error as Trouble};
@@ -10,12 +11,12 @@ use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
 use bentpipe_bpf::Skipped;
-use bentpipe_core::{Report, Span, Time};
+use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::Wanted;
 use bentpipe_models::{Capture, Packet, Totals};
 use bentpipe_results::{Cost, ResultsError};
-use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
+use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -89,7 +90,21 @@ pub fn emulate(
     options: &Options,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Emulated, Error> {
-    emulate_on(Timing::Real, scenario, text, out, options, progress)
+    emulate_on(Timing::Real, scenario, text, out, options, &mut OnlyProgress(progress))
+}
+
+/// The same for a run that `follow` watches and may change.
+///
+/// # Errors
+/// As for [`emulate`].
+pub fn emulate_followed(
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    follow: &mut dyn Follow,
+) -> Result<Emulated, Error> {
+    emulate_on(Timing::Real, scenario, text, out, options, follow)
 }
 
 /// The same on a machine with this timing.
@@ -99,7 +114,7 @@ pub(crate) fn emulate_on(
     text: &str,
     out: &Path,
     options: &Options,
-    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    follow: &mut dyn Follow,
 ) -> Result<Emulated, Error> {
     let planned = commands::plan(scenario);
     if !planned.is_empty() && !options.allow_commands {
@@ -144,17 +159,47 @@ pub(crate) fn emulate_on(
     commands.start(clock)?;
     let mut memory = tcp_memory::Watch::begin();
     let cpu = processor_time();
+    let mut alive = Alive { handle: live.handle(), changes: Vec::new() };
     let ran = run_flows(traffic, &live, clock, end, &mut |fraction| {
         memory.look();
-        run.failed() || progress(fraction).is_break()
+        run.failed() || follow.at(fraction, &mut alive).is_break()
     })?;
+    let changes = alive.changes;
     let applied: BTreeMap<_, _> =
         names.iter().zip(&settings).map(|(name, settings)| (name, settings.describe())).collect();
     run.folder().provenance().notes.insert("hosts".to_owned(), json!(applied));
     let (reached, commands) = (clock.now().min(end), commands.finish(clock));
     let Skipped { repaired, begun } = variants.skipped();
     let skipped = Programs { repaired, begun, absurd: ran.absurd() };
-    conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped })
+    conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped, changes })
+}
+
+/// How long an engine that was asked for something is waited for; at the end of the run nobody answers.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A run whose engine is in a thread of its own.
+struct Alive<'a> {
+    handle: &'a Handle,
+    changes: Vec<Made>,
+}
+
+impl Running for Alive<'_> {
+    fn look(&mut self) -> Seen {
+        let seen = self.handle.ask_within(PATIENCE, |bridge, _| bridge.network().out().recorder().look());
+        seen.unwrap_or_default()
+    }
+
+    fn change(&mut self, key: &str, value: &str) -> Result<Time, String> {
+        let (key, value) = (key.to_owned(), value.to_owned());
+        let made = self.handle.ask_within(PATIENCE, move |bridge, at| {
+            let changed = bridge.network().change(at, &key, &value);
+            changed.map(|()| Made { at, key, value }).map_err(|refused| refused.to_string())
+        });
+        let made = made.map_err(|ended| ended.to_string())??;
+        let at = made.at;
+        self.changes.push(made);
+        Ok(at)
+    }
 }
 
 /// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction done, wants them to stop.
@@ -199,11 +244,13 @@ struct Ended {
     commands: Done,
     memory: tcp_memory::Watch,
     skipped: Programs,
+    /// Changes made by hand.
+    changes: Vec<Made>,
 }
 
 /// Ends the network, reports, and closes the folder.
 fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Result<Emulated, Error> {
-    let Ended { reached, end, cpu, mut ran, commands, memory, skipped } = ended;
+    let Ended { reached, end, cpu, mut ran, commands, memory, skipped, changes } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
     let mut bridge = live.finish()?;
@@ -236,6 +283,7 @@ fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Resu
         events: network.events(),
         wall_seconds: reached.as_secs_f64(),
         cpu_seconds: processor_time() - cpu,
+        changes: &changes,
     })?;
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }

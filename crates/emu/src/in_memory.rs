@@ -86,6 +86,7 @@ pub fn emulate_in_memory(
         events: network.events() + ends.network.events(),
         wall_seconds: reached.as_secs_f64(),
         cpu_seconds: processor_time() - cpu,
+        changes: &[],
     })?;
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }

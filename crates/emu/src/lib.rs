@@ -35,7 +35,7 @@ pub use attendance::Attendance;
 pub use bridge::{Bridge, Ended, Handle};
 pub use clock::{Clock, Scheduling, Timing};
 pub use commands::Planned;
-pub use emulate::{emulate, Emulated, Error as EmulateError};
+pub use emulate::{emulate, emulate_followed, Emulated, Error as EmulateError};
 pub use error::Error;
 pub use fidelity::{Fidelity, Verdict};
 pub use in_memory::emulate_in_memory;

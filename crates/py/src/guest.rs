@@ -1,6 +1,7 @@
 //! Runs in a guest, a kernel in virtual time.
 
-use crate::{error, from_json, read_to_run, with_progress, Given, RunOptions};
+use crate::follow::Follower;
+use crate::{error, from_json, read_to_run, Given, RunOptions};
 use bentpipe_emu::guest::machine::{self, Error, Start};
 use bentpipe_emu::guest::{inside, parameters, protocol::Job};
 use bentpipe_emu::memory::Need;
@@ -65,7 +66,9 @@ pub fn emulate_in_guest(
         started: options.started,
         path: guest.path,
     };
-    let took = with_progress(py, progress, |tell| machine::run(&start, &job, tell))?;
+    let mut follower = Follower::new(progress, None);
+    let took = py.detach(|| machine::run(&start, &job, &mut |fraction| follower.progress(fraction)));
+    follower.finish()?;
     let took = took.map_err(|failed| match failed {
         Error::Failed { bad_input: true, message } => error::input(py, &message),
         failed => PyOSError::new_err(failed.to_string()),

@@ -2,6 +2,7 @@
 //! describes it.
 
 mod error;
+mod follow;
 mod guest;
 mod lists;
 mod live;
@@ -17,11 +18,11 @@ use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::Options;
 use bentpipe_scenario::{load_given as load_scenario, Loaded, Source};
+use follow::Follower;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// An override as Python gives it: `KEY.PATH=VALUE`, or what to call it in messages and that.
@@ -136,44 +137,20 @@ struct RunOptions {
     #[serde(default)]
     in_memory: bool,
     started: Option<String>,
+    /// Seconds of the scenario per second of real time.
+    pace: Option<f64>,
 }
 
 impl RunOptions {
     fn of(self, seed: Option<u64>, run: u64) -> Options {
-        let RunOptions { command, allow_commands, started, .. } = self;
-        Options { seed, run, command, allow_commands, started }
+        let RunOptions { command, allow_commands, started, pace, .. } = self;
+        Options { seed, run, command, allow_commands, started, pace, watched: false }
     }
 }
 
 /// Reads options that Python passes as JSON. A name that is not known is refused.
 fn from_json<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
-}
-
-/// Calls `work`, without the GIL, with what it is to tell its progress; an exception of `progress` ends it and is
-/// raised.
-fn with_progress<R: Send>(
-    py: Python<'_>,
-    progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(f64) -> ControlFlow<()>) -> R + Send,
-) -> PyResult<R> {
-    let mut failure = None;
-    let mut tell = |fraction: f64| {
-        let Some(progress) = &progress else { return ControlFlow::Continue(()) };
-        Python::attach(|py| {
-            let answer = progress.call1(py, (fraction,)).and_then(|answer| answer.extract::<bool>(py));
-            match answer {
-                Ok(true) => ControlFlow::Continue(()),
-                Ok(false) => ControlFlow::Break(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })
-    };
-    let done = py.detach(|| work(&mut tell));
-    failure.map_or(Ok(done), Err)
 }
 
 /// Runs a scenario in virtual time and writes the run folder, without the GIL.
@@ -189,13 +166,17 @@ fn simulate(
     out: PathBuf,
     options_json: &str,
     progress: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
     let options = from_json::<RunOptions>("options", options_json)?.of(seed, run);
-    let done = with_progress(py, progress, |tell| {
-        bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), &out, &options, tell)
-    })?;
+    let options = Options { watched: watch.is_some(), ..options };
+    let mut follower = Follower::new(progress, watch);
+    let done = py.detach(|| {
+        bentpipe_sim::simulate_followed(&loaded.value, &loaded.to_toml(), &out, &options, &mut follower)
+    });
+    follower.finish()?;
     done.map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
@@ -212,18 +193,25 @@ fn emulate(
     out: PathBuf,
     options_json: &str,
     progress: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let loaded = read_to_run(py, source, text, &overrides)?;
     loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
     let options: RunOptions = from_json("options", options_json)?;
     let in_memory = options.in_memory;
-    let options = options.of(None, run);
+    let options = Options { watched: watch.is_some() && !in_memory, ..options.of(None, run) };
     if in_memory {
         loaded.refuse(loaded.value.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
     }
-    let emulate = if in_memory { bentpipe_emu::emulate_in_memory } else { bentpipe_emu::emulate };
-    let done =
-        with_progress(py, progress, |tell| emulate(&loaded.value, &loaded.to_toml(), &out, &options, tell))?;
+    let mut follower = Follower::new(progress, watch);
+    let (scenario, toml) = (&loaded.value, loaded.to_toml());
+    let done = py.detach(|| match in_memory {
+        true => bentpipe_emu::emulate_in_memory(scenario, &toml, &out, &options, &mut |fraction| {
+            follower.progress(fraction)
+        }),
+        false => bentpipe_emu::emulate_followed(scenario, &toml, &out, &options, &mut follower),
+    });
+    follower.finish()?;
     done.map_err(|error| match error {
         EmulateError::NotAllowed(_) => error::input(py, &error.to_string()),
         error => PyOSError::new_err(error.to_string()),

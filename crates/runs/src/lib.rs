@@ -2,6 +2,7 @@
 //! what came of it.
 
 mod flows;
+mod follow;
 
 use bentpipe_core::{Recorder, Report, Span, Time};
 use bentpipe_engine::scenario::Scenario;
@@ -10,6 +11,8 @@ use bentpipe_results::{
     CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
 };
 use std::path::Path;
+
+pub use follow::{Follow, Made, OnlyProgress, Running};
 
 /// What to do besides what the scenario says.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +27,14 @@ pub struct Options {
     pub allow_commands: bool,
     /// When the run starts, in UTC as of RFC 3339, for the provenance.
     pub started: Option<String>,
+    /// Whether someone wants to see rows of the traces while the run is in progress.
+    pub watched: bool,
+    /// Seconds of the scenario per second of real time, for a run in virtual time; as fast as possible if unset.
+    pub pace: Option<f64>,
 }
+
+/// Rows of an entity in a table that a watcher gets to see in a whole run: about the columns of a screen.
+const POINTS: u64 = 1000;
 
 /// A run whose folder is open. One that is dropped before [`Run::close`] is marked incomplete.
 pub struct Run<'a> {
@@ -62,6 +72,8 @@ pub struct Closing<'a> {
     pub wall_seconds: f64,
     /// Processor time of the run in seconds.
     pub cpu_seconds: f64,
+    /// Changes made by hand.
+    pub changes: &'a [Made],
 }
 
 impl<'a> Run<'a> {
@@ -84,10 +96,13 @@ impl<'a> Run<'a> {
         provenance.started.clone_from(&options.started);
         let mut folder = RunFolder::create(out, Existing::Replace, text, provenance)?;
         let record = &scenario.record;
-        let recorder = match record.traces.is_empty() {
+        let mut recorder = match record.traces.is_empty() {
             true => Recorder::default(),
             false => Recorder::new(Box::new(folder.traces()?)),
         };
+        if options.watched {
+            recorder.watch(scenario.duration / POINTS);
+        }
         let capture: Option<Box<dyn Capture>> = match record.capture.is_empty() {
             true => None,
             false => {
@@ -120,6 +135,9 @@ impl<'a> Run<'a> {
     /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
     pub fn close(mut self, closing: Closing<'_>) -> Result<Cost, ResultsError> {
         let duration = closing.reached.since(Time::ZERO);
+        if !closing.changes.is_empty() {
+            self.folder.provenance().notes.insert("changes".to_owned(), follow::noted(closing.changes));
+        }
         let flows = flows::columns(self.scenario, closing.report, closing.reached);
         self.folder.outcome(&Outcome {
             duration,

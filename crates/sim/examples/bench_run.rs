@@ -50,20 +50,21 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
     let scenario = &loaded.value;
     let seed = arguments.seed.unwrap_or(scenario.seed.value());
     let end = Time::ZERO + scenario.duration;
+    let stride = scenario.duration / 1000;
     let (mut network, driven);
     match &arguments.traces {
         None => {
             let mut silent = scenario.clone();
             silent.record.traces.clear();
             network = instantiate(&silent, seed, 0, Recorder::default());
-            driven = bentpipe_sim::drive(&mut network, end, &mut |_| ControlFlow::Continue(()));
+            driven = bentpipe_sim::drive(&mut network, end, stride, &mut |_, _| ControlFlow::Continue(()));
         }
         Some(out) => {
             let provenance = Provenance::new("simulate", seed, 0);
             let mut folder = RunFolder::create(out, Existing::Replace, &loaded.to_toml(), provenance)?;
             let recorder = Recorder::new(Box::new(folder.traces()?));
             network = instantiate(scenario, seed, 0, recorder);
-            driven = bentpipe_sim::drive(&mut network, end, &mut |_| ControlFlow::Continue(()));
+            driven = bentpipe_sim::drive(&mut network, end, stride, &mut |_, _| ControlFlow::Continue(()));
             network.out().recorder().finish();
             folder.finish(Ending::Complete, Default::default())?;
         }

@@ -2,4 +2,4 @@
 
 mod run;
 
-pub use run::{drive, simulate, Driven, Error, Simulated};
+pub use run::{drive, simulate, simulate_followed, Driven, Error, Simulated};

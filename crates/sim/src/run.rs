@@ -1,14 +1,15 @@
 //! One run of a scenario on the virtual clock.
 
-use bentpipe_core::{Report, Time};
+use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, Network};
 use bentpipe_models::Totals;
 use bentpipe_results::{Cost, ResultsError};
-use bentpipe_runs::{interrupted_at, Closing, Options, Run, Writers};
+use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use cpu_time::ThreadTime;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The outcome of a run.
@@ -28,7 +29,7 @@ pub struct Simulated {
 #[error(transparent)]
 pub struct Error(#[from] pub ResultsError);
 
-/// How many times in a run the clock stops to look at the world: progress, interruption, a full disk.
+/// How many times in a run the clock stops to look at the world, at least: progress, interruption, a full disk.
 const LOOKS: u64 = 1000;
 
 /// Longest time between two reports of progress.
@@ -39,7 +40,6 @@ const PROGRESS: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// The folder cannot be made or written. What was written before stays readable and is marked incomplete.
-#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
 pub fn simulate(
     scenario: &Scenario,
     text: &str,
@@ -47,19 +47,52 @@ pub fn simulate(
     options: &Options,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Simulated, Error> {
+    simulate_followed(scenario, text, out, options, &mut OnlyProgress(progress))
+}
+
+/// The same for a run that `follow` watches and may change.
+///
+/// # Errors
+/// As for [`simulate`].
+#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
+pub fn simulate_followed(
+    scenario: &Scenario,
+    text: &str,
+    out: &Path,
+    options: &Options,
+    follow: &mut dyn Follow,
+) -> Result<Simulated, Error> {
     let (run, Writers { recorder, capture }) = Run::open("simulate", scenario, text, out, options, 0)?;
     let (seed, number) = run.seed();
     let mut network = instantiate(scenario, seed, number, recorder);
     network.out().set_capture(capture);
     let end = Time::ZERO + scenario.duration;
-    let mut last = Instant::now();
-    let driven = drive(&mut network, end, &mut |now| {
+    let started = Instant::now();
+    let mut last = started;
+    let mut changes = Vec::new();
+    let driven = drive(&mut network, end, stride(end, options.pace), &mut |network, now| {
         if run.failed() {
             return ControlFlow::Break(());
         }
-        if last.elapsed() >= PROGRESS {
+        let due = last.elapsed() >= PROGRESS;
+        let mut look = || {
             last = Instant::now();
-            return progress(now.as_secs_f64() / end.as_secs_f64());
+            follow.at(
+                now.as_secs_f64() / end.as_secs_f64(),
+                &mut Moment { network, now, changes: &mut changes },
+            )
+        };
+        if let Some(pace) = options.pace {
+            let moment = started + Duration::from_secs_f64(now.as_secs_f64() / pace);
+            // Told while it waits, so that it can be stopped and changed at any moment.
+            while let Some(left) =
+                moment.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+            {
+                thread::sleep(left.min(PROGRESS));
+                look()?;
+            }
+        } else if due {
+            look()?;
         }
         ControlFlow::Continue(())
     });
@@ -79,8 +112,30 @@ pub fn simulate(
         events: network.events(),
         wall_seconds: driven.wall.as_secs_f64(),
         cpu_seconds: driven.cpu.as_secs_f64(),
+        changes: &changes,
     })?;
     Ok(Simulated { report, totals, complete, cost })
+}
+
+/// The network between two of its events.
+struct Moment<'a> {
+    network: &'a mut Network,
+    now: Time,
+    changes: &'a mut Vec<Made>,
+}
+
+impl Running for Moment<'_> {
+    fn look(&mut self) -> Seen {
+        self.network.out().recorder().look()
+    }
+
+    fn change(&mut self, key: &str, value: &str) -> Result<Time, String> {
+        // After everything that was due by now, as a change that the scenario states for this time would be.
+        let at = self.now + Span::from_nanos(1);
+        self.network.change(at, key, value).map_err(|refused| refused.to_string())?;
+        self.changes.push(Made { at, key: key.to_owned(), value: value.to_owned() });
+        Ok(at)
+    }
 }
 
 /// How far [`drive`] came and what that took.
@@ -94,17 +149,28 @@ pub struct Driven {
     pub cpu: Duration,
 }
 
-/// Runs `network` on the virtual clock up to `end`, calling `look` now and then with the moment reached, and ends
-/// early when that breaks.
-#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
-pub fn drive(network: &mut Network, end: Time, look: &mut dyn FnMut(Time) -> ControlFlow<()>) -> Driven {
-    let (wall, cpu) = (Instant::now(), ThreadTime::now());
+/// Time of the run between two looks: a thousandth of it, or less for a run that is slowed down to `pace`.
+fn stride(end: Time, pace: Option<f64>) -> Span {
     let stride = end.since(Time::ZERO) / LOOKS;
+    let paced = pace.map(|pace| Span::from_secs_f64(pace * PROGRESS.as_secs_f64()));
+    paced.map_or(stride, |paced| stride.min(paced)).max(Span::from_nanos(1))
+}
+
+/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it with the moment reached, and
+/// ends early when that breaks.
+#[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
+pub fn drive(
+    network: &mut Network,
+    end: Time,
+    stride: Span,
+    look: &mut dyn FnMut(&mut Network, Time) -> ControlFlow<()>,
+) -> Driven {
+    let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut reached = Time::ZERO;
-    for index in 1..=LOOKS {
-        reached = if index == LOOKS { end } else { Time::ZERO + stride * index };
+    while reached < end {
+        reached = (reached + stride).min(end);
         network.run_until(reached);
-        if index < LOOKS && look(reached).is_break() {
+        if reached < end && look(network, reached).is_break() {
             break;
         }
     }

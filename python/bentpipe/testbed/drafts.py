@@ -7,6 +7,8 @@ becomes a change of the text that keeps its comments and order.
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -167,6 +169,22 @@ def edit(text: str, path: Sequence[str], value: Any) -> str:
         return tomlkit.dumps(document)
     except (TOMLKitError, RecursionError) as error:
         raise Refused(422, f"the text is not TOML, so nothing was changed: {error}") from error
+
+
+def with_changes(text: str, made: Sequence[tuple[float, str, str]]) -> str:
+    """Returns a scenario with changes that were made by hand (seconds, key, value) as changes of its own. Times have
+    nanoseconds, as the engine's."""
+    lines = [text.rstrip("\n")]
+    for time, key, value in made:
+        parts = ".".join(json.dumps(part) for part in key.split("."))
+        try:
+            # As an override has it: a TOML value, or otherwise a text.
+            tomllib.loads(f"value = {value}")
+            written = value
+        except tomllib.TOMLDecodeError:
+            written = json.dumps(value)
+        lines += ["", "[[change]]", f'at = "{time:.9f} s"', f"set.{parts} = {written}"]
+    return "\n".join(lines) + "\n"
 
 
 def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Any, Final
 
 from sqlalchemy import select
@@ -30,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 
-from . import queue
+from . import live, queue
 from .accounts import Refused
 from .drafts import read
 from .rules import OF_LEVEL, Limits, check_cost, cost
@@ -40,7 +41,7 @@ from .tables import ACTIVE, Run
 
 #: Seconds between looks at the queue, if nobody says that there is work, and between looks at a run.
 LOOK_S: Final = 1.0
-WATCH_S: Final = 0.5
+WATCH_S: Final = 0.25
 #: Bytes that the disk keeps free.
 SPARE: Final = 200_000_000
 
@@ -91,10 +92,10 @@ class Executor:
         if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
             return False
         instruments = ["simulate", "kernel"]
-        if self.settings.real_time and not self.busy:
+        if self.settings.real_time:
             instruments.append("emulate")
         with self.store.writing() as rows:
-            run = queue.claim(rows, self.worker, instruments)
+            run = queue.claim(rows, self.worker, instruments, busy=bool(self.busy))
         if run is None:
             return False
         self.exclusive = run.instrument in queue.EXCLUSIVE
@@ -126,7 +127,7 @@ class Executor:
         loaded = read(run.scenario, level)
         from bentpipe.facts import facts
 
-        check_cost(cost(loaded.data, facts(loaded)), run.instrument, level)
+        check_cost(cost(loaded.data, facts(loaded)), run.instrument, level, run.pace)
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
         if shutil.disk_usage(self.settings.data).free < SPARE:
@@ -137,6 +138,7 @@ class Executor:
             "scenario": run.scenario,
             "instrument": run.instrument,
             "replication": run.replication,
+            "pace": run.pace,
             # Relative, so that no report names a folder of this machine.
             "folder": run.id,
             "memory": limits.memory,
@@ -158,9 +160,7 @@ class Executor:
         assert process.stdin is not None and process.stdout is not None
         said = Said(process.stdout)
         try:
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(given))
-                process.stdin.close()
+            tell(process.stdin, given)
             return self._watch(run, process, said, folder, limits)
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -168,6 +168,9 @@ class Executor:
             process.wait()
             said.thread.join()
             process.stdout.close()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            live.beside(folder).unlink(missing_ok=True)
 
     def _watch(
         self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits
@@ -175,9 +178,8 @@ class Executor:
         """Wait for the end of a run, and end it early if it is cancelled or exceeds a limit."""
         started = time.monotonic()
         while not said.ended.wait(WATCH_S):
-            with contextlib.suppress(SQLAlchemyError), self.store.writing() as rows:
-                if not queue.renew(rows, run.number, self.worker, said.progress):
-                    return "cancelled", "cancelled while it was running"
+            if not self._exchange(run, process, said):
+                return "cancelled", "cancelled while it was running"
             if self.ending.is_set():
                 return "incomplete", "the test bed was stopped while this run was running; launch it again"
             if time.monotonic() - started > limits.seconds:
@@ -190,11 +192,29 @@ class Executor:
             if shutil.disk_usage(folder).free < SPARE / 2:
                 return "failed", "the disk is full"
         process.wait()
+        self._exchange(run, process, said)
         if said.last == "done":
             return "done", ""
         if said.last.startswith("failed "):
             return "failed", said.last.removeprefix("failed ")
         return "failed", f"its process ended by itself with {process.returncode}: probably out of memory"
+
+    def _exchange(self, run: Run, process: subprocess.Popen[str], said: Said) -> bool:
+        """Record what a run has said and pass on what is wanted of it. Returns whether it is to go on."""
+        answers = said.answers()
+        try:
+            with self.store.writing() as rows:
+                goes_on = queue.renew(rows, run.number, self.worker, said.progress)
+                queue.answer(rows, run.number, answers)
+                wanted = queue.wanted(rows, run.number)
+        except SQLAlchemyError:
+            # The database is busy or cannot be written; the next time will do.
+            for one in answers:
+                said.changed.put(one)
+            return True
+        for change in wanted:
+            tell(process.stdin, change)
+        return goes_on
 
     def _listen(self) -> None:
         """Wake up the loop when the web process says that there is work."""
@@ -211,11 +231,20 @@ class Executor:
                         self.work.set()
 
 
+def tell(pipe: IO[str] | None, what: Any) -> None:
+    """Write a line of JSON to a run's process, unless it has ended."""
+    with contextlib.suppress(OSError, ValueError):
+        assert pipe is not None
+        pipe.write(json.dumps(what) + "\n")
+        pipe.flush()
+
+
 class Said:
     """What a run's process says, read by a thread."""
 
     def __init__(self, pipe: IO[str]) -> None:
         self.progress = 0.0
+        self.changed: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.last = ""
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
@@ -227,9 +256,19 @@ class Said:
             if word == "progress":
                 with contextlib.suppress(ValueError):
                     self.progress = float(rest)
+            elif word == "changed":
+                with contextlib.suppress(ValueError):
+                    self.changed.put(json.loads(rest))
             else:
                 self.last = line.strip()[:2000]
         self.ended.set()
+
+    def answers(self) -> list[dict[str, Any]]:
+        """Returns what became of changes since the last call."""
+        found = []
+        while not self.changed.empty():
+            found.append(self.changed.get())
+        return found
 
 
 def permitted(connection: socket.socket) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
 
-from .tables import ACTIVE, FINAL, Event, Run
+from .tables import ACTIVE, FINAL, Change, Event, Run
 
 #: A lease lasts so many seconds after its last renewal.
 LEASE_S: Final = 30.0
@@ -22,24 +22,32 @@ LEASE_S: Final = 30.0
 KEEP_S: Final = 3600.0
 #: Instruments that need the machine for themselves.
 EXCLUSIVE: Final = ("emulate",)
+#: Events per second of runs in virtual time, before any has been done here.
+DEFAULT_RATE: Final = {"simulate": 1e6, "kernel": 1e5}
+#: Seconds that a run takes besides its events: to start, and for the report.
+START_S: Final = 1.0
 
 
-def claim(rows: Transaction, worker: str, instruments: Sequence[str]) -> Run | None:
+def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool = False) -> Run | None:
     """Returns the next run for a worker, leased to it, or None. Owners take turns: next is a run of the one who was
-    served least recently."""
+    served least recently. If that run needs the machine for itself and the worker is ``busy``, the machine is reserved
+    for it: nothing else starts before it."""
     served = (
         select(Run.owner_id.label("owner"), func.max(Run.started).label("at"))
         .group_by(Run.owner_id)
         .subquery()
     )
     queued = (
-        select(Run.number)
+        select(Run.number, Run.instrument)
         .outerjoin(served, served.c.owner == Run.owner_id)
         .where(Run.state == "queued", Run.instrument.in_(instruments))
         .order_by(func.coalesce(served.c.at, 0.0), Run.number)
         .limit(1)
     )
-    while (number := rows.scalar(queued)) is not None:
+    while (found := rows.execute(queued).first()) is not None:
+        number, instrument = found
+        if busy and instrument in EXCLUSIVE:
+            return None
         now = time.time()
         # The second condition makes it a single winner when several workers found the same run.
         claimed = (
@@ -123,6 +131,26 @@ def cancel(rows: Transaction, run: Run) -> None:
     tell(rows, run)
 
 
+def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
+    """Returns the changes by hand that a run was not asked for yet: number, key and value. They count as passed on."""
+    found = rows.scalars(
+        select(Change).where(Change.run_number == number, ~Change.passed).order_by(Change.id)
+    ).all()
+    for one in found:
+        one.passed = True
+    return [(one.id, one.key, one.value) for one in found]
+
+
+def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
+    """Record what became of changes by hand."""
+    for one in answers:
+        rows.execute(
+            update(Change)
+            .where(Change.id == one["number"], Change.run_number == number)
+            .values(done=one["time"], refused=one["refused"])
+        )
+
+
 def tell(rows: Transaction, run: Run) -> None:
     """Record the state of a run for those who watch it."""
     data = {"state": run.state, "progress": run.progress, "reason": run.reason}
@@ -159,13 +187,63 @@ def order(rows: Transaction) -> list[str]:
     return found
 
 
-def rate(rows: Transaction) -> float:
-    """Returns how many events per second the last simulations did, from which starts are expected."""
+def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
+    """Returns place and seconds until the expected start of every queued run: of ``slots`` runs at a time, in the order
+    of :func:`order`, where one that needs the machine for itself waits until all have ended."""
+    ordered = order(rows)
+    if not ordered:
+        return {}
+    rates = {instrument: rate(rows, instrument) for instrument in DEFAULT_RATE}
+    now = time.time()
+    free = []
+    for run in rows.scalars(select(Run).where(Run.state.in_(ACTIVE))):
+        passed = max(0.0, now - (run.started or now))
+        # From what is done, as soon as that says something.
+        whole = passed / run.progress if run.progress > 0.02 else max(passed, takes(_needs(run), rates))
+        free.append(max(0.0, whole - passed))
+    free = sorted([*free, *[0.0] * max(0, slots - len(free))])
+    needs = {
+        run: (instrument, pace, duration, events)
+        for run, instrument, pace, duration, events in rows.execute(
+            select(Run.id, Run.instrument, Run.pace, Run.duration, Run.events).where(Run.state == "queued")
+        )
+    }
+    places, earliest = {}, 0.0
+    for place, run in enumerate(ordered, 1):
+        if run not in needs:
+            continue
+        alone = needs[run][0] in EXCLUSIVE
+        start = max(free[-1] if alone else free[0], earliest)
+        ended = start + takes(needs[run], rates)
+        free = [ended] * len(free) if alone else sorted([*free[1:], ended])
+        places[run] = (place, start)
+        earliest = start
+    return places
+
+
+def _needs(run: Run) -> tuple[str, float | None, float, float]:
+    return run.instrument, run.pace, run.duration, run.events
+
+
+def takes(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
+    """Returns how many seconds a run of an instrument is expected to take, from its pace, the seconds of its
+    scenario, and its events."""
+    instrument, pace, duration, events = needs
+    seconds = events / rates[instrument] if instrument in rates else 0.0
+    if pace is not None or instrument in EXCLUSIVE:
+        seconds = max(seconds, duration / (pace or 1.0))
+    return START_S + seconds
+
+
+def rate(rows: Transaction, instrument: str) -> float:
+    """Returns how many events per second the last runs of an instrument did, from which starts are expected."""
     last = (
         select(Run.events, Run.ended - Run.started)
-        .where(Run.state == "done", Run.instrument == "simulate", Run.events > 0)
+        .where(Run.state == "done", Run.instrument == instrument, Run.events > 0, Run.pace.is_(None))
         .order_by(Run.number.desc())
         .limit(20)
     )
     found = [(events, seconds) for events, seconds in rows.execute(last) if seconds and seconds > 0]
-    return sum(events for events, _ in found) / sum(seconds for _, seconds in found) if found else 1e6
+    if not found:
+        return DEFAULT_RATE[instrument]
+    return sum(events for events, _ in found) / sum(seconds for _, seconds in found)

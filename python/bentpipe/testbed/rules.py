@@ -6,6 +6,7 @@ The web process checks before it stores a run, and the executor again before it 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -164,7 +165,7 @@ def cost(scenario: Mapping[str, Any], known: Facts) -> Cost:
     return Cost(events, duration)
 
 
-def check_cost(wanted: Cost, instrument: str, level: str) -> None:
+def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = None) -> None:
     """Refuse a run that would cost more than a level may use. Raises :class:`Refused`."""
     limits = OF_LEVEL[level]
     if instrument not in limits.instruments:
@@ -173,7 +174,25 @@ def check_cost(wanted: Cost, instrument: str, level: str) -> None:
         raise Refused(
             422, f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}"
         )
-    if instrument == "emulate" and wanted.seconds > limits.seconds:
+    if instrument == "emulate":
+        pace = 1.0
+    if pace is not None and wanted.seconds / pace > limits.seconds:
         raise Refused(
-            422, f"the run takes {wanted.seconds:g} s in real time; your level allows {limits.seconds:g} s"
+            422,
+            f"the run takes {wanted.seconds / pace:g} s in real time; your level allows {limits.seconds:g} s",
         )
+
+
+#: Keys that may change while a run is in progress are the engine's to know; these are what a key path looks like.
+CHANGED: Final = re.compile(r"(link|network)(\.[\w -]{1,64}){2,12}")
+
+
+def check_change(key: str, value: str) -> None:
+    """Check a change of a run in progress, before the engine sees it. Raises :class:`Refused`."""
+    if not CHANGED.fullmatch(key):
+        raise Refused(422, "only keys of links and networks can change while a run is in progress")
+    if "\\" in value or not value.isprintable():
+        raise Refused(422, "a value has neither backslashes nor control characters")
+    for word in re.findall(r"\w+", f"{key} {value}"):
+        if word == FILE:
+            raise Refused(422, f'"{word}" would read a file of this machine, which the test bed does not do')

@@ -1,8 +1,10 @@
 """One run in a process of its own, with limits: ``python -m bentpipe.testbed.runner``, which the executor starts.
 
-Reads a JSON object from standard input: ``scenario`` (TOML, resolved), ``instrument``, ``replication``, ``folder``,
-and the limits ``memory``, ``bytes`` and ``seconds``. Writes lines to standard output: ``progress FRACTION``, and at
-the end ``done`` or ``failed REASON``.
+Reads lines of JSON from standard input. The first is an object with ``scenario`` (TOML, resolved), ``instrument``,
+``replication``, ``pace``, ``folder``, and the limits ``memory``, ``bytes`` and ``seconds``; each later one is a
+change to make: number, key and value. Writes lines to standard output: ``progress FRACTION``, ``changed JSON`` with a
+change's number, time and refusal, and at the end ``done`` or ``failed REASON``. Rows of traces go to a file beside
+the folder (:mod:`bentpipe.testbed.live`).
 """
 
 from __future__ import annotations
@@ -13,9 +15,18 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from queue import SimpleQueue
+from typing import IO, Any, Final
+
+from . import live
+
+#: Says a line to the executor.
+Say = Callable[[str], None]
 
 #: prctl(2): the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG: Final = 1
@@ -26,7 +37,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[1]):
         sys.exit(1)
-    given: dict[str, Any] = json.load(sys.stdin)
+    given: dict[str, Any] = json.loads(sys.stdin.readline())
     limit(given)
     # What is said is read by the executor, so nothing else may write to that pipe.
     told = os.fdopen(os.dup(1), "w", buffering=1)
@@ -50,7 +61,37 @@ def limit(given: dict[str, Any]) -> None:
     os.nice(5)
 
 
-def perform(given: dict[str, Any], say: Any) -> None:
+class Changes:
+    """The changes that the executor asks for, read by a thread, since reading waits."""
+
+    def __init__(self, lines: IO[str], say: Say) -> None:
+        self._say = say
+        self._wanted: SimpleQueue[tuple[int, str, str]] = SimpleQueue()
+        self._made: deque[int] = deque()
+        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def _read(self, lines: IO[str]) -> None:
+        for line in lines:
+            number, key, value = json.loads(line)
+            self._wanted.put((number, key, value))
+
+    def next(self) -> list[tuple[str, str]]:
+        """Returns the changes to make now."""
+        found = []
+        while not self._wanted.empty():
+            number, key, value = self._wanted.get()
+            self._made.append(number)
+            found.append((key, value))
+        return found
+
+    def answer(self, answers: Sequence[dict[str, Any]]) -> None:
+        """Pass on what became of those returned last, in their order."""
+        for one in answers:
+            told = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
+            self._say("changed " + json.dumps(told))
+
+
+def perform(given: dict[str, Any], say: Say) -> None:
     """Run the scenario and write its report."""
     from bentpipe.report import write_report
     from bentpipe.scenarios import ScenarioText
@@ -66,16 +107,30 @@ def perform(given: dict[str, Any], say: Any) -> None:
 
     scenario = ScenarioText(given["scenario"], "scenario")
     folder = Path(given["folder"])
-    common: dict[str, Any] = {"out": folder, "run": given["replication"], "progress": progress}
+    rows = live.Writer(live.beside(folder))
+    changes = Changes(sys.stdin, say)
+
+    def watch(seen: dict[str, Any]) -> list[tuple[str, str]]:
+        changes.answer(seen["changes"])
+        rows.add(seen)
+        return changes.next()
+
+    common: dict[str, Any] = {
+        "out": folder,
+        "run": given["replication"],
+        "progress": progress,
+        "watch": watch,
+    }
     if given["instrument"] == "simulate":
         from bentpipe.simulation import simulate
 
-        run = simulate(scenario, **common)
+        run = simulate(scenario, **common, pace=given["pace"])
     else:
         from bentpipe.emulation import emulate
 
         clock: Any = "kernel" if given["instrument"] == "kernel" else "real"
         run = emulate(scenario, **common, clock=clock)
+    rows.close()
     say("progress 1")
     write_report([run], folder / "report.html")
 

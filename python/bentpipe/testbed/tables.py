@@ -113,6 +113,8 @@ class Run(Base):
     label: Mapped[str] = mapped_column(String(200), default="")
     instrument: Mapped[str] = mapped_column(String(16))
     replication: Mapped[int] = mapped_column(Integer, default=0)
+    #: Seconds of the scenario per second of real time, if a simulation is to be slowed down to be watched.
+    pace: Mapped[float | None] = mapped_column(Float)
     #: The resolved scenario, which is what runs.
     scenario: Mapped[str] = mapped_column(Text)
     #: Chosen by the client, so that a launch that is sent twice is one run.
@@ -121,6 +123,8 @@ class Run(Base):
     reason: Mapped[str] = mapped_column(Text, default="")
     progress: Mapped[float] = mapped_column(Float, default=0.0)
     events: Mapped[float] = mapped_column(Float, default=0.0)
+    #: Seconds on the scenario's clock.
+    duration: Mapped[float] = mapped_column(Float, default=0.0)
     queued: Mapped[float] = mapped_column(Float, default=time.time)
     started: Mapped[float | None] = mapped_column(Float)
     ended: Mapped[float | None] = mapped_column(Float)
@@ -130,6 +134,23 @@ class Run(Base):
     shared: Mapped[bool] = mapped_column(default=False)
     baseline: Mapped[bool] = mapped_column(default=False)
     owner: Mapped[User] = relationship(lazy="joined")
+
+
+class Change(Base):
+    """A change of a run's scenario by hand, while it is in progress. ``done`` is when it was made, in seconds of the
+    run, and ``refused`` why it was not; both are unset until the run has answered."""
+
+    __tablename__ = "change"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    run_number: Mapped[int] = mapped_column(ForeignKey("run.number", ondelete="CASCADE"), index=True)
+    user: Mapped[str] = mapped_column(String(64))
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+    key: Mapped[str] = mapped_column(String(200))
+    value: Mapped[str] = mapped_column(String(500))
+    #: Whether the run has been asked for it.
+    passed: Mapped[bool] = mapped_column(default=False)
+    done: Mapped[float | None] = mapped_column(Float)
+    refused: Mapped[str | None] = mapped_column(Text)
 
 
 class Event(Base):

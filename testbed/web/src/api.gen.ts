@@ -44,6 +44,17 @@ export interface Change {
   shared?: boolean | null;
 }
 
+/** A change by hand. ``done`` is when it was made, in seconds of the run, and ``refused`` why it was not; neither is known before the run has answered. */
+export interface Changed {
+  id: number;
+  user: string;
+  at: number;
+  key: string;
+  value: string;
+  done: number | null;
+  refused: string | null;
+}
+
 /** The differences of runs from the first. */
 export interface Compared {
   baseline: string;
@@ -78,6 +89,7 @@ export interface Entry {
   configuration: string | null;
   batch: string | null;
   instrument: "simulate" | "kernel" | "emulate";
+  pace: number | null;
   state: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete";
   reason: string;
   progress: number;
@@ -124,7 +136,7 @@ export interface Invitation {
   link: string;
 }
 
-/** What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side; ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the client's: launching again with the same returns the same runs. */
+/** What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side; ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the client's: launching again with the same returns the same runs. ``pace`` slows simulations down to so many seconds of the scenario per second, so that they can be watched and changed. */
 export interface Launch {
   configuration?: string | null;
   text?: string | null;
@@ -132,12 +144,42 @@ export interface Launch {
   instruments?: ("simulate" | "kernel" | "emulate")[];
   campaign?: boolean;
   once?: string | null;
+  pace?: number | null;
 }
 
 /** Name and password. */
 export interface LogIn {
   name: string;
   password: string;
+}
+
+/** A constellation at a moment. Links are pairs of satellites, by number. */
+export interface Map {
+  network: string;
+  networks: string[];
+  epoch: string;
+  time: number;
+  duration: number;
+  satellites: Satellite[];
+  links: ([number, number])[];
+  sites: Site[];
+  flows: MapFlow[];
+}
+
+/** A scenario's text, a moment of it in seconds, and the constellation if there are several. */
+export interface MapAt {
+  text: string;
+  time?: number;
+  network?: string | null;
+}
+
+/** A flow between two sites, by number: the satellites of its path and the delay (s), null without one. */
+export interface MapFlow {
+  name: string;
+  from: number;
+  to: number;
+  satellites: number[] | null;
+  delay: number | null;
 }
 
 /** Whether others may look at a run, and whether one's comparisons are with it. */
@@ -186,6 +228,15 @@ export interface Queue {
   entries: Entry[];
 }
 
+/** A part of a run in which something holds: the satellite that serves a site, the link of an access, the value of a changed key. Times are seconds of the run; an open end is null. */
+export interface Region {
+  kind: string;
+  of: string;
+  label: string;
+  start: number;
+  end: number | null;
+}
+
 /** What a run measured: a row per flow, beside its prediction, and the quantities that can be plotted. */
 export interface Results {
   complete: boolean;
@@ -195,7 +246,15 @@ export interface Results {
   fidelity: Record<string, unknown>;
 }
 
-/** A run with the scenario that it is about, resolved. */
+/** A satellite: degrees, and metres above the ground. */
+export interface Satellite {
+  name: string;
+  longitude: number;
+  latitude: number;
+  altitude: number;
+}
+
+/** A run with the scenario that it is about, resolved: as TOML and as its values. */
 export interface Scenario {
   id: string;
   number: number;
@@ -206,6 +265,7 @@ export interface Scenario {
   configuration: string | null;
   batch: string | null;
   instrument: "simulate" | "kernel" | "emulate";
+  pace: number | null;
   state: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete";
   reason: string;
   progress: number;
@@ -217,6 +277,7 @@ export interface Scenario {
   position: number | null;
   expected: number | null;
   scenario: string;
+  resolved: Record<string, unknown>;
 }
 
 /** A quantity over time, a line per flow, terminal or link. Long lines are thinned to the extremes of equal parts. */
@@ -225,6 +286,15 @@ export interface Series {
   unit: string;
   thinned: boolean;
   lines: PlotLine[];
+}
+
+/** A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that serve it. */
+export interface Site {
+  name: string;
+  longitude: number;
+  latitude: number;
+  mask: number;
+  serving: number[];
 }
 
 /** A scenario to start from. */
@@ -244,12 +314,30 @@ export interface Token {
   secret: string | null;
 }
 
+/** What a trace is about, and its columns. */
+export interface Trace {
+  entity: string;
+  columns: TraceColumn[];
+}
+
+/** A column of a trace, after the time. */
+export interface TraceColumn {
+  name: string;
+  unit: string;
+}
+
 export interface ValidationError {
   loc: (string | number)[];
   msg: string;
   type: string;
   input: unknown;
   ctx: Record<string, unknown>;
+}
+
+/** A change of a run in progress: a key path of the scenario and its new value, as in an override. */
+export interface Wanted {
+  key: string;
+  value: string;
 }
 
 /** The caller and what the level allows. */

@@ -1,48 +1,64 @@
-// A plot of lines over time.
+// A plot of lines over time, with the regions in which something holds.
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { Series } from "./api.gen";
+import type { Region, Series } from "./api.gen";
 
 const COLOURS = ["#2f6fde", "#c2410c", "#15803d", "#a21caf", "#0e7490", "#854d0e", "#be123c", "#4d7c0f", "#6d28d9", "#475569", "#0369a1", "#9f1239"];
+/** Regions that are drawn in a plot: more would be stripes. */
+const MOST_REGIONS = 60;
 
-export function Plot({ series, title }: { series: { name: string; of: Series }[]; title: string }) {
+type Line = { label: string; data: [number[], (number | null)[]] };
+
+export function Plot({ series, title, regions = [], end }: { series: { name: string; of: Series }[]; title: string; regions?: Region[]; end?: number }) {
   const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const drawn = useRef({ regions, end });
+  drawn.current = { regions, end };
+  const lines: Line[] = series.flatMap(({ name, of }) =>
+    of.lines.map((line): Line => ({ label: [name, line.name].filter(Boolean).join(": "), data: [line.time, line.value] })),
+  );
+  const latest = useRef(lines);
+  latest.current = lines;
+  const unit = series[0]?.of.unit ?? "";
+  // A plot is made anew only for other lines; new values are put into it.
+  const labels = JSON.stringify([title, unit, lines.map((one) => one.label)]);
   useEffect(() => {
     const element = place.current;
-    if (!element) return;
-    const lines = series.flatMap(({ name, of }) =>
-      of.lines.map((line) => ({ label: [name, line.name].filter(Boolean).join(": "), data: [line.time, line.value] as [number[], (number | null)[]] })),
-    );
-    if (lines.length === 0) return;
+    if (!element || latest.current.length === 0) return;
     const ink = getComputedStyle(element).color;
     const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
-    const unit = series[0]?.of.unit ?? "";
-    const plot = new uPlot(
+    const made = new uPlot(
       {
         width: element.clientWidth,
         height: 300,
-        scales: { x: { time: false } },
+        scales: { x: { time: false, range: (_, least, most) => (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]) } },
         axes: [
           { ...axis, label: "time (s)" },
           { ...axis, label: unit ? `${title} (${unit})` : title, size: 70 },
         ],
         series: [
           { label: "time (s)" },
-          ...lines.map((line, place) => ({ label: line.label, stroke: COLOURS[place % COLOURS.length], width: 1.5, spanGaps: true, points: { show: false } })),
+          ...latest.current.map((line, at) => ({ label: line.label, stroke: COLOURS[at % COLOURS.length], width: 1.5, spanGaps: true, points: { show: false } })),
         ],
+        hooks: { drawClear: [(of) => shade(of, drawn.current.regions.slice(0, MOST_REGIONS), ink)] },
       },
-      uPlot.join(lines.map((line) => line.data as uPlot.AlignedData)),
+      joined(latest.current),
       element,
     );
-    const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 300 }));
+    plot.current = made;
+    const resize = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 300 }));
     resize.observe(element);
     return () => {
       resize.disconnect();
-      plot.destroy();
+      made.destroy();
+      plot.current = undefined;
     };
-  }, [series, title]);
+  }, [labels, title, unit]);
+  useEffect(() => {
+    plot.current?.setData(joined(latest.current));
+  }, [series, regions, end]);
   const thinned = series.some((one) => one.of.thinned);
   return (
     <figure className="plot">
@@ -50,4 +66,42 @@ export function Plot({ series, title }: { series: { name: string; of: Series }[]
       {thinned && <figcaption className="soft">Thinned to the extremes of each part; the complete data is in the run's Parquet files.</figcaption>}
     </figure>
   );
+}
+
+function joined(lines: Line[]): uPlot.AlignedData {
+  return lines.length === 0 ? [[]] : uPlot.join(lines.map((line) => line.data as uPlot.AlignedData));
+}
+
+/** Draws regions as bands behind the lines, each entity in a row of its own, with the label at its start. */
+function shade(plot: uPlot, regions: Region[], ink: string): void {
+  const { ctx, bbox } = plot;
+  const rows = [...new Set(regions.map((one) => `${one.kind} ${one.of}`))];
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${10 * ratio}px system-ui, sans-serif`;
+  ctx.textBaseline = "top";
+  let right: number[] = [];
+  const seen = new Map<string, number>();
+  for (const one of regions) {
+    const key = `${one.kind} ${one.of}`;
+    const row = rows.indexOf(key);
+    const count = seen.get(key) ?? 0;
+    seen.set(key, count + 1);
+    const from = plot.valToPos(one.start, "x", true);
+    const to = one.end === null ? bbox.left + bbox.width : plot.valToPos(one.end, "x", true);
+    ctx.fillStyle = count % 2 ? "#f59e0b14" : "#2f6fde14";
+    ctx.fillRect(from, bbox.top, to - from, bbox.height);
+    ctx.fillStyle = "#88888880";
+    ctx.fillRect(from, bbox.top, ratio, bbox.height);
+    const text = one.kind === "change" ? one.label : `${one.of}: ${one.label}`;
+    if (from >= (right[row] ?? -Infinity)) {
+      ctx.fillStyle = ink;
+      ctx.fillText(text, from + 4 * ratio, bbox.top + (2 + 12 * row) * ratio);
+      right[row] = from + ctx.measureText(text).width + 10 * ratio;
+    }
+  }
+  ctx.restore();
 }

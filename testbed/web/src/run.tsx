@@ -2,8 +2,10 @@
 
 import { useEffect, useState } from "react";
 import { api } from "./api";
-import type { Entry, File, Results, Scenario, Series } from "./api.gen";
-import { bits, csv, Notice, Progress, rounded, save, Title, when } from "./parts";
+import type { Changed, Entry, File, Region, Results, Scenario, Series } from "./api.gen";
+import { MadeList } from "./controls";
+import { Live } from "./live";
+import { bits, csv, Notice, rounded, save, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { FINAL, State } from "./runs";
 import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
@@ -55,12 +57,7 @@ export function RunView({ id }: { id: string }) {
         {ended ? <span className={`state ${run.state}`}>{run.state}</span> : <State run={run as Entry} />}
         {run.reason && <> – {run.reason}</>}
       </p>
-      {!ended && (
-        <div className="big">
-          <Progress value={run.progress} label="Progress of this run" />
-          <span>{Math.round(100 * run.progress)} %</span>
-        </div>
-      )}
+      {!ended && <Live run={run} />}
       {run.configuration && (
         <p>
           <a href={link(["configuration", run.configuration, "system"])}>Its configuration</a>
@@ -78,11 +75,7 @@ export function RunView({ id }: { id: string }) {
           {tab === "report" && <Report id={id} state={run.state} />}
           {tab === "plots" && <Plots id={id} />}
           {tab === "files" && <Files id={id} />}
-          {tab === "scenario" && (
-            <pre tabIndex={0} aria-label="Resolved scenario">
-              {run.scenario}
-            </pre>
-          )}
+          {tab === "scenario" && <Repeat run={run} />}
         </>
       )}
     </>
@@ -140,6 +133,7 @@ const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 function Plots({ id }: { id: string }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
   const { values } = usePlace();
+  const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
   const known = Object.entries(value?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
   const wanted = values.get("show")?.split(",") ?? FIRST;
   const shown = known.filter((one) => wanted.includes(one));
@@ -165,7 +159,7 @@ function Plots({ id }: { id: string }) {
         </fieldset>
       </details>
       {shown.map((one) => (
-        <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} />
+        <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} regions={regions} />
       ))}
       {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
     </>
@@ -173,7 +167,7 @@ function Plots({ id }: { id: string }) {
 }
 
 /** One quantity of several runs in one plot. */
-export function Quantity({ runs, quantity }: { runs: { id: string; name: string }[]; quantity: string }) {
+export function Quantity({ runs, quantity, regions }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[] }) {
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => one.id).join(",");
@@ -199,7 +193,7 @@ export function Quantity({ runs, quantity }: { runs: { id: string; name: string 
         )}
       </div>
       <Notice text={trouble} kind="plain" />
-      {series.length > 0 && <Plot series={series} title={quantity} />}
+      {series.length > 0 && <Plot series={series} title={quantity} regions={regions} />}
     </section>
   );
 }
@@ -208,6 +202,33 @@ export function Quantity({ runs, quantity }: { runs: { id: string; name: string 
 function data(series: { name: string; of: Series }[]): string {
   const rows = series.flatMap(({ name, of }) => of.lines.flatMap((line) => line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""])));
   return csv([["run", "line", "time (s)", series[0]?.of.unit ?? "value"], ...rows]);
+}
+
+/** The scenario as it ran, and the way to do it again: with the changes that were made by hand, at the times at which they were made. */
+function Repeat({ run }: { run: Scenario }) {
+  const { value } = useLoaded<Changed[]>(`/runs/${run.id}/changes`);
+  const [trouble, setTrouble] = useState("");
+  const open = async () => {
+    try {
+      const { id } = await api.post<{ id: string }>(`/runs/${run.id}/configuration`, { name: `${run.name} (run ${run.number})` });
+      go(["configuration", id]);
+    } catch (error) {
+      setTrouble(message(error));
+    }
+  };
+  return (
+    <>
+      <Notice text={trouble} />
+      <p>
+        <button onClick={() => void open()}>Open as a configuration</button>{" "}
+        <span className="soft">It contains every change that was made by hand, so that it repeats this run.</span>
+      </p>
+      <MadeList changes={value ?? []} />
+      <pre tabIndex={0} aria-label="Resolved scenario">
+        {run.scenario}
+      </pre>
+    </>
+  );
 }
 
 function Files({ id }: { id: string }) {

@@ -79,8 +79,36 @@ export interface RunEvent {
   reason: string;
 }
 
+/** What a run in progress has shown since the last part: rows by table and entity (the time in seconds, then the columns). */
+export interface Part {
+  rows: Record<string, Record<string, (number | null)[][]>>;
+  dropped: number;
+  changes: { key: string; value: string; time: number | null; refused: string | null }[];
+}
+type OnRows = (parts: Part[], begins: boolean) => void;
+
 const watching = new Set<(event: RunEvent | null) => void>();
+let rowsOf: { run: string; call: OnRows } | null = null;
 let source: EventSource | null = null;
+
+/** Opens the tab's one stream again, or closes it, after what it is needed for has changed. */
+function reopen(): void {
+  source?.close();
+  source = null;
+  if (watching.size === 0 && rowsOf === null) return;
+  source = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
+  source.addEventListener("run", (event) => {
+    const data = JSON.parse((event as MessageEvent<string>).data) as RunEvent;
+    for (const each of watching) each(data);
+  });
+  source.addEventListener("reload", () => {
+    for (const each of watching) each(null);
+  });
+  source.addEventListener("rows", (event) => {
+    const data = JSON.parse((event as MessageEvent<string>).data) as { run: string; begins: boolean; parts: Part[] };
+    if (rowsOf?.run === data.run) rowsOf.call(data.parts, data.begins);
+  });
+}
 
 /** Calls with every event of one's runs, and with null when some may have been missed. There is one stream for the whole tab. */
 export function useEvents(call: (event: RunEvent | null) => void): void {
@@ -89,22 +117,27 @@ export function useEvents(call: (event: RunEvent | null) => void): void {
   useEffect(() => {
     const told = (event: RunEvent | null) => latest.current(event);
     watching.add(told);
-    if (source === null) {
-      source = new EventSource("/api/events");
-      source.addEventListener("run", (event) => {
-        const data = JSON.parse((event as MessageEvent<string>).data) as RunEvent;
-        for (const each of watching) each(data);
-      });
-      source.addEventListener("reload", () => {
-        for (const each of watching) each(null);
-      });
-    }
+    if (source === null) reopen();
     return () => {
       watching.delete(told);
-      if (watching.size === 0) {
-        source?.close();
-        source = null;
-      }
+      if (watching.size === 0) reopen();
     };
   }, []);
+}
+
+/** Calls with what a run in progress shows, from its beginning, over the same stream. A tab watches one run at a time. */
+export function useRows(run: string, call: OnRows): void {
+  const latest = useRef(call);
+  latest.current = call;
+  useEffect(() => {
+    const own = { run, call: (parts: Part[], begins: boolean) => latest.current(parts, begins) };
+    rowsOf = own;
+    reopen();
+    return () => {
+      if (rowsOf === own) {
+        rowsOf = null;
+        reopen();
+      }
+    };
+  }, [run]);
 }

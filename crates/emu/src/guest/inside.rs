@@ -10,7 +10,7 @@ use crate::error::{Doing, Error as Trouble};
 use crate::namespace::control_socket;
 use crate::sys;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_runs::Options;
+use bentpipe_runs::{OnlyProgress, Options};
 use nix::errno::Errno;
 use nix::mount::{mount, MsFlags};
 use nix::sys::reboot::{reboot, RebootMode};
@@ -89,6 +89,9 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
         command: job.command.clone(),
         allow_commands: job.allow_commands,
         started: job.started.clone(),
+        // To ask the engine for rows would take time of the guest's clock.
+        watched: false,
+        pace: None,
     };
     let mut told = 0.0;
     let mut progress = |fraction: f64| {
@@ -102,7 +105,8 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
             ControlFlow::Continue(())
         }
     };
-    match emulate_on(Timing::Virtual, &scenario, &job.scenario, &job.out, &options, &mut progress) {
+    let mut follow = OnlyProgress(&mut progress);
+    match emulate_on(Timing::Virtual, &scenario, &job.scenario, &job.out, &options, &mut follow) {
         Ok(_) => Said::Done,
         Err(error) => failed(matches!(error, Error::NotAllowed(_)), error.to_string()),
     }

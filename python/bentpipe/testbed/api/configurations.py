@@ -172,6 +172,13 @@ def full(row: Configuration, who: Caller) -> Full:
     return Full(**brief(row, who).model_dump(), text=row.text, positions=row.positions)
 
 
+def add(rows: Transaction, who: Caller, name: str, text: str) -> Full:
+    """Save a text as a new configuration of the caller. Raises :class:`Refused`."""
+    row = Configuration(owner_id=who.id, name=name, text=text, origin=text)
+    _add(rows, row, who)
+    return full(row, who)
+
+
 def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration:
     """Returns a configuration that the caller may look at. Raises :class:`Refused`: one that she may not is not
     there."""

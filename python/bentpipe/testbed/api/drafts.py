@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from bentpipe import _native
 from bentpipe.beginnings import scenario_from
 from bentpipe.scenarios import schema
-from bentpipe.testbed import drafts
+from bentpipe.testbed import drafts, maps
 from bentpipe.testbed.rules import check_text
 
 from .callers import Anyone
@@ -40,6 +40,56 @@ class Draft(Strict):
     """A scenario's text."""
 
     text: Text
+
+
+class MapAt(Draft):
+    """A scenario's text, a moment of it in seconds, and the constellation if there are several."""
+
+    time: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    network: Annotated[str, Field(max_length=200)] | None = None
+
+
+class Satellite(BaseModel):
+    """A satellite: degrees, and metres above the ground."""
+
+    name: str
+    longitude: float
+    latitude: float
+    altitude: float
+
+
+class Site(BaseModel):
+    """A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that serve it."""
+
+    name: str
+    longitude: float
+    latitude: float
+    mask: float
+    serving: list[int]
+
+
+class MapFlow(BaseModel):
+    """A flow between two sites, by number: the satellites of its path and the delay (s), null without one."""
+
+    name: str
+    from_: Annotated[int, Field(alias="from")]
+    to: int
+    satellites: list[int] | None
+    delay: float | None
+
+
+class Map(BaseModel):
+    """A constellation at a moment. Links are pairs of satellites, by number."""
+
+    network: str
+    networks: list[str]
+    epoch: str
+    time: float
+    duration: float
+    satellites: list[Satellite]
+    links: list[tuple[int, int]]
+    sites: list[Site]
+    flows: list[MapFlow]
 
 
 class Edit(Strict):
@@ -85,6 +135,14 @@ def view(given: Draft, who: Anyone) -> dict[str, Any]:
     stored."""
     with _turn:
         return drafts.view(given.text, who.level)
+
+
+@router.post("/drafts/map")
+def map_at(given: MapAt, who: Anyone) -> Map:
+    """Return where the satellites of a text's constellation are at a moment of the scenario, with links and paths.
+    Nothing is stored."""
+    with _turn:
+        return Map.model_validate(maps.at(given.text, who.level, given.time, given.network))
 
 
 @router.post("/drafts/edit")

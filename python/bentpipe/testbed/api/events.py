@@ -8,11 +8,13 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from bentpipe.testbed import live
 from bentpipe.testbed.accounts import Caller
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import Event, Session
@@ -22,6 +24,8 @@ LOOK_S: Final = 0.25
 ALIVE_S: Final = 15.0
 #: Events that wait for a slow browser; with more, it is told to load everything again.
 MOST_WAITING: Final = 500
+#: Parts of a run's rows that wait for a slow browser.
+MOST_PARTS: Final = 4
 #: Streams at a time: of a user, and of all.
 MOST_OF_USER: Final = 20
 MOST: Final = 1000
@@ -29,11 +33,20 @@ MOST: Final = 1000
 
 @dataclass(frozen=True)
 class Told:
-    """An event, without what belongs to its table."""
+    """An event, without what belongs to its table. Rows of a run in progress have no number."""
 
-    id: int
+    id: int | None
     owner: int
     text: str
+
+
+@dataclass
+class Watched:
+    """The run whose rows a tab shows, and how far it has got them."""
+
+    run: str
+    file: Path
+    offset: int = 0
 
 
 class Broadcast:
@@ -42,6 +55,7 @@ class Broadcast:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.followers: dict[asyncio.Queue[Told | None], Caller] = {}
+        self.watched: dict[asyncio.Queue[Told | None], Watched] = {}
         self.last = 0
 
     @asynccontextmanager
@@ -77,7 +91,20 @@ class Broadcast:
                                 break
                             waiting.put_nowait(one)
                 if found:
-                    self.last = found[-1].id
+                    self.last = found[-1].id or self.last
+            await self._rows()
+
+    async def _rows(self) -> None:
+        """Pass rows of runs in progress to those who watch them. Who reads slowly gets them later, from the file."""
+        if not self.watched:
+            return
+        places = {(one.file, one.offset) for one in self.watched.values()}
+        read = await asyncio.to_thread(lambda: {place: live.after(*place) for place in places})
+        for waiting, one in list(self.watched.items()):
+            lines, offset = read.get((one.file, one.offset), ([], one.offset))
+            if lines and waiting.qsize() < MOST_PARTS:
+                waiting.put_nowait(_part(one, lines))
+                one.offset = offset
 
     def _newest(self) -> int:
         with self.store.reading() as rows:
@@ -99,14 +126,18 @@ class Broadcast:
                 found = found.where(Event.owner_id == who.id)
             return [_told(one) for one in rows.scalars(found)], last + 1 < oldest
 
-    async def follow(self, who: Caller, last: int | None) -> AsyncGenerator[str, None]:
-        """Yields the text of a stream."""
+    async def follow(
+        self, who: Caller, last: int | None, watched: Watched | None = None
+    ) -> AsyncGenerator[str, None]:
+        """Yields the text of a stream, with the rows of the run ``watched``, from its beginning."""
         if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
             # The stream has begun, so this is an event, after which the browser waits.
             yield "retry: 30000\nevent: busy\ndata: {}\n\n"
             return
         waiting: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING + 1)
         self.followers[waiting] = who
+        if watched is not None:
+            self.watched[waiting] = watched
         sent = last or 0
         try:
             yield "retry: 2000\n\n"
@@ -115,7 +146,7 @@ class Broadcast:
                 if gap:
                     yield "event: reload\ndata: {}\n\n"
                 for one in missed:
-                    sent = one.id
+                    sent = one.id or sent
                     yield one.text
             while True:
                 try:
@@ -126,15 +157,22 @@ class Broadcast:
                 if found is None:
                     yield "event: reload\ndata: {}\n\n"
                     return
-                if found.id > sent:
+                if found.id is None or found.id > sent:
                     yield found.text
         finally:
             self.followers.pop(waiting, None)
+            self.watched.pop(waiting, None)
 
 
 def _told(event: Event) -> Told:
     text = f"id: {event.id}\nevent: run\ndata: {json.dumps({'run': event.run_id, **event.data})}\n\n"
     return Told(event.id, event.owner_id, text)
+
+
+def _part(watched: Watched, lines: list[str]) -> Told:
+    begins = "true" if watched.offset == 0 else "false"
+    data = f'{{"run":"{watched.run}","begins":{begins},"parts":[{",".join(lines)}]}}'
+    return Told(None, 0, f"event: rows\ndata: {data}\n\n")
 
 
 def _end(waiting: asyncio.Queue[Told | None]) -> None:

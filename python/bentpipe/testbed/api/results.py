@@ -86,6 +86,28 @@ def folder_of(store: Store, settings: Settings, run: str, who: Caller) -> tuple[
     return row, folder
 
 
+class TraceColumn(BaseModel):
+    """A column of a trace, after the time."""
+
+    name: str
+    unit: str
+
+
+class Trace(BaseModel):
+    """What a trace is about, and its columns."""
+
+    entity: str
+    columns: list[TraceColumn]
+
+
+@router.get("/traces")
+def traces(_: Anyone) -> dict[str, Trace]:
+    """Return the columns of every trace, in the order of the rows that a run in progress shows."""
+    from bentpipe import _native
+
+    return {table["name"]: Trace.model_validate(table) for table in json.loads(_native.tables())["traces"]}
+
+
 @router.get("/runs/{run}/results")
 def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
     """Return what a run measured."""

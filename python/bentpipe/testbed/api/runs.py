@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from collections.abc import Mapping
 from math import prod
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.exc import IntegrityError
@@ -27,7 +27,6 @@ from bentpipe.testbed.tables import ACTIVE, FINAL, Run, identifier
 from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
 from .configurations import Name, visible
 from .drafts import Text
-from .events import Broadcast
 from .sessions import Strict
 
 router = APIRouter(tags=["runs"])
@@ -43,7 +42,8 @@ def _simulate() -> list[Instrument]:
 class Launch(Strict):
     """What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side;
     ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the
-    client's: launching again with the same returns the same runs."""
+    client's: launching again with the same returns the same runs. ``pace`` slows simulations down to so many seconds
+    of the scenario per second, so that they can be watched and changed."""
 
     configuration: Annotated[str, Field(max_length=32)] | None = None
     text: Text | None = None
@@ -53,6 +53,7 @@ class Launch(Strict):
     )
     campaign: bool = False
     once: Annotated[str, Field(max_length=50)] | None = None
+    pace: Annotated[float, Field(ge=0.001, le=1e6)] | None = None
 
 
 class Entry(BaseModel):
@@ -68,6 +69,7 @@ class Entry(BaseModel):
     configuration: str | None
     batch: str | None
     instrument: Instrument
+    pace: float | None
     state: State
     reason: str
     progress: float
@@ -81,9 +83,10 @@ class Entry(BaseModel):
 
 
 class Scenario(Entry):
-    """A run with the scenario that it is about, resolved."""
+    """A run with the scenario that it is about, resolved: as TOML and as its values."""
 
     scenario: str
+    resolved: dict[str, Any]
 
 
 class Mark(Strict):
@@ -189,7 +192,8 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
         one = read(text, who.level, overrides) if overrides else loaded
         wanted = cost(one.data, facts(one))
         for instrument in given.instruments:
-            check_cost(wanted, instrument, who.level)
+            pace = given.pace if instrument == "simulate" else None
+            check_cost(wanted, instrument, who.level, pace)
             for replication in range(replications):
                 parts = [label, instrument if len(given.instruments) > 1 else ""]
                 parts.append(f"replication {replication}" if replications > 1 else "")
@@ -198,8 +202,10 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
                         "label": ", ".join(filter(None, parts))[:200],
                         "instrument": instrument,
                         "replication": replication,
+                        "pace": pace,
                         "scenario": one.toml,
                         "events": wanted.events,
+                        "duration": wanted.seconds,
                     }
                 )
     return planned
@@ -230,6 +236,7 @@ def _room(rows: Transaction, who: Caller, more: int) -> None:
 def listed(
     who: Anyone,
     store: Database,
+    settings: Given,
     state: State | None = None,
     search: Annotated[str, Query(max_length=100)] = "",
     batch: Annotated[str, Query(max_length=32)] = "",
@@ -252,7 +259,7 @@ def listed(
     if before is not None:
         found = found.where(Run.number < before)
     with store.reading() as rows:
-        places = _places(rows)
+        places = queue.plan(rows, settings.slots)
         return [entry(one, who, places) for one in rows.scalars(found)]
 
 
@@ -260,7 +267,7 @@ def listed(
 def the_queue(who: Anyone, store: Database, settings: Given) -> Queue:
     """Return the queue."""
     with store.reading() as rows:
-        places = _places(rows)
+        places = queue.plan(rows, settings.slots)
         running = rows.scalars(select(Run).where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
         first = sorted(places, key=lambda run: places[run][0])[:100]
         waiting = rows.scalars(select(Run).where(Run.id.in_(first))).all()
@@ -280,11 +287,15 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Queue:
 
 
 @router.get("/runs/{run}")
-def one(run: str, who: Anyone, store: Database) -> Scenario:
+def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
     """Return a run."""
     with store.reading() as rows:
         row = seen(rows, run, who)
-        return Scenario(**entry(row, who, _places(rows)).model_dump(), scenario=row.scenario)
+        return Scenario(
+            **entry(row, who, queue.plan(rows, settings.slots)).model_dump(),
+            scenario=row.scenario,
+            resolved=tomllib.loads(row.scenario),
+        )
 
 
 @router.patch("/runs/{run}")
@@ -327,16 +338,6 @@ def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@router.get("/events")
-async def events(request: Request, who: Anyone) -> StreamingResponse:
-    """Follow one's runs: server-sent events ``{"run", "state", "progress", "reason"}``. One stream per browser tab;
-    after a broken connection, Last-Event-ID continues where it ended."""
-    broadcast: Broadcast = request.app.state.broadcast
-    last = request.headers.get("last-event-id", "")
-    stream = broadcast.follow(who, int(last) if last.isdigit() and len(last) < 10 else None)
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
-
-
 def entry(row: Run, who: Caller, places: dict[str, tuple[int, float]] | None = None) -> Entry:
     """Returns a run as the page needs it."""
     position, expected = (places or {}).get(row.id, (None, None))
@@ -372,19 +373,3 @@ def _seen(who: Caller) -> Select[Run]:
     if who.is_at_least("administrator"):
         return select(Run)
     return select(Run).where(or_(Run.owner_id == who.id, Run.shared))
-
-
-def _places(rows: Transaction) -> dict[str, tuple[int, float]]:
-    """Returns position and expected start of every queued run."""
-    ordered = queue.order(rows)
-    if not ordered:
-        return {}
-    per_second = queue.rate(rows)
-    events: dict[str, float] = dict(
-        rows.execute(select(Run.id, Run.events).where(Run.state == "queued")).all()
-    )
-    places, ahead = {}, 0.0
-    for place, run in enumerate(ordered, 1):
-        places[run] = (place, ahead)
-        ahead += 1.0 + events.get(run, 0.0) / per_second
-    return places

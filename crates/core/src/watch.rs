@@ -1,0 +1,164 @@
+//! A bounded view of the traces for those who watch a run: the same rows that the probes write for the files, thinned by
+//! time, and dropped rather than kept when nobody takes them. The files do not depend on whether someone watches.
+
+use crate::trace::{Row, Table};
+use crate::Span;
+
+/// Rows kept between two looks. Further ones are dropped.
+const ROOM: usize = 4096;
+
+/// A row of a trace as a watcher sees it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Glimpse {
+    /// Table of the row.
+    pub table: &'static Table,
+    /// Name of the entity.
+    pub entity: String,
+    /// Time in nanoseconds since the start of the run.
+    pub time: u64,
+    /// A value per column of the table.
+    pub values: Vec<f64>,
+}
+
+/// What was seen since the last look.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Seen {
+    /// The rows, table by table, in the order in which they were written.
+    pub rows: Vec<Glimpse>,
+    /// Number of rows dropped because nobody looked in time. Rows that are closer than the spacing do not count.
+    pub dropped: u64,
+}
+
+/// The rows that a watcher has not taken yet.
+pub(crate) struct Watch {
+    /// Least time between two rows of an entity in a table, in nanoseconds.
+    spacing: u64,
+    /// By index of the recorder's table.
+    tables: Vec<Followed>,
+    seen: Seen,
+}
+
+/// What is known of a table.
+#[derive(Default)]
+struct Followed {
+    /// Rows of the table's buffer that were looked at.
+    looked_at: usize,
+    /// By entity: the time from which on its next row is kept.
+    next: Vec<u64>,
+}
+
+impl Watch {
+    pub(crate) fn new(spacing: Span) -> Watch {
+        Watch { spacing: spacing.as_nanos(), tables: Vec::new(), seen: Seen::default() }
+    }
+
+    /// Looks at the rows of a table's buffer that were added since the last time. `emptied` says that the buffer will be
+    /// empty from now on.
+    pub(crate) fn follow(
+        &mut self,
+        index: usize,
+        (table, rows, values): (&'static Table, &[Row], &[f64]),
+        entities: &[String],
+        emptied: bool,
+    ) {
+        if self.tables.len() <= index {
+            self.tables.resize_with(index + 1, Followed::default);
+        }
+        let followed = &mut self.tables[index];
+        let width = table.columns.len();
+        for (place, row) in rows.iter().enumerate().skip(followed.looked_at) {
+            let entity = row.entity as usize;
+            if followed.next.len() <= entity {
+                followed.next.resize(entity + 1, 0);
+            }
+            if row.time < followed.next[entity] {
+                continue;
+            }
+            if self.seen.rows.len() >= ROOM {
+                self.seen.dropped += 1;
+                continue;
+            }
+            followed.next[entity] = row.time.saturating_add(self.spacing);
+            self.seen.rows.push(Glimpse {
+                table,
+                entity: entities[entity].clone(),
+                time: row.time,
+                values: values[place * width..][..width].to_vec(),
+            });
+        }
+        followed.looked_at = if emptied { 0 } else { rows.len() };
+    }
+
+    pub(crate) fn take(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Probe, Recorder, Sink, Time};
+    use std::sync::mpsc::{channel, Sender};
+
+    static ONE: Table =
+        Table { name: "one", entity: "thing", about: "", columns: &[Column::whole("number", "1", "")] };
+
+    struct Files(Sender<Vec<(u64, f64)>>);
+
+    impl Sink for Files {
+        fn rows(&mut self, _: &'static Table, _: &[String], rows: Vec<Row>, values: Vec<f64>) {
+            self.0.send(rows.iter().map(|row| row.time).zip(values).collect()).unwrap();
+        }
+    }
+
+    /// Records `count` rows, one per 10 ns, and looks after each `every` of them; returns what was seen, and the batches
+    /// of the files.
+    fn recorded(count: u64, every: u64, spacing: u64) -> (Seen, Vec<Vec<(u64, f64)>>) {
+        let (sender, batches) = channel();
+        let mut recorder = Recorder::new(Box::new(Files(sender)));
+        recorder.watch(Span::from_nanos(spacing));
+        let probe: Probe = recorder.open(&ONE, "a");
+        let mut all = Seen::default();
+        let mut look = |recorder: &mut Recorder| {
+            let seen = recorder.look();
+            all.rows.extend(seen.rows);
+            all.dropped += seen.dropped;
+        };
+        for number in 0..count {
+            recorder.record(probe, Time::from_nanos(10 * number), &[number as f64]);
+            if number % every == 0 {
+                look(&mut recorder);
+            }
+        }
+        look(&mut recorder);
+        recorder.finish();
+        (all, batches.try_iter().collect())
+    }
+
+    #[test]
+    fn every_row_is_seen_once_in_order_however_often_someone_looks() {
+        for every in [1, 7, 1000, 2048] {
+            let (seen, _) = recorded(10_000, every, 0);
+            assert_eq!(seen.dropped, 0);
+            let numbers: Vec<_> = seen.rows.iter().map(|row| (row.time, row.values[0])).collect();
+            assert_eq!(numbers, (0..10_000).map(|n| (10 * n, n as f64)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn rows_are_thinned_by_time_and_dropped_when_nobody_looks() {
+        let (seen, _) = recorded(10_000, 100, 1000);
+        assert_eq!(
+            seen.rows.iter().map(|row| row.time).collect::<Vec<_>>(),
+            (0..100).map(|n| 1000 * n).collect::<Vec<_>>()
+        );
+        let (seen, _) = recorded(10_000, u64::MAX, 0);
+        // The first row is seen when number 0 is recorded.
+        assert_eq!((seen.rows.len(), seen.dropped), (ROOM + 1, 10_000 - ROOM as u64 - 1));
+    }
+
+    #[test]
+    fn the_files_get_the_same_batches_whether_someone_looks() {
+        assert_eq!(recorded(10_000, 3, 0).1, recorded(10_000, u64::MAX, 0).1);
+    }
+}

@@ -1,0 +1,151 @@
+"""Runs in progress: the stream of events, rows of their traces, changes by hand, and what happens in them over time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+from sqlalchemy import func, select
+
+from bentpipe.testbed import live
+from bentpipe.testbed.accounts import Refused, note
+from bentpipe.testbed.drafts import with_changes
+from bentpipe.testbed.regions import Region as Found
+from bentpipe.testbed.regions import of_folder, of_live
+from bentpipe.testbed.rules import check_change
+from bentpipe.testbed.tables import ACTIVE, FINAL, Change
+
+from .callers import Anyone, AUser, Database, Given
+from .configurations import Fork, Full, add
+from .events import Broadcast, Watched
+from .runs import owned, seen
+from .sessions import Strict
+
+router = APIRouter(tags=["live"])
+
+#: Changes by hand of one run.
+MOST_CHANGES = 1000
+
+
+class Wanted(Strict):
+    """A change of a run in progress: a key path of the scenario and its new value, as in an override."""
+
+    key: Annotated[str, Field(min_length=1, max_length=200)]
+    value: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Changed(BaseModel):
+    """A change by hand. ``done`` is when it was made, in seconds of the run, and ``refused`` why it was not; neither is
+    known before the run has answered."""
+
+    id: int
+    user: str
+    at: float
+    key: str
+    value: str
+    done: float | None
+    refused: str | None
+
+
+class Region(BaseModel):
+    """A part of a run in which something holds: the satellite that serves a site, the link of an access, the value of a
+    changed key. Times are seconds of the run; an open end is null."""
+
+    kind: str
+    of: str
+    label: str
+    start: float
+    end: float | None
+
+
+@router.get("/events")
+async def events(
+    request: Request,
+    who: Anyone,
+    store: Database,
+    settings: Given,
+    run: Annotated[str, Query(max_length=32)] = "",
+) -> StreamingResponse:
+    """Follow one's runs: server-sent events ``run`` with ``{"run", "state", "progress", "reason"}``, and events
+    ``rows`` with what the run that is named sees of its traces. One stream per browser tab; after a broken
+    connection, Last-Event-ID continues where it ended, and the rows come again from the beginning."""
+    broadcast: Broadcast = request.app.state.broadcast
+    watched = None
+    if run:
+        with store.reading() as rows:
+            row = seen(rows, run, who)
+        watched = Watched(row.id, live.beside(settings.folder(row.owner_id, row.id)))
+    last = request.headers.get("last-event-id", "")
+    number = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else None
+    stream = broadcast.follow(who, number, watched)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@router.post("/runs/{run}/changes", status_code=201)
+def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
+    """Change the scenario of a run in progress, as far as it can change: keys of links and networks that the reference
+    marks. The run answers within a second."""
+    check_change(given.key, given.value)
+    with store.writing() as rows:
+        row = owned(rows, run, who)
+        if row.state not in ACTIVE:
+            raise Refused(
+                409, "it has ended" if row.state in FINAL else "it has not started; change its configuration"
+            )
+        if row.instrument == "kernel":
+            raise Refused(409, "a real kernel in virtual time takes no changes while it runs")
+        count = rows.scalar(select(func.count()).where(Change.run_number == row.number)) or 0
+        if count >= MOST_CHANGES:
+            raise Refused(409, f"it was changed {MOST_CHANGES} times already")
+        made = Change(run_number=row.number, user=who.name, key=given.key, value=given.value)
+        rows.add(made)
+        note(rows, who, "change run", f"{row.name} {row.number}: {given.key} = {given.value}")
+        rows.flush()
+        return Changed.model_validate(made, from_attributes=True)
+
+
+@router.get("/runs/{run}/changes")
+def changes(run: str, who: Anyone, store: Database) -> list[Changed]:
+    """Return the changes by hand of a run."""
+    with store.reading() as rows:
+        row = seen(rows, run, who)
+        found = rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
+        return [Changed.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.post("/runs/{run}/configuration", status_code=201)
+def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
+    """Save the scenario of a run as a configuration of one's own, with the changes that were made by hand, so that it
+    repeats the run."""
+    with store.writing() as rows:
+        row = seen(rows, run, who)
+        made = [
+            one
+            for one in rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
+            if one.done is not None
+        ]
+        text = with_changes(row.scenario, [(one.done or 0.0, one.key, one.value) for one in made])
+        found = add(rows, who, given.name, text)
+        note(rows, who, "save configuration", f"{given.name}, of run {row.number}")
+        return found
+
+
+@router.get("/runs/{run}/regions")
+def regions(run: str, who: Anyone, store: Database, settings: Given) -> list[Region]:
+    """Return what holds in which part of a run, also while it is in progress."""
+    with store.reading() as rows:
+        row = seen(rows, run, who)
+        made = [
+            (one.done, one.key, one.value)
+            for one in rows.scalars(select(Change).where(Change.run_number == row.number))
+            if one.done is not None
+        ]
+    folder = settings.folder(row.owner_id, row.id)
+    found: list[Found]
+    if row.state in FINAL and (folder / "provenance.json").is_file():
+        found = of_folder(row.scenario, made, folder)
+    else:
+        found = of_live(row.scenario, made, live.everything(live.beside(folder)))
+    return [Region.model_validate(one, from_attributes=True) for one in found]

@@ -1,0 +1,116 @@
+"""What holds in which part of a run: which satellite serves a site, which link an access uses, which value a key has
+that was changed. From the scenario's own changes, those made by hand, and the traces `handover` and `selection`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bentpipe.quantities import base_value
+
+#: Regions that are returned: more than a plot can show.
+MOST: Final = 500
+
+#: A change by hand: seconds of the run, key, value.
+Made = tuple[float, str, str]
+#: The start of a region: seconds, kind, entity, label.
+Start = tuple[float, str, str, str]
+
+
+@dataclass(frozen=True)
+class Region:
+    """From ``start`` to ``end`` (seconds of the run; None if nothing has ended it) ``label`` holds for the entity
+    ``of``. ``kind`` is "change", "handover" or "selection"."""
+
+    kind: str
+    of: str
+    label: str
+    start: float
+    end: float | None
+
+
+def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
+    """Returns the regions of a run that has ended."""
+    from bentpipe.runs import Run
+
+    data = tomllib.loads(scenario)
+    run = Run(folder)
+    starts = _changes(data, made)
+    for trace in ("handover", "selection"):
+        if trace in run.traces:
+            frame = run.trace(trace)
+            entity = frame.columns[1]
+            starts += [
+                _start(data, trace, str(row[entity]), row["time"], row) for row in frame.iter_rows(named=True)
+            ]
+    return _joined(starts)
+
+
+def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]) -> list[Region]:
+    """Returns the regions of a run in progress, from what was seen of it."""
+    data = tomllib.loads(scenario)
+    starts = _changes(data, made)
+    columns = _columns()
+    for part in parts:
+        for trace in ("handover", "selection"):
+            for entity, rows in part["rows"].get(trace, {}).items():
+                for time, *values in rows:
+                    row = dict(zip(columns[trace], values, strict=True))
+                    starts.append(_start(data, trace, entity, time, row))
+    return _joined(starts)
+
+
+def _changes(data: dict[str, Any], made: Sequence[Made]) -> list[Start]:
+    starts = [(time, "change", key, f"{key} = {value}") for time, key, value in made]
+    for change in data.get("change", []):
+        time = base_value(change["at"])
+        for key, value in _leaves(change["set"], ""):
+            starts.append((time, "change", key, f"{key} = {value}"))
+    return starts
+
+
+def _leaves(table: Any, path: str) -> Iterable[tuple[str, Any]]:
+    for key, value in table.items():
+        inner = f"{path}.{key}" if path else key
+        if isinstance(value, dict):
+            yield from _leaves(value, inner)
+        else:
+            yield inner, value
+
+
+def _start(data: dict[str, Any], trace: str, entity: str, time: float, row: dict[str, Any]) -> Start:
+    to = row["to"]
+    if trace == "handover":
+        label = "no satellite" if to is None else f"satellite {int(to)}"
+        antenna = int(row["antenna"] or 0)
+        return time, trace, entity if antenna == 0 else f"{entity} (antenna {antenna})", label
+    links: list[Any] = next((one["links"] for one in data.get("access", []) if one["name"] == entity), [])
+    label = str(links[int(to)]) if to is not None and int(to) < len(links) else f"link {to}"
+    return time, trace, f"{entity} ({'back' if row['direction'] else 'there'})", label
+
+
+def _joined(starts: list[Start]) -> list[Region]:
+    """Returns the regions: each ends where the next one of its entity starts."""
+    found: list[Region] = []
+    last: dict[tuple[str, str], int] = {}
+    for time, kind, of, label in sorted(starts)[:MOST]:
+        place = last.get((kind, of))
+        if place is not None:
+            before = found[place]
+            found[place] = Region(kind, of, before.label, before.start, time)
+        last[kind, of] = len(found)
+        found.append(Region(kind, of, label, time, None))
+    return found
+
+
+def _columns() -> dict[str, list[str]]:
+    import json
+
+    from bentpipe import _native
+
+    listed = json.loads(_native.tables())["traces"]
+    return {table["name"]: [column["name"] for column in table["columns"]] for table in listed}

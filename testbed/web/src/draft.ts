@@ -1,0 +1,32 @@
+// What the server says of a draft.
+
+import type { PictureData } from "./picture";
+import type { Change, Table } from "./schema";
+
+export interface Problem {
+  line: number | null;
+  path: string;
+  value: string | null;
+  message: string;
+  allowed: string[];
+  nearest: string | null;
+}
+export interface Prediction {
+  flow: string;
+  note: string;
+  prediction: { goodput_bit_s: number; limited_by: string; round_trip: { mean_s: number } } | null;
+}
+export interface View {
+  valid: boolean;
+  problems: Problem[];
+  summary: string[];
+  warnings: string[];
+  resolved: Table;
+  campaign: Table | null;
+  picture: PictureData;
+  predictions: Prediction[];
+  cost: { events: number; seconds: number; refused: string | null };
+}
+
+/** Makes changes in the text of the draft. */
+export type Edit = (edits: Change[]) => Promise<void>;

@@ -1,0 +1,116 @@
+// Step 4: the preview, and the launch.
+
+import { useState } from "react";
+import { api, Refusal } from "./api";
+import type { Entry, Full, Who } from "./api.gen";
+import type { View } from "./draft";
+import { bits, duration, Notice, rounded } from "./parts";
+import { go, message } from "./state";
+import { useInstruments } from "./trial";
+
+export function Launch({ view, applied, dirty, apply, mine, who }: { view: View | null; applied: Full; dirty: boolean; apply: () => Promise<boolean>; mine: boolean; who: Who }) {
+  const [instruments] = useInstruments(applied.id, who);
+  const [trouble, setTrouble] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [paced, setPaced] = useState(false);
+  const [pace, setPace] = useState("1");
+  const campaign = Boolean(view?.campaign);
+  const launch = async () => {
+    setBusy(true);
+    setTrouble("");
+    try {
+      if (dirty && !(await apply())) return;
+      const made = await api.post<Entry[]>("/runs", {
+        configuration: applied.id,
+        instruments,
+        campaign,
+        once: crypto.randomUUID(),
+        pace: paced && instruments.includes("simulate") ? Number(pace) : null,
+      });
+      if (made.length === 1) go(["runs", made[0]!.id]);
+      else go(["runs"], { batch: made[0]!.batch ?? "" });
+    } catch (error) {
+      setTrouble(error instanceof Refusal ? error.message : message(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (!view) return <p aria-busy="true">Loading…</p>;
+  return (
+    <section>
+      <div className="row">
+        {who.level !== "guest" && (
+          <button
+            className="primary"
+            disabled={busy || !view.valid || view.cost.refused !== null || instruments.length === 0 || (dirty && !mine)}
+            onClick={() => void launch()}
+          >
+            {dirty ? "Apply and launch" : "Launch"}
+          </button>
+        )}
+        <span className="soft">
+          {instruments.join(", ")}
+          {campaign && " – the campaign"}
+        </span>
+        {instruments.includes("simulate") && (
+          <label className="check">
+            <input type="checkbox" checked={paced} onChange={(event) => setPaced(event.target.checked)} />
+            <span>
+              slow down, to watch it and change it while it runs
+              {paced && (
+                <>
+                  :{" "}
+                  <input className="short" type="number" min={0.001} step="any" value={pace} aria-label="Seconds of the scenario per second" onChange={(event) => setPace(event.target.value)} /> s of the
+                  scenario per second
+                </>
+              )}
+            </span>
+          </label>
+        )}
+      </div>
+      <Notice text={trouble} />
+      {view.valid && (
+        <>
+          <Notice text={view.cost.refused ?? ""} />
+          {view.warnings.map((one) => (
+            <Notice key={one} text={one} kind="plain" />
+          ))}
+          <h2>Preview</h2>
+          <p>
+            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario.
+          </p>
+          {view.predictions.length > 0 && (
+            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+              <table>
+                <caption>Predicted by the equations</caption>
+                <thead>
+                  <tr>
+                    <th>Flow</th>
+                    <th>Goodput</th>
+                    <th>Round trip (mean)</th>
+                    <th>Limited by</th>
+                    <th>Note</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {view.predictions.map((one) => (
+                    <tr key={one.flow}>
+                      <th scope="row">{one.flow}</th>
+                      <td>{bits(one.prediction?.goodput_bit_s)}</td>
+                      <td>{one.prediction ? `${rounded(one.prediction.round_trip.mean_s * 1000)} ms` : "–"}</td>
+                      <td>{one.prediction?.limited_by ?? "–"}</td>
+                      <td className="text">{one.note}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+          <pre tabIndex={0} aria-label="Summary of the scenario">
+            {view.summary.join("\n")}
+          </pre>
+        </>
+      )}
+    </section>
+  );
+}

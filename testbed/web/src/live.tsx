@@ -1,0 +1,147 @@
+// A run in progress: plots that grow, what happens in it, and what can be changed by hand.
+
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import type { Region, Scenario, Series } from "./api.gen";
+import { Controls } from "./controls";
+import { Progress } from "./parts";
+import { Plot } from "./plot";
+import type { Table } from "./schema";
+import { useLoaded, useRows, type Part } from "./state";
+
+/** The columns of the tables of traces, after the time. */
+type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;
+
+const ConstellationMap = lazy(async () => ({ default: (await import("./map")).ConstellationMap }));
+
+interface Shown {
+  title: string;
+  trace: string;
+  column: string;
+  unit: string;
+  /** Whether the column counts bytes, and its rate is shown. */
+  rate?: boolean;
+}
+
+const SHOWN: Shown[] = [
+  { title: "goodput", trace: "delivery", column: "delivered", unit: "Mbit/s", rate: true },
+  { title: "received", trace: "datagram", column: "received", unit: "Mbit/s", rate: true },
+  { title: "RTT", trace: "tcp", column: "rtt", unit: "s" },
+  { title: "congestion window", trace: "tcp", column: "cwnd", unit: "segments" },
+  { title: "queue", trace: "link", column: "queue_packets", unit: "packets" },
+  { title: "terminal's queue", trace: "dama", column: "queue", unit: "bytes" },
+  { title: "requests", trace: "dama", column: "request", unit: "slots" },
+  { title: "grants", trace: "dama", column: "assigned", unit: "slots" },
+  { title: "granted by the control centre", trace: "ncc", column: "granted", unit: "slots" },
+  { title: "allowed rate", trace: "tfrc", column: "allowed", unit: "bit/s" },
+  { title: "path delay", trace: "path", column: "delay", unit: "s" },
+];
+/** Lines in a plot. */
+const MOST_LINES = 8;
+/** How often plots are drawn again. */
+const DRAW_MS = 400;
+
+type Rows = Record<string, Record<string, (number | null)[][]>>;
+
+export function Live({ run }: { run: Scenario }) {
+  const tables = useLoaded<Tables>("/traces").value;
+  const rows = useRef<Rows>({});
+  const [count, setCount] = useState(0);
+  const [dropped, setDropped] = useState(0);
+  const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const resolved = run.resolved as Table;
+  const [asked, setAsked] = useState(0);
+  const regions = useLoaded<Region[]>(`/runs/${run.id}/regions?at=${asked}`);
+  const kept = useRef<Region[]>([]);
+  if (regions.value) kept.current = regions.value;
+  const end = seconds(resolved.duration);
+  useRows(run.id, (parts: Part[], begins) => {
+    if (begins) rows.current = {};
+    let events = false;
+    for (const part of parts) {
+      setDropped((before) => (begins ? 0 : before) + part.dropped);
+      events ||= part.changes.length > 0 || "handover" in part.rows || "selection" in part.rows;
+      for (const [table, entities] of Object.entries(part.rows)) {
+        const of = (rows.current[table] ??= {});
+        for (const [entity, some] of Object.entries(entities)) (of[entity] ??= []).push(...some);
+      }
+    }
+    if (events) setAsked((before) => before + 1);
+    waiting.current ??= setTimeout(() => {
+      waiting.current = undefined;
+      setCount((before) => before + 1);
+    }, DRAW_MS);
+  });
+  useEffect(() => () => clearTimeout(waiting.current), []);
+  const plots = useMemo(
+    () => (tables ? SHOWN.flatMap((shown) => plotted(shown, rows.current, tables) ?? []) : []),
+    // The rows are in a reference; the count says that there are more.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [count, tables],
+  );
+  const satellites = Object.values((resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
+  const started = run.state === "running" || run.state === "leased";
+  return (
+    <>
+      <div className="big">
+        <Progress value={run.progress} label="Progress of this run" />
+        <span>{Math.round(100 * run.progress)} %</span>
+      </div>
+      {!started && <p className="soft">Plots appear when it has started.</p>}
+      {started && run.instrument === "kernel" && <p className="soft">A kernel in virtual time shows its plots when it has ended.</p>}
+      <div className="columns">
+        <section aria-label="Live plots" className="left">
+          {satellites && started && end !== undefined && (
+            <Suspense fallback={null}>
+              <ConstellationMap text={run.scenario} time={Math.min(end, Math.round(run.progress * 100) * end / 100)} />
+            </Suspense>
+          )}
+          {plots.map(({ title, series }) => (
+            <section key={title}>
+              <h2>{title}</h2>
+              <Plot title={title} series={series} regions={kept.current} end={end} />
+            </section>
+          ))}
+          {dropped > 0 && <p className="soft">{dropped} rows were not shown, so as not to slow the run; its files have them.</p>}
+        </section>
+        <section aria-label="Changes by hand" className="right">
+          {run.mine && run.instrument !== "kernel" && started && <Controls run={run} data={resolved} events={asked} />}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function seconds(duration: unknown): number | undefined {
+  const found = /^([\d.eE+-]+) ?(ns|us|ms|s|min|h|d)$/.exec(String(duration));
+  const units: Record<string, number> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
+  return found ? Number(found[1]) * units[found[2]!]! : undefined;
+}
+
+function plotted(shown: Shown, rows: Rows, tables: Tables): { title: string; series: { name: string; of: Series }[] } | null {
+  const entities = Object.entries(rows[shown.trace] ?? {});
+  const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
+  if (entities.length === 0 || column < 1) return null;
+  const lines = entities.slice(0, MOST_LINES).map(([name, some]) => {
+    const time = some.map((row) => row[0] as number);
+    const value = some.map((row) => row[column] ?? null);
+    return shown.rate ? { name, ...rates(time, value) } : { name, time, value };
+  });
+  if (lines.every((line) => line.value.every((one) => one === null))) return null;
+  return { title: shown.title, series: [{ name: "", of: { quantity: shown.title, unit: shown.unit, thinned: false, lines } }] };
+}
+
+/** The rate of a count of bytes in Mbit/s, over at least a hundredth of what there is so far. */
+function rates(time: number[], bytes: (number | null)[]): { time: number[]; value: (number | null)[] } {
+  const window = Math.max(1e-3, ((time.at(-1) ?? 0) - (time[0] ?? 0)) / 100);
+  const found = { time: [] as number[], value: [] as (number | null)[] };
+  let last = 0;
+  for (let at = 1; at < time.length; at++) {
+    const took = time[at]! - time[last]!;
+    if (took < window) continue;
+    found.time.push(time[at]!);
+    found.value.push((((bytes[at] ?? 0) - (bytes[last] ?? 0)) * 8) / took / 1e6);
+    last = at;
+  }
+  return found;
+}
+

@@ -1,0 +1,57 @@
+// The form of one entity of a draft.
+
+import { useCallback, useRef, useState } from "react";
+import type { Edit } from "./draft";
+import { TableForm } from "./form";
+import { changes, isTable, resolved, variants, type Schema, type Table } from "./schema";
+
+/** The schema and the value of the entity at a key path. */
+function entity(path: string[], schema: Schema, data: Table): { schema: Schema; value: unknown } | null {
+  let of: Schema = schema;
+  let value: unknown = data;
+  for (const key of path) {
+    of = resolved(of, schema);
+    if (Array.isArray(value)) {
+      value = value.find((one: Table, place) => (one.name ?? String(place)) === key);
+      of = of.items ?? {};
+    } else if (isTable(value)) {
+      value = value[key];
+      of = of.properties?.[key] ?? (isTable(of.additionalProperties) ? of.additionalProperties : {});
+    } else return null;
+  }
+  if (value === undefined) return null;
+  of = resolved(of, schema);
+  if (isTable(value)) {
+    const kind = value.kind;
+    const variant = variants(of).find((one) => one.kind === kind);
+    if (variant) of = variant.schema;
+  }
+  return { schema: of, value };
+}
+
+/** The form of an entity. What is typed shows at once, and becomes a change of the text when typing pauses. */
+export function Panel({ path, schema, data, edit, stale }: { path: string[]; schema: Schema; data: Table; edit?: Edit; stale: boolean }) {
+  const found = entity(path, schema, data);
+  const known = JSON.stringify(found?.value);
+  const [value, setValue] = useState<unknown>(found?.value);
+  const [base, setBase] = useState(known);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // The text was changed elsewhere, or a change has arrived.
+  if (known !== base && !stale) {
+    setBase(known);
+    setValue(found?.value);
+  }
+  const before = found?.value;
+  const change = useCallback(
+    (next: unknown) => {
+      setValue(next);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => void edit?.(changes(before, next, path)), 400);
+    },
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [before, path.join("."), edit],
+  );
+  if (!found) return <p className="soft">It is not part of the scenario any more.</p>;
+  return <TableForm schema={found.schema} root={schema} value={value} change={change} disabled={!edit} fixed={["name", "flow", "link", "network"]} />;
+}
+

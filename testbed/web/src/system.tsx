@@ -1,0 +1,244 @@
+// Step 1, the system: picture, panels and text of the network, which are views of one draft.
+
+import { lazy, Suspense, useMemo, useState } from "react";
+import type { Edit, View } from "./draft";
+import { Panel } from "./panel";
+import { Field } from "./parts";
+import { Picture, type PictureData, type Positions } from "./picture";
+import { isTable, type Schema, type Table } from "./schema";
+import { useLoaded } from "./state";
+
+// The map has the outlines of the continents with it.
+const ConstellationMap = lazy(async () => ({ default: (await import("./map")).ConstellationMap }));
+
+export function System({
+  view,
+  stale,
+  text,
+  setText,
+  edit,
+  positions,
+  move,
+  chosen,
+  choose,
+}: {
+  view: View | null;
+  stale: boolean;
+  text: string;
+  setText?: (text: string) => void;
+  edit?: Edit;
+  positions: Positions;
+  move?: (positions: Positions) => void;
+  chosen: string;
+  choose: (path: string[]) => void;
+}) {
+  const schema = useLoaded<Schema>("/schema").value;
+  const [pending, setPending] = useState<string[]>([]);
+  const [local, setLocal] = useState(positions);
+  const data = useMemo<PictureData>(() => {
+    const known = view?.picture ?? { nodes: [], edges: [] };
+    const names = new Set(known.nodes.map((one) => one.id));
+    const drawn = pending.filter((one) => !names.has(one)).map((one) => ({ id: one, label: one, kind: "router" as const, path: ["node", one] }));
+    return { ...known, nodes: [...known.nodes, ...drawn] };
+  }, [view, pending]);
+  const entities = useMemo(() => parts(view?.resolved), [view]);
+  const path = useMemo(() => (chosen ? splitPath(chosen, entities) : []), [chosen, entities]);
+  const nodes = data.nodes.filter((one) => one.kind !== "network" && one.kind !== "group").map((one) => one.id);
+  const hasSatellites = !stale && Object.values((view?.resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
+  const addLink = (from: string, to: string) => {
+    const name = unused("link", entities.map((one) => one.path[1] ?? ""));
+    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then(() => choose(["link", name]));
+  };
+  return (
+    <div className="columns">
+      <section aria-label="Picture of the network" className="left">
+        <Picture
+          data={data}
+          positions={local}
+          chosen={chosen}
+          choose={choose}
+          move={
+            move &&
+            ((next) => {
+              setLocal(next);
+              move(next);
+            })
+          }
+          connect={edit && ((from, to) => nodes.includes(from) && nodes.includes(to) && addLink(from, to))}
+        />
+        {hasSatellites && (
+          <Suspense fallback={null}>
+            <ConstellationMap text={text} />
+          </Suspense>
+        )}
+        {edit && <Draw nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />}
+        <details className="panel" open={data.nodes.length > 0 && data.nodes.length <= 40}>
+          <summary>All parts</summary>
+          <ul className="parts">
+            {entities.map((one) => (
+              <li key={one.path.join(".")}>
+                <button className="plain" aria-pressed={chosen === one.path.join(".")} onClick={() => choose(one.path)}>
+                  {one.label}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </details>
+      </section>
+      <section aria-label="Panel" className="right">
+        <div className="heading">
+          <h2>{path.length > 0 ? path.join(" ") : "TOML"}</h2>
+          <span className="grow" />
+          {path.length > 0 && <button onClick={() => choose([])}>Show TOML</button>}
+          {path.length > 0 && edit && path[0] !== "node" && (
+            <button
+              onClick={() => {
+                void edit([{ path, value: null }]);
+                choose([]);
+              }}
+            >
+              Remove
+            </button>
+          )}
+        </div>
+        {path.length === 0 && <TomlText text={text} setText={setText} />}
+        {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={choose} />}
+        {path.length > 0 && path[0] !== "node" && schema && view && (
+          <Panel key={path.join(".")} path={path} schema={schema} data={view.resolved} edit={edit} stale={stale} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function TomlText({ text, setText }: { text: string; setText?: (text: string) => void }) {
+  return (
+    <Field label="Scenario" help="The same scenario as the picture and the forms: a change in one is a change in all.">
+      {(id, described) => (
+        <textarea
+          id={id}
+          aria-describedby={described}
+          className="toml"
+          spellCheck={false}
+          readOnly={!setText}
+          value={text}
+          rows={28}
+          onChange={(event) => setText?.(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: string) => void; addLink: (from: string, to: string) => void }) {
+  const [name, setName] = useState("");
+  const [from, setFrom] = useState("");
+  const [to, setTo] = useState("");
+  const start = nodes.includes(from) ? from : (nodes[0] ?? "");
+  const end = nodes.includes(to) && to !== start ? to : (nodes.find((one) => one !== start) ?? "");
+  return (
+    <details className="panel">
+      <summary>Draw nodes and links</summary>
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name && !nodes.includes(name)) addNode(name);
+          setName("");
+        }}
+      >
+        <Field label="New node" help="It becomes part of the scenario with its first link.">
+          {(id, described) => (
+            <input id={id} aria-describedby={described} value={name} pattern="[A-Za-z][A-Za-z0-9_\-]*" maxLength={60} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
+        <button disabled={!name}>Add node</button>
+      </form>
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          addLink(start, end);
+        }}
+      >
+        <Choice label="Link from" value={start} among={nodes} choose={setFrom} />
+        <Choice label="to" value={end} among={nodes.filter((one) => one !== start)} choose={setTo} />
+        <button disabled={!start || !end}>Add link</button>
+      </form>
+      <p className="help">Or drag from the right edge of a node to another one.</p>
+    </details>
+  );
+}
+
+function Choice({ label, value, among, choose }: { label: string; value: string; among: string[]; choose: (value: string) => void }) {
+  return (
+    <Field label={label}>
+      {(id) => (
+        <select id={id} value={value} onChange={(event) => choose(event.target.value)}>
+          {among.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function OfNode({ node, view, choose }: { node: string; view: View | null; choose: (path: string[]) => void }) {
+  const near = parts(view?.resolved).filter((one) => one.ends.includes(node));
+  return (
+    <>
+      <p className="soft">What begins, ends or runs at this node:</p>
+      <ul className="parts">
+        {near.map((one) => (
+          <li key={one.path.join(".")}>
+            <button className="plain" onClick={() => choose(one.path)}>
+              {one.label}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {near.length === 0 && <p>Nothing yet: draw a link to it.</p>}
+    </>
+  );
+}
+
+interface PartOf {
+  path: string[];
+  label: string;
+  ends: string[];
+}
+
+/** All entities of a scenario that have a panel. */
+function parts(data: Table | undefined): PartOf[] {
+  if (!data) return [];
+  const found: PartOf[] = [];
+  for (const kind of ["link", "access", "proxy", "service", "flow"]) {
+    for (const one of (data[kind] ?? []) as Table[]) {
+      const ends = [one.from, one.to, one.node].filter((end): end is string => typeof end === "string");
+      found.push({ path: [kind, String(one.name)], label: `${kind} ${String(one.name)}${one.to ? `: ${ends.join(" → ")}` : ""}`, ends });
+    }
+  }
+  for (const [name, network] of Object.entries((data.network ?? {}) as Record<string, Table>)) {
+    const ends = [network.gateway, ...((network.terminals ?? []) as unknown[]), ...((network.ends ?? []) as unknown[]), ...Object.keys((network.sites ?? {}) as Table)];
+    found.push({
+      path: ["network", name],
+      label: `network ${name} (${String(network.kind)})`,
+      ends: ends.map((one) => (isTable(one) ? String(one.name ?? "") : String(one))),
+    });
+  }
+  found.push({ path: ["record"], label: "what is recorded", ends: [] });
+  return found;
+}
+
+function splitPath(chosen: string, entities: PartOf[]): string[] {
+  const known = entities.find((one) => one.path.join(".") === chosen);
+  if (known) return known.path;
+  const dot = chosen.indexOf(".");
+  return dot < 0 ? [chosen] : [chosen.slice(0, dot), chosen.slice(dot + 1)];
+}
+
+export function unused(stem: string, names: string[]): string {
+  for (let count = 1; ; count++) if (!names.includes(`${stem}${count}`)) return `${stem}${count}`;
+}
+

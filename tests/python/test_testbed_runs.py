@@ -1,0 +1,103 @@
+"""A run in the test bed from its launch to its results, by the interface and by the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from beds import Bed, _cheap_passwords, bed, launched, saved
+from guests import guests
+from httpx2 import Client
+from testbeds import PASSWORD, SMALL, serving, until
+
+__all__ = ["_cheap_passwords", "bed"]
+
+
+def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
+    ada = bed.join("ada")
+    configuration = saved(ada)
+    bed.execute()
+    (run,) = launched(ada, text=None, configuration=configuration["id"])
+    assert (run["state"], run["position"]) == ("queued", None)
+    until(lambda: ada.get(f"/api/runs/{run['id']}").json()["state"] == "done")
+    results = ada.get(f"/api/runs/{run['id']}/results").json()
+    assert [flow["flow"] for flow in results["flows"]] == ["up"]
+    # Of 10 Mbit/s with 20 ms of slow start per doubling and 20 s.
+    assert 2e6 < results["flows"][0]["goodput"] < 1e7
+    series = ada.get(f"/api/runs/{run['id']}/series/tcp.cwnd").json()
+    assert (series["unit"], [line["name"] for line in series["lines"]]) == ("segments", ["up"])
+    assert len(series["lines"][0]["time"]) == len(series["lines"][0]["value"]) > 10
+    # 11: the report contains what users wrote, so it is in a sandbox; 30: files are saved, not shown.
+    report = ada.get(f"/api/runs/{run['id']}/report")
+    assert "<svg" in report.text and report.headers["content-security-policy"].startswith("sandbox;")
+    assert str(bed.settings.data) not in report.text
+    files = {one["path"] for one in ada.get(f"/api/runs/{run['id']}/files").json()}
+    assert {"flows.parquet", "scenario.toml", "report.html", "traces/tcp.parquet"} <= files
+    file = ada.get(f"/api/runs/{run['id']}/files/report.html")
+    assert file.headers["content-disposition"].startswith("attachment")
+    assert file.headers["content-security-policy"].startswith("sandbox;")
+    # The same with another congestion control, compared with the first one as pinned baseline.
+    (other,) = launched(ada, text=SMALL.replace("reno", "cubic"))
+    until(lambda: ada.get(f"/api/runs/{other['id']}").json()["state"] == "done")
+    assert ada.patch(f"/api/runs/{run['id']}", json={"baseline": True}).json()["baseline"]
+    compared = ada.get("/api/comparison", params={"run": [other["id"]]}).json()
+    assert compared["baseline"] == run["id"]
+    assert compared["others"][0]["scenario"] == [
+        {"key": "flow.up.transport.congestion", "a": "reno", "b": "cubic"}
+    ]
+    assert ada.delete(f"/api/runs/{other['id']}").status_code == 204
+    assert not bed.settings.folder(1, other["id"]).exists()
+
+
+@guests
+def test_a_real_kernel_runs_within_the_limits_of_a_user(bed: Bed) -> None:
+    ada = bed.join("ada")
+    (run,) = launched(ada, text=SMALL.replace("20 s", "2 s"), instruments=["kernel"])
+    bed.execute()
+    ended = until(lambda: (one := ada.get(f"/api/runs/{run['id']}").json())["ended"] and one)
+    assert (ended["state"], ended["reason"]) == ("done", "")
+
+
+def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test bed as its user starts it, and `bentpipe lab` with a token: save, launch, wait, list, fetch, any
+    request."""
+    from bentpipe.cli import app
+    from typer.testing import CliRunner
+
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL.replace("20 s", "5 s"))
+    monkeypatch.chdir(tmp_path)
+
+    def lab(*words: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, ["lab", *words])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    with serving(tmp_path / "data") as served:
+        client = Client(base_url=served.url, headers={"Origin": served.url})
+        given = {"invitation": served.invitation, "name": "ada", "password": PASSWORD}
+        answer = client.post("/api/invitations/accept", json=given)
+        cookie = {"Cookie": f"__Host-bentpipe={answer.cookies['__Host-bentpipe']}"}
+        token = client.post("/api/tokens", json={"name": "t"}, headers=cookie).json()["secret"]
+        client.close()
+        monkeypatch.setenv("BENTPIPE_SERVER", served.url)
+        monkeypatch.setenv("BENTPIPE_TOKEN", token)
+        assert lab("save", str(file)).startswith("saved")
+        assert "done" in lab("launch", "small", "--wait")
+        assert "small" in lab("runs")
+        assert "files in" in lab("fetch", "1", "--out", "got")
+        assert {"flows.parquet", "scenario.toml", "report.html"} <= {
+            one.name for one in Path("got").iterdir()
+        }
+        assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
+        assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
+        assert "did you mean" in lab("launch", "smal", code=2)
+        monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
+        assert "log in first" in lab("runs", code=2)
+        # The web process and its executor end together, and leave nothing running.
+        assert served.stop() == 0
+    assert not subprocess.run(
+        ["pgrep", "-f", str(tmp_path / "data")], check=False, capture_output=True
+    ).stdout
