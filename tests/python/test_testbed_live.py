@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,9 @@ def test_regions_are_those_of_the_traces(tmp_path: Path) -> None:
         assert {(one.of, one.label, one.start) for one in seen} <= {
             (one.of, one.label, one.start) for one in found
         }
+        if example == "leo-handovers":
+            # Planes and slots of Iridium.
+            assert all(re.fullmatch(r"P[1-6]S\d+|no satellite", one.label) for one in found)
     assert "link.sat.rate = 3 Mbit/s" in {one.label for one in found}
 
 

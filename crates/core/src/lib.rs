@@ -13,7 +13,6 @@ mod random;
 mod time;
 mod trace;
 mod wakes;
-mod watch;
 mod whole;
 
 pub use address::{FlowId, NodeId};
@@ -23,7 +22,6 @@ pub use problem::{Problem, Problems};
 pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
-pub use trace::{Column, Probe, Recorder, Report, Row, Sink, Table, Tables};
+pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};
 pub use wakes::Wakes;
-pub use watch::{Glimpse, Seen};
 pub use whole::Whole;

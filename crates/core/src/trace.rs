@@ -4,8 +4,11 @@
 //! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
 //! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
 
-use crate::watch::{Seen, Watch};
+mod watch;
+
 use crate::{Span, Time};
+use watch::Watch;
+pub use watch::{Glimpse, Seen};
 
 /// One column of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]

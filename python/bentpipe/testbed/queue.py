@@ -203,20 +203,20 @@ def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
         free.append(max(0.0, whole - passed))
     free = sorted([*free, *[0.0] * max(0, slots - len(free))])
     needs = {
-        run: (instrument, pace, duration, events)
-        for run, instrument, pace, duration, events in rows.execute(
+        name: (instrument, pace, duration, events)
+        for name, instrument, pace, duration, events in rows.execute(
             select(Run.id, Run.instrument, Run.pace, Run.duration, Run.events).where(Run.state == "queued")
         )
     }
     places, earliest = {}, 0.0
-    for place, run in enumerate(ordered, 1):
-        if run not in needs:
+    for place, name in enumerate(ordered, 1):
+        if name not in needs:
             continue
-        alone = needs[run][0] in EXCLUSIVE
+        alone = needs[name][0] in EXCLUSIVE
         start = max(free[-1] if alone else free[0], earliest)
-        ended = start + takes(needs[run], rates)
+        ended = start + takes(needs[name], rates)
         free = [ended] * len(free) if alone else sorted([*free[1:], ended])
-        places[run] = (place, start)
+        places[name] = (place, start)
         earliest = start
     return places
 

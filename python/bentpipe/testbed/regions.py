@@ -4,6 +4,7 @@ that was changed. From the scenario's own changes, those made by hand, and the t
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bentpipe.quantities import base_value
+from bentpipe.scenarios import ScenarioText
 
 #: Regions that are returned: more than a plot can show.
 MOST: Final = 500
@@ -45,7 +47,8 @@ def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]
             frame = run.trace(trace)
             entity = frame.columns[1]
             starts += [
-                _start(data, trace, str(row[entity]), row["time"], row) for row in frame.iter_rows(named=True)
+                _start(scenario, data, trace, str(row[entity]), row["time"], row)
+                for row in frame.iter_rows(named=True)
             ]
     return _joined(starts)
 
@@ -60,7 +63,7 @@ def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]
             for entity, rows in part["rows"].get(trace, {}).items():
                 for time, *values in rows:
                     row = dict(zip(columns[trace], values, strict=True))
-                    starts.append(_start(data, trace, entity, time, row))
+                    starts.append(_start(scenario, data, trace, entity, time, row))
     return _joined(starts)
 
 
@@ -82,15 +85,26 @@ def _leaves(table: Any, path: str) -> Iterable[tuple[str, Any]]:
             yield inner, value
 
 
-def _start(data: dict[str, Any], trace: str, entity: str, time: float, row: dict[str, Any]) -> Start:
+def _start(
+    text: str, data: dict[str, Any], trace: str, entity: str, time: float, row: dict[str, Any]
+) -> Start:
     to = row["to"]
     if trace == "handover":
-        label = "no satellite" if to is None else f"satellite {int(to)}"
+        network = next((name for name, one in data["network"].items() if entity in one.get("sites", {})), "")
+        label = "no satellite" if to is None else _satellites(text, network)[int(to)]
         antenna = int(row["antenna"] or 0)
         return time, trace, entity if antenna == 0 else f"{entity} (antenna {antenna})", label
     links: list[Any] = next((one["links"] for one in data.get("access", []) if one["name"] == entity), [])
     label = str(links[int(to)]) if to is not None and int(to) < len(links) else f"link {to}"
     return time, trace, f"{entity} ({'back' if row['direction'] else 'there'})", label
+
+
+@functools.lru_cache(maxsize=8)
+def _satellites(scenario: str, network: str) -> list[str]:
+    """Returns the names of a constellation's satellites."""
+    from bentpipe.constellations import constellation
+
+    return constellation(ScenarioText(scenario, "scenario"), [0.0], network=network).satellites
 
 
 def _joined(starts: list[Start]) -> list[Region]:

@@ -83,25 +83,27 @@ function shade(plot: uPlot, regions: Region[], ink: string): void {
   ctx.clip();
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
   ctx.textBaseline = "top";
-  let right: number[] = [];
-  const seen = new Map<string, number>();
-  for (const one of regions) {
-    const key = `${one.kind} ${one.of}`;
-    const row = rows.indexOf(key);
-    const count = seen.get(key) ?? 0;
-    seen.set(key, count + 1);
-    const from = plot.valToPos(one.start, "x", true);
-    const to = one.end === null ? bbox.left + bbox.width : plot.valToPos(one.end, "x", true);
-    ctx.fillStyle = count % 2 ? "#f59e0b14" : "#2f6fde14";
-    ctx.fillRect(from, bbox.top, to - from, bbox.height);
+  ctx.textAlign = "left";
+  const at = (time: number) => plot.valToPos(time, "x", true);
+  // Bands alternate from one change of anything to the next; the labels say of what.
+  const starts = [...new Set(regions.map((one) => one.start))].sort((a, b) => a - b);
+  starts.forEach((start, number) => {
+    const next = starts[number + 1];
+    const from = at(start);
+    ctx.fillStyle = number % 2 ? "#f59e0b1a" : "#2f6fde1a";
+    ctx.fillRect(from, bbox.top, (next === undefined ? bbox.left + bbox.width : at(next)) - from, bbox.height);
     ctx.fillStyle = "#88888880";
     ctx.fillRect(from, bbox.top, ratio, bbox.height);
+  });
+  const right: number[] = [];
+  ctx.fillStyle = ink;
+  for (const one of regions) {
+    const from = Math.max(at(one.start), bbox.left);
     const text = one.kind === "change" ? one.label : `${one.of}: ${one.label}`;
-    if (from >= (right[row] ?? -Infinity)) {
-      ctx.fillStyle = ink;
-      ctx.fillText(text, from + 4 * ratio, bbox.top + (2 + 12 * row) * ratio);
-      right[row] = from + ctx.measureText(text).width + 10 * ratio;
-    }
+    const row = rows.indexOf(`${one.kind} ${one.of}`);
+    if (from < (right[row] ?? -Infinity)) continue;
+    ctx.fillText(text, from + 4 * ratio, bbox.top + (2 + 12 * row) * ratio);
+    right[row] = from + ctx.measureText(text).width + 10 * ratio;
   }
   ctx.restore();
 }

@@ -54,7 +54,7 @@ export function RunView({ id }: { id: string }) {
       <p role="status">
         {run.label && <>{run.label}. </>}
         {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
-        {ended ? <span className={`state ${run.state}`}>{run.state}</span> : <State run={run as Entry} />}
+        {run.state === "queued" ? <State run={run as Entry} /> : <span className={`state ${run.state}`}>{ended ? run.state : "running"}</span>}
         {run.reason && <> – {run.reason}</>}
       </p>
       {!ended && <Live run={run} />}

@@ -1,7 +1,7 @@
 //! A bounded view of the traces for those who watch a run: the same rows that the probes write for the files, thinned by
 //! time, and dropped rather than kept when nobody takes them. The files do not depend on whether someone watches.
 
-use crate::trace::{Row, Table};
+use super::{Row, Table};
 use crate::Span;
 
 /// Rows kept between two looks. Further ones are dropped.
