@@ -126,10 +126,6 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
-export interface HTTPValidationError {
-  detail: ValidationError[];
-}
-
 /** The end of the link with which one person creates one account, to follow the page's address. */
 export interface Invitation {
   level: "guest" | "user" | "administrator";
@@ -228,6 +224,11 @@ export interface Queue {
   entries: Entry[];
 }
 
+/** Why a request was not fulfilled. */
+export interface Refusal {
+  detail: string;
+}
+
 /** A part of a run in which something holds: the satellite that serves a site, the link of an access, the value of a changed key. Times are seconds of the run; an open end is null. */
 export interface Region {
   kind: string;
@@ -324,14 +325,6 @@ export interface Trace {
 export interface TraceColumn {
   name: string;
   unit: string;
-}
-
-export interface ValidationError {
-  loc: (string | number)[];
-  msg: string;
-  type: string;
-  input: unknown;
-  ctx: Record<string, unknown>;
 }
 
 /** A change of a run in progress: a key path of the scenario and its new value, as in an override. */

@@ -10,6 +10,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel
 from sqlalchemy.exc import DataError, OperationalError
 
 import bentpipe
@@ -25,6 +26,18 @@ from .security import Guard
 
 #: Where `make web` puts the built page.
 PAGE: Final = Path(__file__).resolve().parents[1] / "static"
+
+class Refusal(BaseModel):
+    """Why a request was not fulfilled."""
+
+    detail: str
+
+
+#: Answers that every route can give besides its own.
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    "4XX": {"model": Refusal, "description": "Refused, with the reason"},
+    503: {"model": Refusal, "description": "Busy, or the database cannot be written"},
+}
 
 _UNBUILT: Final = """<!doctype html><html lang="en"><title>bentpipe</title><h1>The page is not built</h1>
 <p>Run <code>make web</code> in the repository (it needs Node), then reload. The interface works: see
@@ -52,7 +65,7 @@ def application(settings: Settings, store: Store) -> FastAPI:
     )
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
     for module in (sessions, accounts, drafts, configurations, runs, live, results):
-        app.include_router(module.router, prefix="/api")
+        app.include_router(module.router, prefix="/api", responses=REFUSALS)
     _errors(app)
     _page(app)
     app.add_middleware(Guard, settings=settings)
