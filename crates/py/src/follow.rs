@@ -24,7 +24,7 @@ impl Follower {
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         let Some(progress) = &self.progress else { return ControlFlow::Continue(()) };
         let answer = Python::attach(|py| {
-            progress.call1(py, (fraction,)).and_then(|answer| Ok(answer.extract::<bool>(py)?))
+            progress.call1(py, (fraction,)).and_then(|answer| answer.extract::<bool>(py))
         });
         self.judge(answer)
     }
@@ -51,7 +51,7 @@ impl Follow for Follower {
         if let Some(watch) = &self.watch {
             let seen = shown(&run.look(), std::mem::take(&mut self.answers));
             let wanted = Python::attach(|py| {
-                watch.call1(py, (seen,)).and_then(|answer| Ok(answer.extract::<Vec<(String, String)>>(py)?))
+                watch.call1(py, (seen,)).and_then(|answer| answer.extract::<Vec<(String, String)>>(py))
             });
             match wanted {
                 Ok(changes) => {
