@@ -3,17 +3,18 @@ server, and have the status, type and form that the document states."""
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
-schemathesis = pytest.importorskip("schemathesis", reason="no Schemathesis")
-
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
+pytest.importorskip("schemathesis", reason="no Schemathesis")
+
+import schemathesis
 from beds import Bed, _cheap_passwords, launched, saved
 from bentpipe.testbed.api.callers import COOKIE
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -52,8 +53,6 @@ def hold(bed: Bed, client: Any, each: int, seed: int) -> int:
                     response_schema_conformance,
                 ],
             )
-
-        from hypothesis import given
 
         given(case=operation.as_strategy())(
             settings(

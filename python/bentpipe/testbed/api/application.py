@@ -27,6 +27,7 @@ from .security import Guard
 #: Where `make web` puts the built page.
 PAGE: Final = Path(__file__).resolve().parents[1] / "static"
 
+
 class Refusal(BaseModel):
     """Why a request was not fulfilled."""
 
