@@ -115,14 +115,14 @@ class Run:
     @cached_property
     def traces(self) -> dict[str, list[str]]:
         """Names of the traces, each with its quantities, for :meth:`trace`."""
-        import pyarrow.parquet as pq
+        import polars as pl
 
         files = sorted((self.path / "traces").glob("*.parquet"))
         names = {}
         for file in files:
             if _closed(file):
                 with reading(file):
-                    names[file.stem] = pq.read_schema(file).names[2:]
+                    names[file.stem] = list(pl.read_parquet_schema(file))[2:]
         return names
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:

@@ -73,7 +73,7 @@ def window() -> Figure:
         axes.text((busy[1] + idle) / 2, -0.13, "waits", ha="center", va="top", fontsize=8, color=ORANGE)
         axes.plot([busy[1], idle], [-0.06, -0.06], color=ORANGE, linewidth=1.5)
     axes.text(trip / 4 - 20, 0.62, "segments", rotation=0, ha="right", fontsize=8, color=BLUE)
-    axes.text(trip * 0.92, 0.62, "acknowledgments", ha="left", fontsize=8, color=GREEN)
+    axes.text(trip * 0.84, 0.76, "acknowledgments", ha="left", fontsize=8, color=GREEN)
     axes.set(xlim=(-200, 2.4 * trip), ylim=(-0.3, 1.12))
     return figure
 

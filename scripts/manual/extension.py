@@ -40,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect everything to Sphinx."""
     app.add_directive("plot", Plot)
     app.add_directive("gallery", Gallery)
+    app.connect("env-get-outdated", with_other_subpages)
     app.connect("env-before-read-docs", draw)
     app.connect("source-read", with_contents)
     app.connect("build-finished", with_entrance)
@@ -126,16 +127,27 @@ def head(page: str) -> tuple[str, str]:
     return match[1], " ".join(match[2].split())
 
 
+def subpages(app: Sphinx, name: str) -> list[str]:
+    """Returns the subpages of a page, as a list of contents names them."""
+    page = Path(app.env.doc2path(name))
+    if page.name == "README.md":
+        return sorted(one.stem for one in page.parent.glob("*.md") if one != page)
+    found = sorted(f"{page.stem}/{one.stem}" for one in page.with_suffix("").glob("*.md"))
+    if page.parent == Path(app.confdir):
+        folders = (Path(app.srcdir) / page.stem).glob("*/README.md")
+        found += sorted(f"/{page.stem}/{one.parent.name}/README" for one in folders)
+    return found
+
+
+def with_other_subpages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Returns the pages to read again in any case: those whose contents follow from folders."""
+    return [name for name in env.found_docs if name == app.config.root_doc or subpages(app, name)]
+
+
 def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
     """Add the subpages of a page to the contents, and complete its lists of contents."""
     page = Path(app.env.doc2path(name))
-    if page.name == "README.md":
-        subpages = sorted(one.stem for one in page.parent.glob("*.md") if one != page)
-    else:
-        subpages = sorted(f"{page.stem}/{one.stem}" for one in page.with_suffix("").glob("*.md"))
-    if page.parent == Path(app.confdir):
-        folders = (Path(app.srcdir) / page.stem).glob("*/README.md")
-        subpages += sorted(f"/{page.stem}/{one.parent.name}/README" for one in folders)
+    below = subpages(app, name)
     if "```{pages}" in source[0]:
         named = set(re.findall(r"^[\w./-]+$", source[0], re.MULTILINE))
         rest = sorted(one.stem for one in page.parent.glob("*.md") if one != page and one.stem not in named)
@@ -146,8 +158,8 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
             source[0],
             flags=re.MULTILINE,
         )
-    if subpages and "{toctree}" not in source[0]:
-        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(subpages) + "\n```\n"
+    if below and "{toctree}" not in source[0]:
+        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(below) + "\n```\n"
 
 
 def with_entrance(app: Sphinx, error: Exception | None) -> None:

@@ -157,14 +157,13 @@ class Store:
 
     def units(self, name: str) -> dict[str, str]:
         """Returns the unit of each column of a table, ``"1"`` for numbers without one."""
-        import pyarrow.parquet as pq
+        import polars as pl
 
         file = next(self._tables(name).rglob("*.parquet"), None)
         if file is None:
             return {}
         with reading(file):
-            schema = pq.read_schema(file)
-        about = json.loads((schema.metadata or {}).get(b"bentpipe", b'{"columns": []}'))
+            about = json.loads(pl.read_parquet_metadata(file).get("bentpipe", '{"columns": []}'))
         return {column["name"]: column["unit"] for column in about["columns"]}
 
     @property

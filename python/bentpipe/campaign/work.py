@@ -92,15 +92,15 @@ def _tables(run: Run, task: Task) -> dict[str, bytes]:
 
 def _labelled(file: Path, task: Task) -> bytes:
     """Returns a table with the columns ``run`` and ``replication`` before its own, and with its metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
-    table = pq.read_table(file)
-    label = pa.array([task.key] * table.num_rows, pa.string())
-    number = pa.array([task.replication] * table.num_rows, pa.int64())
-    table = table.add_column(0, "replication", number).add_column(0, "run", label)
+    table = pl.read_parquet(file, hive_partitioning=False)
+    label = pl.lit(task.key).alias("run")
+    number = pl.lit(task.replication, dtype=pl.Int64).alias("replication")
+    labelled = table.with_columns(label, number).select("run", "replication", *table.columns)
+    about = pl.read_parquet_metadata(file)
     buffer = io.BytesIO()
-    pq.write_table(table, buffer)
+    labelled.write_parquet(buffer, metadata={name: text for name, text in about.items() if name == "bentpipe"})
     return buffer.getvalue()
 
 
