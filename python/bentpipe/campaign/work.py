@@ -100,7 +100,9 @@ def _labelled(file: Path, task: Task) -> bytes:
     labelled = table.with_columns(label, number).select("run", "replication", *table.columns)
     about = pl.read_parquet_metadata(file)
     buffer = io.BytesIO()
-    labelled.write_parquet(buffer, metadata={name: text for name, text in about.items() if name == "bentpipe"})
+    labelled.write_parquet(
+        buffer, metadata={name: text for name, text in about.items() if name == "bentpipe"}
+    )
     return buffer.getvalue()
 
 
