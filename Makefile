@@ -21,7 +21,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel test-variants kernel bench studies web docs lock generate clean venv packages
+.PHONY: help build run test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -74,6 +74,18 @@ web: ## Build the page of the test bed (`bentpipe serve`), with Node
 
 docs: build ## Build the documentation as a site: python/bentpipe/site, which `bentpipe docs` opens
 	@scripts/docs
+
+wheel: docs ## Build a wheel that needs no compiler: dist/bentpipe-*.whl, with the site in it
+	@scripts/wheel
+
+sdist: docs ## Build the source package with all crates: dist/bentpipe-*.tar.gz
+	@scripts/sdist
+
+deb: wheel ## Build the Debian package: dist/bentpipe_*.deb
+	@scripts/deb
+
+test-packages: deb sdist ## Build all packages and use them without compiler, repository and network
+	@$(BIN)/pytest -s tests/packages
 
 lock: venv ## Rewrite requirements.txt from pyproject.toml, with the newest versions
 	@$(BIN)/python -m pip install --quiet uv

@@ -1,5 +1,5 @@
-"""Writes the man pages and the completions of the command line into a folder: share/man/man1, share/bash-completion/completions,
-share/zsh/vendor-completions, share/fish/vendor_completions.d.
+"""Writes the man pages and the completions of the command line into a folder ``share``: man/man1,
+bash-completion/completions, zsh/vendor-completions and fish/vendor_completions.d.
 
     python packaging/pages.py FOLDER
 """
