@@ -3,11 +3,14 @@ continues."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
 import subprocess
+import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,13 @@ import pytest
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from bentpipe.testbed import queue
-from bentpipe.testbed.accounts import hashed
+from bentpipe.testbed.accounts import hashed, open_session
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
-from sqlalchemy import func, select
-from testbeds import BENTPIPE, SMALL, until
+from httpx2 import Client, HTTPError
+from sqlalchemy import func, select, update
+from testbeds import BENTPIPE, SMALL, free_port, until
 
 
 def states(store: Store) -> dict[str, int]:
@@ -139,7 +143,6 @@ def test_26_a_clock_that_is_set_ends_no_run_of_a_living_executor(
 
 def test_27_a_full_disk_ends_runs_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shutil
-    import threading
 
     from bentpipe.testbed.executor import Executor
 
@@ -162,7 +165,6 @@ def test_27_a_full_disk_ends_runs_with_the_reason(tmp_path: Path, monkeypatch: p
 def test_27_a_locked_database_is_waited_out(tmp_path: Path) -> None:
     """While another process holds the lock nothing is lost, and afterwards the queue continues."""
     import sqlite3
-    import threading
 
     from bentpipe.testbed.executor import Executor
 
@@ -215,3 +217,75 @@ def test_a_socket_of_another_user_is_refused() -> None:
         assert not permitted(Foreign())  # type: ignore[arg-type]
     here.close()
     there.close()
+
+
+def kill_web_and_check(data: Path, kills: int, seed: int) -> None:
+    """The web process is killed while launches of three runs each arrive. Each launch is sent again until it is
+    answered."""
+    chance = random.Random(seed)
+    store = filled(data, 0)
+    with store.writing() as rows:
+        user = rows.scalars(select(User)).one()
+        secret = open_session(rows, user, "token", 3600.0)
+    port = free_port()
+    batch = SMALL + "\n[campaign]\nreplications = 3\n"
+    answered: list[str] = []
+    ending = threading.Event()
+
+    def launch() -> None:
+        with Client(
+            base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {secret}"}
+        ) as client:
+            for number in itertools.count():
+                body = {"text": batch, "campaign": True, "once": f"launch {number}"}
+                while not ending.is_set():
+                    try:
+                        answer = client.post("/api/runs", json=body, timeout=10)
+                    except HTTPError:
+                        time.sleep(0.05)
+                        continue
+                    if answer.status_code == 201:
+                        assert len(answer.json()) == 3
+                        answered.append(f"launch {number}")
+                        break
+                    # The owner's part of the queue is full: what waits is taken away.
+                    assert answer.status_code == 409, answer.text
+                    with store.writing() as rows:
+                        rows.execute(update(Run).values(state="cancelled"))
+                if ending.is_set():
+                    return
+
+    command = [*BENTPIPE, "serve", "--data", str(data), "--part", "web", "--port", str(port)]
+    thread = threading.Thread(target=launch)
+    thread.start()
+    for _ in range(kills):
+        before = len(answered)
+        web = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert web.stdout is not None
+        assert b"test bed is at" in web.stdout.readline()
+        until(lambda before=before: len(answered) > before)
+        time.sleep(chance.uniform(0.0, 0.5))
+        web.send_signal(signal.SIGKILL)
+        web.wait()
+        web.stdout.close()
+    ending.set()
+    thread.join()
+    assert len(answered) >= kills
+    with store.reading() as rows:
+        counted: dict[str, int] = defaultdict(int)
+        for run in rows.scalars(select(Run)):
+            assert run.once is not None and run.batch is not None
+            counted[run.once.partition("#")[0]] += 1
+        # Every launch that was answered is there once and whole; the last one may have had no answer.
+        assert set(counted.values()) == {3}
+        assert set(answered) <= set(counted) and len(counted) <= len(answered) + 1
+    store.close()
+
+
+def test_23_a_web_process_that_is_killed_keeps_what_it_has_answered(tmp_path: Path) -> None:
+    kill_web_and_check(tmp_path / "data", kills=1, seed=3)
+
+
+@pytest.mark.slow
+def test_23_a_web_process_that_is_killed_at_many_moments(tmp_path: Path) -> None:
+    kill_web_and_check(tmp_path / "data", kills=60, seed=4)
