@@ -281,3 +281,70 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     bob.goto(f"{bed.url}/api/runs/{run['id']}/report")
     expect(bob.get_by_role("heading", name=evil)).to_be_visible()
     watched.close()
+
+
+def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> None:
+    """Plots appear, and a slider that is moved by the keyboard changes the run, whose changes can be saved."""
+    page = ada
+    origin = {"Origin": bed.url}
+    made = ada.request.post(
+        f"{bed.url}/api/configurations", data={"name": "watched", "text": SMALL}, headers=origin
+    ).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
+    page.get_by_label("slow down").check()
+    page.get_by_label("Seconds of the scenario per second").fill("2")
+    page.get_by_role("button", name="Launch").click()
+    for quantity in ("goodput", "RTT", "congestion window", "queue"):
+        canvas = page.get_by_role("img", name=f"{quantity} over time").locator("canvas")
+        expect(canvas).to_be_visible()
+    slider = page.get_by_role("slider", name="link.sat.rate")
+    expect(slider).to_have_attribute("aria-valuetext", "10 Mbit/s")
+    slider.focus()
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "1 Mbit/s")
+    row = page.get_by_role("row").filter(has_text="link.sat.rate")
+    expect(row).to_contain_text(re.compile(r"\d+\.\d\d s"))
+    serious(page, "live view")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("cancelled while it was running")).to_be_visible()
+    page.get_by_role("link", name="scenario", exact=True).click()
+    page.get_by_role("button", name="Open as a configuration").click()
+    expect(page.get_by_label("Scenario", exact=True)).to_have_value(
+        re.compile(r'set\."link"\."sat"\."rate" = "1 Mbit/s"')
+    )
+
+
+def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:
+    """66 satellites, of which those that serve the sites have footprints; time moves them."""
+    page = ada
+    text = ada.request.get(f"{bed.url}/api/templates/leo-handovers").json()["text"]
+    made = ada.request.post(
+        f"{bed.url}/api/configurations", data={"name": "sky", "text": text}, headers={"Origin": bed.url}
+    ).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/system")
+    satellites = page.locator("svg.map circle.satellite")
+    expect(satellites).to_have_count(66)
+    expect(page.locator("svg.map path.footprint")).to_have_count(2)
+    before = satellites.first.get_attribute("cx")
+    page.get_by_role("slider", name="Time").press("PageUp")
+    expect(satellites.first).not_to_have_attribute("cx", before or "")
+    serious(page, "map")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def serious(page: Page, view: str) -> None:
+    """Fails with the serious findings of axe."""
+    found = (
+        Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"], "iframes": False}).response["violations"]
+    )
+    wrong = [
+        f"{view}: {one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -151,6 +151,7 @@ function Start({ names }: { names: string[] }) {
 
 const KINDS = [
   ["experiment", "Experiments"],
+  ["gallery", "Gallery"],
   ["preset", "Presets"],
   ["blank", "Blank page"],
 ] as const;

@@ -1,7 +1,7 @@
 // What may change while a run is in progress: a slider for every quantity that the schema marks, and any other change as a key
 // and a value.
 
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "./api";
 import type { Changed, Scenario } from "./api.gen";
 import { Field, Notice } from "./parts";
@@ -65,6 +65,14 @@ export function Controls({ run, data, events }: { run: Scenario; data: Table; ev
   const made = useLoaded<Changed[]>(`/runs/${run.id}/changes?at=${events}`);
   const kept = useRef<Changed[]>([]);
   if (made.value) kept.current = made.value;
+  // The run answers before its answer is recorded.
+  const unanswered = kept.current.some((one) => one.done === null && one.refused === null);
+  const again = made.again;
+  useEffect(() => {
+    if (!unanswered) return;
+    const timer = setInterval(again, 500);
+    return () => clearInterval(timer);
+  }, [unanswered, again]);
   const [trouble, setTrouble] = useState("");
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");

@@ -20,7 +20,7 @@ from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
 
-#: Scenarios of a whole experiment; the first line of each says what it is.
+#: Scenarios of a whole experiment, and those of the manual's gallery; the first line of each says what it is.
 TEMPLATES: Final = Path(__file__).resolve().parents[1] / "templates"
 #: Drafts that are resolved at a time: it takes a processor.
 _turn: Final = threading.Semaphore(2)
@@ -107,8 +107,13 @@ class Edits(Draft):
 
 @router.get("/templates")
 def templates(_: Anyone) -> list[Template]:
-    """Return what a scenario can start from: experiments, presets, and a blank page."""
-    experiments = [Template(name=file.stem, about=_about(file), kind="experiment") for file in _files()]
+    """Return what a scenario can start from: experiments, the gallery, presets, and a blank page."""
+    experiments = [
+        Template(
+            name=file.stem, about=_about(file), kind="gallery" if file.parent != TEMPLATES else "experiment"
+        )
+        for file in _files()
+    ]
     presets = [Template(name=name, about=about, kind="preset") for name, about, _ in _native.presets()]
     return [
         *experiments,
@@ -172,7 +177,7 @@ def text_of(name: str) -> str:
 
 
 def _files() -> list[Path]:
-    return sorted(TEMPLATES.glob("*.toml"))
+    return [*sorted(TEMPLATES.glob("*.toml")), *sorted((TEMPLATES / "gallery").glob("*.toml"))]
 
 
 def _about(file: Path) -> str:

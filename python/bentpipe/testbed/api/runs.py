@@ -259,8 +259,10 @@ def listed(
     if before is not None:
         found = found.where(Run.number < before)
     with store.reading() as rows:
-        places = queue.plan(rows, settings.slots)
-        return [entry(one, who, places) for one in rows.scalars(found)]
+        runs = rows.scalars(found).all()
+        waiting = any(one.state == "queued" for one in runs)
+        places = queue.plan(rows, settings.slots) if waiting else {}
+        return [entry(one, who, places) for one in runs]
 
 
 @router.get("/queue")
@@ -292,7 +294,7 @@ def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
     with store.reading() as rows:
         row = seen(rows, run, who)
         return Scenario(
-            **entry(row, who, queue.plan(rows, settings.slots)).model_dump(),
+            **entry(row, who, queue.plan(rows, settings.slots) if row.state == "queued" else {}).model_dump(),
             scenario=row.scenario,
             resolved=tomllib.loads(row.scenario),
         )

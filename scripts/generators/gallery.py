@@ -1,0 +1,24 @@
+"""The gallery's scenarios as templates of the test bed, from the pages of docs/gallery."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def templates(pages: Path) -> dict[str, str]:
+    """Returns name and text of each template: the first complete scenario of a page, whose title is its first line."""
+    found = {}
+    for page in sorted(pages.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].removeprefix("#").strip()
+        for block in BLOCK.findall(text):
+            if {"name", "flow"} <= set(tomllib.loads(block)):
+                # The block's own first line is the name of a file.
+                body = re.sub(r"\A# \S+\.toml\n", "", block)
+                found[page.stem] = f"# {title}\n{body}"
+                break
+    return found
