@@ -36,8 +36,8 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 class Bed:
     """A test bed in this process, with an executor if wanted."""
 
-    def __init__(self, data: Path, url: str = "") -> None:
-        self.settings = Settings(data, url, slots=1)
+    def __init__(self, data: Path, url: str = "", *, real_time: bool = False) -> None:
+        self.settings = Settings(data, url, slots=1, real_time=real_time)
         data.mkdir(exist_ok=True)
         self.settings.runs.mkdir(exist_ok=True)
         self.store = Store(self.settings.url)

@@ -1,5 +1,5 @@
 """The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log. Numbers in names are
-those of the abuse cases in docs/decisions/0067-abuse.md."""
+those of the abuse cases in docs/decisions/0068-abuse.md."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from beds import URL, Bed, _cheap_passwords, bed, launched, said, saved
 from bentpipe.testbed import accounts
+from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.api.application import openapi
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Attempt, Session
@@ -284,3 +285,14 @@ def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
     assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
     assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
     assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))
+
+
+def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
+    """And nobody who is at another address is shut out by it."""
+    for number in range(accounts.MOST_OF_ADDRESS):
+        with pytest.raises(Refused, match="is wrong"):
+            accounts.log_in(bed.store, f"nobody{number}", "wrong password", "192.0.2.1")
+    bed.join("ada")
+    with pytest.raises(Refused, match="too many"):
+        accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.1")
+    accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.2")

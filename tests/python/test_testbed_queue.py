@@ -1,5 +1,5 @@
 """The test bed's queue: campaigns, claims, leases, turns, and cancelling. Numbers in names are those of the abuse
-cases in docs/decisions/0067-abuse.md."""
+cases in docs/decisions/0068-abuse.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The test bed's database and its package. Numbers in names are those of the abuse
-cases in docs/decisions/0067-abuse.md."""
+cases in docs/decisions/0068-abuse.md."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from beds import Bed, _cheap_passwords, bed, said, saved
 from bentpipe.errors import InputError
+from bentpipe.testbed import store as store_module
 from bentpipe.testbed.store import Store, migrate
 from sqlalchemy import text
-from testbeds import SMALL
+from testbeds import PASSWORD, SMALL, until
 
 __all__ = ["_cheap_passwords", "bed"]
 
@@ -83,3 +84,61 @@ def test_the_package_contains_the_page(tmp_path: Path) -> None:
     assets = re.findall(r'(?:src|href)="/(assets/[^"]+)"', PAGE.read_text())
     assert len(assets) >= 2
     assert {f"{static}index.html", *(static + asset for asset in assets)} <= names
+
+
+def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    """With everything in it: accounts log in, what waits is run, and configurations are there."""
+    from alembic import command
+    from alembic.config import Config
+    from bentpipe.testbed.accounts import hashed
+
+    data = tmp_path / "data"
+    data.mkdir()
+    store = Store(f"sqlite:///{data / 'testbed.sqlite'}")
+    config = Config()
+    config.set_main_option("script_location", str(Path(store_module.__file__).parent / "migrations"))
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        known = {
+            name: {row[1] for row in connection.execute(text(f"pragma table_info({name})"))}
+            for name in ("run",)
+        }
+        assert not {"pace", "duration"} & known["run"]
+        now = 1_790_000_000.0
+        connection.execute(
+            text("insert into account values (1, 'ada', :password, 'user', :now)"),
+            {"password": hashed(PASSWORD), "now": now},
+        )
+        connection.execute(
+            text(
+                "insert into configuration (id, owner_id, name, text, origin, positions, shared, version, changed) "
+                "values ('c', 1, 'mine', :text, :text, '{}', 0, 3, :now)"
+            ),
+            {"text": SMALL, "now": now},
+        )
+        for number, state in ((1, "done"), (2, "queued"), (3, "running")):
+            connection.execute(
+                text(
+                    "insert into run (number, id, owner_id, name, label, instrument, replication, scenario, state, "
+                    "reason, progress, events, queued, cancel, shared, baseline, worker, lease) "
+                    "values (:number, :id, 1, 'old', '', 'simulate', 0, :text, :state, '', 0.5, 1e5, :now, 0, 0, 0, "
+                    "'w', :now)"
+                ),
+                {"number": number, "id": f"r{number}", "text": SMALL, "state": state, "now": now},
+            )
+    store.close()
+    bed = Bed(data)
+    ada = bed.visitor()
+    assert ada.post("/api/session", json={"name": "ada", "password": PASSWORD}).status_code == 200
+    assert ada.get("/api/configurations/c").json()["version"] == 3
+    bed.execute()
+    until(lambda: ada.get("/api/runs/r2").json()["state"] == "done")
+    # What ran when the older version ended is not done twice.
+    assert {run["id"]: run["state"] for run in ada.get("/api/runs").json()} == {
+        "r1": "done",
+        "r2": "done",
+        "r3": "incomplete",
+    }
+    bed.stop()
+    bed.store.close()
