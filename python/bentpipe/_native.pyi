@@ -317,5 +317,45 @@ class SipAgent:
     def take(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """Datagrams to send, with their destinations, and events as JSON."""
 
+class IaxExchange:
+    """One end of IAX2 that is told the time, in nanoseconds; see crates/py/src/telephone.rs."""
+
+    def __init__(self) -> None: ...
+    def call(self, now: int, peer: str, to: str, user: str, encoding: str) -> int | None:
+        """Places a call from ``user`` to the number ``to`` at an address; None if all numbers of calls are in use."""
+
+    def choose(self, call: int, encoding: str) -> None:
+        """Chooses the codec of an incoming call by its name in RTP."""
+
+    def ring(self, now: int, call: int) -> None:
+        """Informs the caller that the telephone rings."""
+
+    def answer(self, now: int, call: int) -> None:
+        """Answers a call."""
+
+    def refuse(self, now: int, call: int, cause: int) -> None:
+        """Refuses a call with a cause of Q.931."""
+
+    def hang_up(self, now: int, call: int) -> None:
+        """Ends a call in any state."""
+
+    def register(self, now: int, call: int, user: str, seconds: int, date: int) -> None:
+        """Confirms a registration."""
+
+    def voice(self, now: int, call: int, payload: bytes) -> None:
+        """Sends speech."""
+
+    def receive(self, now: int, sender: str, data: bytes) -> None:
+        """Handles a datagram from ``sender``, an address and a port."""
+
+    def wake(self, now: int) -> None:
+        """Acts on timers that have expired."""
+
+    def next_wake(self) -> int | None:
+        """When to call :meth:`wake`."""
+
+    def take(self) -> tuple[list[tuple[str, bytes]], list[str], list[tuple[int, int, bytes]]]:
+        """Datagrams to send, events as JSON, and speech: call, time stamp in ms, encoded speech."""
+
 def session_description(host: str, port: int, encodings: Sequence[str]) -> str:
     """A session description (SDP) that expects media at this address in these encodings."""

@@ -5,21 +5,24 @@ frame from the beginning of the call (and again from its beginning when it ends)
 decoded and put where they were heard, and those that were lost or late are concealed. Where nothing was sent, there
 is silence.
 
-Codecs are those of FFmpeg, through PyAV. It has no encoders for GSM-FR, iLBC and G.729A; GSM-EFR is the 12.2 kbit/s
-mode of AMR. Concealment repeats the last pitch period, from 10 ms on with its amplitude reduced by a fifth every
-10 ms until nothing is left after 60 ms, as Appendix I of G.711 has it but without its overlap-add; G.711 without
-concealment plays silence.
+The codecs are those of :mod:`bentpipe.voice.coded`. G.729A conceals as its recommendation has it. For the others,
+concealment repeats the last pitch period, from 10 ms on with its amplitude reduced by a fifth every 10 ms until
+nothing is left after 60 ms, as Appendix I of G.711 has it but without its overlap-add; G.711 without concealment plays
+silence.
 
 PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
+from bentpipe.voice import coded
+from bentpipe.voice.coded import RATE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,23 +32,8 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float64]
 
-#: Samples in a second.
-RATE: Final = 8000
 #: The sampling rate at which ViSQOL rates speech.
 VISQOL_RATE: Final = 16000
-
-#: For each codec, the encoder, the decoder and the bit rate.
-_CODECS: Final[dict[str, tuple[str, str, int]]] = {
-    "G.711u": ("pcm_mulaw", "pcm_mulaw", 64000),
-    "G.711a": ("pcm_alaw", "pcm_alaw", 64000),
-    "G.711u+PLC": ("pcm_mulaw", "pcm_mulaw", 64000),
-    "G.711a+PLC": ("pcm_alaw", "pcm_alaw", 64000),
-    "GSM-EFR": ("libopencore_amrnb", "libopencore_amrnb", 12200),
-    "AMR-12.2": ("libopencore_amrnb", "libopencore_amrnb", 12200),
-    "Opus-10": ("libopus", "libopus", 10000),
-    "Opus-8": ("libopus", "libopus", 8000),
-    "G.723.1": ("g723_1", "g723_1", 6300),
-}
 
 
 @dataclass(frozen=True)
@@ -79,10 +67,27 @@ def read_speech(path: Path) -> Samples:
 
     Raises :class:`bentpipe.InputError`.
     """
-    av = _av()
+    import wave
+
+    import numpy as np
+    from scipy.signal import resample_poly
+
+    try:
+        with wave.open(str(path)) as recording:
+            channels, width, rate, count, *_ = recording.getparams()
+            if width == 2 and rate > 0:
+                samples = np.frombuffer(recording.readframes(count), "<i2").reshape(-1, channels)
+                common = math.gcd(rate, RATE)
+                return np.asarray(resample_poly(samples.mean(axis=1) / 32768, RATE // common, rate // common))
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (OSError, EOFError, ValueError, wave.Error):
+        # Another format: FFmpeg may know it.
+        pass
+    av = coded.av()
     try:
         with av.open(str(path)) as file:
-            return _resampled(av, file.decode(audio=0), RATE)
+            return coded.resampled(av, file.decode(audio=0), RATE)
     except (av.error.FFmpegError, IndexError) as error:
         raise InputError(f"{path}: not a recording that can be read ({error}); allowed: a WAV file") from None
 
@@ -107,7 +112,7 @@ def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples
     positions = [round(position * RATE) for position in rows["position"]]
     last = max(positions) + 2 * packet
     looped = np.resize(speech, last + packet)
-    coded = _Coded(codec.name, looped, samples)
+    speaks = coded.CODECS[codec.name](looped, samples)
     conceals = not (codec.name.startswith("G.711") and not codec.name.endswith("+PLC"))
     times = rows["heard"].to_list()
     first = next(
@@ -129,15 +134,15 @@ def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples
         start = ends if at is None else round((at - begin) * RATE)
         # Packets before this one that did not arrive; where the speaker was silent none are missing.
         for index in range(max(missing, 0)):
-            history = _conceal(history, packet, conceals)
+            history = _concealed(speaks, history, (packet, frames), conceals)
             _put(out, ends + index * packet, history[-packet:])
         if noise:
             continue
         _put(spoken, position, looped[position : position + packet])
         if at is None:
-            history = _conceal(history, packet, conceals)
+            history = _concealed(speaks, history, (packet, frames), conceals)
         else:
-            history = np.concatenate([history[-4 * packet :], coded.decode(position // samples, frames)])
+            history = np.concatenate([history[-4 * packet :], speaks.decode(position // samples, frames)])
         _put(out, start, history[-packet:])
         ends = start + packet
     return spoken[: max(ends, 1)], out[: max(ends, 1)]
@@ -169,7 +174,7 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
         import pesq
         import visqol
     except ImportError as error:
-        raise _missing(error) from None
+        raise coded.missing(error) from None
     name, app = _call(run, call)
     reference, degraded = heard(run, name, speech)
     flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
@@ -180,7 +185,7 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
     wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
 
     def by_pesq() -> float:
-        return float(pesq.pesq(RATE, _whole(reference), _whole(degraded), "nb"))
+        return float(pesq.pesq(RATE, coded.whole(reference), coded.whole(degraded), "nb"))
 
     def by_visqol() -> float:
         return float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo)
@@ -217,18 +222,6 @@ def activity(speech: Samples) -> list[tuple[float, float]]:
     return [(begin / 100, end / 100) for begin, end in spurts]
 
 
-def _missing(error: ImportError) -> InputError:
-    return InputError(f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'")
-
-
-def _av() -> Any:
-    try:
-        import av
-    except ImportError as error:
-        raise _missing(error) from None
-    return av
-
-
 def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
     known = calls(run)
     if not known:
@@ -247,67 +240,21 @@ def _codec(name: str) -> Any:
     from bentpipe.voice import emodel
 
     codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())
-    if codec.name not in _CODECS:
+    if codec.name not in coded.CODECS:
         raise InputError(
-            f"there is no encoder for {codec.name}; a call can be heard with {', '.join(_CODECS)}"
+            f"no library codes speech in {codec.name} here: FFmpeg as it is packaged, Debian and PyPI have no encoder; "
+            f"a call can be heard with {', '.join(coded.CODECS)}"
         )
     return codec
 
 
-def _whole(samples: Samples) -> Any:
+def _concealed(speaks: coded.Coded, history: Samples, size: tuple[int, int], conceals: bool) -> Samples:
+    """What was heard, and a concealed packet of so many samples and frames."""
     import numpy as np
 
-    return (np.clip(samples, -1, 1) * 32767).astype(np.int16)
-
-
-def _resampled(av: Any, frames: Any, rate: int) -> Samples:
-    import numpy as np
-
-    resampler = av.AudioResampler(format="flt", layout="mono", rate=rate)
-    parts = [part.to_ndarray()[0] for frame in (*frames, None) for part in resampler.resample(frame)]
-    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
-
-
-class _Coded:
-    """Speech in the frames of a codec, and its decoder."""
-
-    def __init__(self, name: str, speech: Samples, samples: int) -> None:
-        import numpy as np
-
-        self.av = _av()
-        encoder, decoder, bit_rate = _CODECS[name]
-        self.samples = samples
-        context = self.av.CodecContext.create(encoder, "w")
-        context.sample_rate = RATE
-        context.layout = "mono"
-        context.format = "s16"
-        context.bit_rate = bit_rate
-        if encoder == "libopus":
-            context.options = {"application": "voip", "vbr": "off", "frame_duration": "20"}
-        self.packets: list[bytes] = []
-        for at in range(0, len(speech) - samples + 1, samples):
-            block = _whole(speech[at : at + samples])[np.newaxis, :]
-            frame = self.av.AudioFrame.from_ndarray(np.ascontiguousarray(block), format="s16", layout="mono")
-            frame.sample_rate = RATE
-            frame.pts = at
-            self.packets.extend(bytes(packet) for packet in context.encode(frame))
-        self.packets.extend(bytes(packet) for packet in context.encode(None))
-        self.decoder = self.av.CodecContext.create(decoder, "r")
-        self.decoder.sample_rate = RATE
-        self.decoder.layout = "mono"
-
-    def decode(self, first: int, count: int) -> Samples:
-        """The samples of so many frames from ``first`` on."""
-        import numpy as np
-
-        frames = [
-            frame
-            for packet in self.packets[first : first + count]
-            for frame in self.decoder.decode(self.av.Packet(packet))
-        ]
-        decoded = _resampled(self.av, frames, RATE) if frames else np.zeros(0)
-        wanted = count * self.samples
-        return np.pad(decoded, (0, max(0, wanted - len(decoded))))[:wanted]
+    packet, frames = size
+    own = speaks.lose(frames)
+    return _conceal(history, packet, conceals) if own is None else np.concatenate([history, own])
 
 
 def _conceal(history: Samples, count: int, conceals: bool) -> Samples:

@@ -68,6 +68,7 @@ __all__ = [
     "NetpipeMode",
     "NetworkKind",
     "OnHandover",
+    "Over",
     "Planning",
     "Playout",
     "Policy",
@@ -766,6 +767,9 @@ App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
+#: The transport protocol of SIP's messages (RFC 3261, section 18).
+Over: TypeAlias = 'Literal["udp", "tcp"]'
+
 
 class Adapt(TypedDict):
     """A change of the path for which senders set window and time-out at once (fast adaptation)."""
@@ -814,10 +818,13 @@ class Iax2Transport(TypedDict):
 
 
 class SipTransport(TypedDict):
-    """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP, with speech in RTP (RFC
+    """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC
     3550)."""
 
     kind: Literal["sip"]
+    over: NotRequired[Over]
+    """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
+    with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
     t1: NotRequired[Span]
     """Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section
     17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. 500 ms by default;

@@ -18,7 +18,7 @@ COMMANDS = (
     *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "trace", "schema", "docs", "doctor", "calibrate"),
-    *("pep", "campaign", "kernel", "listen", "pabx", "serve", "lab"),
+    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
 PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel", "serve", "lab")

@@ -431,6 +431,11 @@ impl Bridge {
         &mut self.network
     }
 
+    /// The RTP streams of any program that have come out of the network so far.
+    pub fn streams(&self) -> &Recogniser {
+        &self.streams
+    }
+
     /// Takes the RTP streams of any program that came out of the network so far.
     pub fn take_streams(&mut self) -> Recogniser {
         std::mem::take(&mut self.streams)

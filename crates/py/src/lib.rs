@@ -253,6 +253,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
     module.add_function(wrap_pyfunction!(lists::variants, module)?)?;
     module.add_class::<telephone::SipAgent>()?;
+    module.add_class::<telephone::IaxExchange>()?;
     module.add_function(wrap_pyfunction!(telephone::session_description, module)?)?;
     module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
     module.add_function(wrap_pyfunction!(voice::voice, module)?)?;

@@ -173,7 +173,8 @@ impl Network {
         let answer = py.detach(|| {
             handle.ask(|bridge, now| {
                 let network = bridge.network();
-                let report = network.report(now);
+                let mut report = network.report(now);
+                bridge.streams().report(&mut report);
                 let rows: Vec<Value> = report
                     .rows()
                     .iter()
@@ -184,7 +185,7 @@ impl Network {
                         json!({"table": table.name, "entity": entity, "values": values})
                     })
                     .collect();
-                let totals = network.out().totals();
+                let totals = bridge.network().out().totals();
                 let dropped: u64 = totals.dropped.values().map(|held| held.packets).sum();
                 let packets = json!({
                     "created": totals.created.packets,

@@ -1,6 +1,7 @@
-//! A SIP user agent for programs with sockets of their own.
+//! The signalling of SIP and IAX2 for programs with sockets of their own.
 
 use bentpipe_core::{Streams, Time};
+use bentpipe_models::voice::iax2;
 use bentpipe_models::voice::sip::registrar::Registrar;
 use bentpipe_models::voice::sip::sdp::{Format, Session};
 use bentpipe_models::voice::sip::{Agent, Call, Event, Identity, Out, Timers};
@@ -107,6 +108,125 @@ fn said(event: &Event) -> String {
         Event::Registered { status } => json!({"event": "registered", "status": status}),
     };
     value.to_string()
+}
+
+/// One end of IAX2, told the time in nanoseconds. Datagrams, events and speech are fetched with `take`.
+#[pyclass]
+#[derive(Default)]
+pub struct IaxExchange {
+    exchange: iax2::Exchange,
+    out: iax2::Out,
+    /// The speech that has arrived: call, time stamp in ms, and the encoded frames.
+    heard: Vec<(u16, u32, Vec<u8>)>,
+}
+
+/// What `IaxExchange.take` returns: datagrams with their destinations, events as JSON, and speech.
+type TakenIax<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Vec<String>, Vec<(u16, u32, Bound<'py, PyBytes>)>);
+
+#[pymethods]
+impl IaxExchange {
+    #[new]
+    fn new() -> IaxExchange {
+        IaxExchange::default()
+    }
+
+    fn call(&mut self, now: u64, peer: &str, to: &str, user: &str, encoding: &str) -> PyResult<Option<u16>> {
+        let codec = encoded(encoding)?;
+        Ok(self.exchange.call(at(now), address(peer)?, to, user, codec, &mut self.out).map(|call| call.0))
+    }
+
+    fn choose(&mut self, call: u16, encoding: &str) -> PyResult<()> {
+        self.exchange.choose(iax2::Call(call), encoded(encoding)?);
+        Ok(())
+    }
+
+    fn ring(&mut self, now: u64, call: u16) {
+        self.exchange.ring(at(now), iax2::Call(call), &mut self.out);
+    }
+
+    fn answer(&mut self, now: u64, call: u16) {
+        self.exchange.answer(at(now), iax2::Call(call), &mut self.out);
+    }
+
+    fn refuse(&mut self, now: u64, call: u16, cause: u8) {
+        self.exchange.refuse(at(now), iax2::Call(call), cause, &mut self.out);
+    }
+
+    fn hang_up(&mut self, now: u64, call: u16) {
+        self.exchange.hang_up(at(now), iax2::Call(call), &mut self.out);
+    }
+
+    fn register(&mut self, now: u64, call: u16, user: &str, seconds: u16, date: u32) {
+        self.exchange.register(at(now), iax2::Call(call), user, (seconds, date), &mut self.out);
+    }
+
+    fn voice(&mut self, now: u64, call: u16, payload: Vec<u8>) {
+        self.exchange.voice(at(now), iax2::Call(call), payload, 0, &mut self.out);
+    }
+
+    fn receive(&mut self, now: u64, from: &str, bytes: &[u8]) -> PyResult<()> {
+        self.exchange.receive(at(now), address(from)?, bytes, &mut self.out);
+        for event in &self.out.events {
+            if let iax2::Event::Voice { call, timestamp, at, bytes: length, .. } = event {
+                let payload = bytes[*at..*at + *length as usize].to_vec();
+                self.heard.push((call.0, *timestamp, payload));
+            }
+        }
+        self.out.events.retain(|event| !matches!(event, iax2::Event::Voice { .. }));
+        Ok(())
+    }
+
+    fn wake(&mut self, now: u64) {
+        if self.exchange.next_wake() <= at(now) {
+            self.exchange.wake(at(now), &mut self.out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<u64> {
+        Some(self.exchange.next_wake()).filter(|wake| *wake < Time::MAX).map(Time::as_nanos)
+    }
+
+    fn take<'py>(&mut self, py: Python<'py>) -> TakenIax<'py> {
+        let iax2::Out { send, events, .. } = std::mem::take(&mut self.out);
+        let send = send.into_iter().map(|sending| (sending.to.to_string(), PyBytes::new(py, &sending.bytes)));
+        let heard = std::mem::take(&mut self.heard).into_iter();
+        let heard = heard.map(|(call, timestamp, payload)| (call, timestamp, PyBytes::new(py, &payload)));
+        (send.collect(), events.iter().filter_map(said_by_iax2).collect(), heard.collect())
+    }
+}
+
+/// The codec of IAX2 for an encoding's name in RTP.
+fn encoded(encoding: &str) -> PyResult<iax2::frame::Codec> {
+    iax2::frame::Codec::of(encoding)
+        .ok_or_else(|| PyValueError::new_err(format!("IAX2 has no number for \"{encoding}\"")))
+}
+
+fn said_by_iax2(event: &iax2::Event) -> Option<String> {
+    use iax2::Event;
+    let value = match event {
+        Event::Incoming { call, from, to, codec, capability } => {
+            // The caller's first choice, or the first of ours that it can decode.
+            let names = ["PCMU", "PCMA"];
+            let can =
+                |name: &&&str| iax2::frame::Codec::of(name).is_some_and(|codec| codec.0 & capability.0 != 0);
+            let first = codec.encoding().filter(|name| names.contains(name));
+            let encoding = first.or_else(|| names.iter().find(can).copied());
+            json!({"event": "incoming", "call": call.0, "from": from, "to": to, "encoding": encoding})
+        }
+        Event::Progress { call, ringing } => {
+            json!({"event": "progress", "call": call.0, "ringing": ringing})
+        }
+        Event::Answered { call } => json!({"event": "answered", "call": call.0}),
+        Event::Failed { call, cause } => json!({"event": "failed", "call": call.0, "status": cause}),
+        Event::Ended { call, by_other } => {
+            json!({"event": "ended", "call": call.0, "by_other": by_other})
+        }
+        Event::Registering { call, user, address, seconds } => json!({
+            "event": "registering", "call": call.0, "user": user, "address": address.to_string(), "seconds": seconds
+        }),
+        Event::Voice { .. } | Event::Lag { .. } => return None,
+    };
+    Some(value.to_string())
 }
 
 /// Where media are expected, and which of the encodings that we mix is the first; none of either if there is none.

@@ -29,6 +29,7 @@ from .netpipe import netpipe
 from .new import new
 from .pabx import pabx
 from .pep import pep
+from .phone import phone
 from .plain import GroupedCommands, PlainCommand
 from .plot import plot
 from .predict import predict
@@ -52,7 +53,7 @@ GROUPS: Final = {
     "Describe a network": (new, check, show, variants, trace, schema),
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
-    "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx),
+    "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx, phone),
     "Calculate": (emodel,),
     "Share it": (serve, lab),
     "Read about it": (docs,),

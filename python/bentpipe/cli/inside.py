@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,16 +58,47 @@ def run_inside(
     internet: bool | None,
     mtu: int,
     overrides: list[str],
+    report: Path | None = None,
 ) -> int:
-    """Bring a network up, run a program in one of its hosts, and take the network down. Returns the exit code."""
+    """Bring a network up, run a program in one of its hosts, and take the network down. Returns the exit code.
+
+    ``report`` is the JSON file into which the network's tables are written when the program has ended.
+    """
+    from bentpipe.errors import InputError
     from bentpipe.live import program
     from bentpipe.live.living import Living, acquire
     from bentpipe.live.surroundings import in_host
     from bentpipe.live.target import target
 
     program.check(command)
+    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
+        raise InputError(
+            f"--report {report}: no file can be written there; allowed: a file in a folder that exists"
+        )
     wanted = target(scenario, overrides, host, mtu)
     outside = in_host() if internet is None else internet
     acquire(internet=outside)
     with program.Signals() as signals, Living(wanted, kind, internet=outside) as living:
-        return program.run(living, wanted.near, command, signals)
+        code = program.run(living, wanted.near, command, signals)
+        if report is not None:
+            _write_report(report, living.network.status())
+        return code
+
+
+def _write_report(path: Path, status: str) -> None:
+    """Write the tables of a network's status: for each table its rows, in the form of `bentpipe report --json`."""
+    import json
+
+    from bentpipe.errors import InputError
+
+    from .output import plain
+
+    said = json.loads(status)
+    tables: dict[str, list[dict[str, object]]] = {}
+    for row in said["rows"]:
+        tables.setdefault(row["table"], []).append({"entity": row["entity"], **row["values"]})
+    text = json.dumps(plain({"time": said["time"], "packets": said["packets"], "tables": tables}), indent=2)
+    try:
+        path.write_text(text + "\n")
+    except OSError as error:
+        raise InputError(f"--report {path}: {error.strerror}; the program itself has ended") from None

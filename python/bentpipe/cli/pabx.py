@@ -19,6 +19,27 @@ def pabx(
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="UDP port of SIP; 0 for any.")
     ] = 5060,
+    iax_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="UDP port of IAX2, usually 4569; if unset, IAX2 is not answered.",
+            show_default=False,
+        ),
+    ] = None,
+    registrar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="Registers as USER at this SIP registrar, which then passes on calls.",
+            show_default=False,
+        ),
+    ] = None,
+    user: Annotated[
+        str, typer.Option(metavar="USER", help="User name of the exchange at the registrar.")
+    ] = "pabx",
     lines: Annotated[
         int, typer.Option(metavar="NUMBER", min=1, help="Calls at a time; a further one is busy (486).")
     ] = 30,
@@ -30,12 +51,12 @@ def pabx(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Answer the calls of real SIP telephones.
+    """Answer the calls of real SIP and IAX2 telephones.
 
-    Speaks SIP over UDP and G.711 in RTP. A number is a conference: everybody who calls it hears all others,
-    mixed. The number echo sends back what it hears. A telephone that has registered (REGISTER, without a
-    password) can be called by its user name. Each call is printed when it begins and ends, with the packets
-    sent, received and lost.
+    Speaks SIP over UDP with G.711 in RTP, and with --iax-port IAX2 as well. A number is a conference: everybody
+    who calls it hears all others, mixed. The number echo sends back what it hears. A telephone that has
+    registered, without a password, can be called by its user name. Each call is printed when it begins and ends,
+    with the packets sent, received and lost (IAX2 has no numbers to tell which were lost).
     """
     import json as text
     import signal
@@ -52,11 +73,12 @@ def pabx(
             print(" ".join(f"{key}={value}" for key, value in event.items()), flush=True)
 
     try:
-        exchange = Pabx(address, port, lines, tell)
+        exchange = Pabx(address, port, lines, tell, iax_port, user)
     except (OSError, ValueError) as error:
         raise InputError(
-            f'--address "{address}" --port {port}: {error}; '
-            "allowed: an IPv4 address of this machine and a free UDP port"
+            f'--address "{address}" --port {port}'
+            f"{'' if iax_port is None else f' --iax-port {iax_port}'}: {error}; "
+            "allowed: an IPv4 address of this machine and free UDP ports"
         ) from None
     ended = False
 
@@ -67,8 +89,26 @@ def pabx(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     until = None if seconds is None else time.monotonic() + seconds
-    tell({"event": "listening", "address": address, "port": exchange.port})
+    listening = {"event": "listening", "address": address, "port": exchange.port}
+    tell(listening | ({} if exchange.iax_port is None else {"iax_port": exchange.iax_port}))
     try:
+        if registrar is not None:
+            exchange.register(_peer(registrar))
         exchange.run(lambda: ended or (until is not None and time.monotonic() >= until))
     finally:
         exchange.close()
+
+
+def _peer(text: str) -> str:
+    """The address and port of a registrar."""
+    import socket
+
+    from bentpipe.errors import InputError
+
+    host, _, port = text.partition(":")
+    try:
+        if port and not (port.isdigit() and 0 < int(port) < 65536):
+            raise OSError(f'"{port}" is not a port')
+        return f"{socket.gethostbyname(host)}:{port or 5060}"
+    except OSError as error:
+        raise InputError(f'--registrar "{text}": {error}; allowed: HOST or HOST:PORT') from None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from .after_dashes import command_of
@@ -15,6 +18,15 @@ def run(
     host: HostName = None,
     internet: Internet = None,
     mtu: Mtu = 1500,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSON file for the network's tables when the command has ended, such as `rtp` with loss, jitter and "
+            "opinion score of each RTP stream.",
+            show_default=False,
+        ),
+    ] = None,
     overrides: Overrides = None,
 ) -> None:
     """Run a command in a host of an emulated network.
@@ -22,4 +34,4 @@ def run(
     The command has the same terminal, files and user. Returns its exit code.
     """
     command = command_of(context, f"bentpipe run {scenario} -- ping server")
-    raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or []))
+    raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or [], report))

@@ -103,6 +103,52 @@ fn a_call_that_fails_says_why() {
     }
 }
 
+/// Signalling over TCP: the first call waits for the connection, later ones find it open. What is lost is repaired by TCP alone, so every
+/// call is set up, and each end agrees with the other about it.
+#[test]
+fn calls_over_tcp_share_a_connection() {
+    let tcp = r#"{ kind = "sip", over = "tcp" }"#;
+    let app = r#"calls = 1, load = 2, holding = "10 s", answer = "1 s", codec = "G.729A""#;
+    let mut scenario = crate::run::scenario(&text("300 s", "", app, tcp));
+    scenario.record.traces = vec!["call".to_owned()];
+    let results = Run::new(&scenario, 1, 0).finished().results();
+    let mut later = 0;
+    for row in results.traces["call"].iter().filter(|row| &*row.entity == "f.source" && row.values[1] != 4.0)
+    {
+        // A round trip takes 400 ms: one for the connection, one for INVITE and 180.
+        let (number, ringing) = (row.values[0], row.values[4]);
+        let expected = if number == 1.0 { 0.8 } else { 0.4 };
+        assert!((expected..expected + 0.01).contains(&ringing), "call {number}: {ringing}");
+        later += u32::from(number > 1.0);
+    }
+    assert!(later > 30, "{later}");
+
+    let lossy = r#", error = { kind = "packet", probability = 0.1 }"#;
+    for seed in 1..=3 {
+        let run = Run::new(&untraced(&text("600 s", lossy, app, tcp)), seed, 0).finished();
+        let report = run.report();
+        let value = |end, column| report.value("calls", end, column).unwrap();
+        let [source, destination] = ["f.source", "f.destination"].map(|end| value(end, "answered"));
+        assert!(source > 80.0 && (0.0..=2.0).contains(&(destination - source)), "{source} {destination}");
+        assert_eq!(value("f.source", "failed"), 0.0);
+        assert!(value("f.source", "retransmissions") > 20.0);
+        // Speech is lost as the link has it.
+        assert!((value("f.source", "loss") - 0.1).abs() < 0.01);
+    }
+}
+
+/// Over TCP nobody answers over a dead path either: SIP's own time-out ends the call.
+#[test]
+fn a_call_over_tcp_without_a_path_is_given_up() {
+    let dead = r#", error = { kind = "packet", probability = 1 }"#;
+    let tcp = r#"{ kind = "sip", over = "tcp" }"#;
+    let mut scenario = crate::run::scenario(&text("400 s", dead, "calls = 1", tcp));
+    scenario.record.traces = vec!["call".to_owned()];
+    let results = Run::new(&scenario, 1, 0).finished().results();
+    let [row] = &results.traces["call"][..] else { panic!("one call") };
+    assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
+}
+
 /// Three parties behind links of their own, mixed at the gateway: each gets one stream, whatever the number of the others.
 #[test]
 fn a_bridge_sends_one_stream_to_each_party() {

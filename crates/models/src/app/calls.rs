@@ -86,7 +86,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Its codec.
+    /// The codec of the calls.
     ///
     /// # Panics
     /// If the configuration has not passed its check.
@@ -94,14 +94,14 @@ impl Config {
         codec::find(&self.codec).expect("the scenario has been checked")
     }
 
-    /// What the telephones send.
+    /// The form of the speech that the telephones send.
     pub fn sending(&self) -> Sending {
         let codec = self.codec();
         let frames = self.frames.map_or(codec.usual_frames(), |frames| frames.value() as u32);
         Sending { codec, frames, suppression: self.suppression, comfort_noise: self.comfort_noise, skew: 0.0 }
     }
 
-    /// Calls between the sites at a time in the long run.
+    /// Mean number of simultaneous calls between the sites in the long run.
     fn carried(&self) -> f64 {
         let (load, fixed, lines) = (self.load.value(), self.calls.value(), self.lines.value());
         let free = lines.saturating_sub(fixed);

@@ -80,7 +80,7 @@ impl Default for Config {
     }
 }
 
-/// What a listener heard of a call.
+/// The quality of a call for each of its two listeners.
 pub static CALL: Table = Table {
     name: "flow_voice",
     entity: "flow",
@@ -126,7 +126,7 @@ pub static WINDOWS: Table = Table {
     ],
 };
 
-/// The fate of each packet of speech.
+/// Trace of when each packet of speech is played.
 pub static SPEECH: Table = Table {
     name: "speech",
     entity: "flow",
@@ -262,21 +262,21 @@ impl Workload for Config {
     }
 }
 
-/// What one side has heard.
+/// What one side has received.
 #[derive(Default)]
 struct Ear {
-    /// Beginning of the present window, and the windows that are over.
+    /// Beginning of the present window, and the windows that have ended.
     window: Time,
     windows: Vec<(Time, Totals)>,
-    /// The last sequence number, unwrapped.
+    /// Sequence number of the last packet, unwrapped.
     sequence: i64,
-    /// Whether it is known when the other side's first sample was spoken.
+    /// Whether the time at which the other side's first sample was spoken is known.
     placed: bool,
-    /// The time stamp from which positions in the other side's speech count.
+    /// Time stamp from which positions in the other side's speech count.
     zero: Option<u32>,
-    /// The last sender report: the middle of its time, and when it came.
+    /// Last sender report: the middle 32 bits of its NTP time, and its arrival.
     last: Option<(u32, Time)>,
-    /// Packets expected and lost at the last report.
+    /// Numbers of packets expected and lost at the last report.
     reported: (u64, i64),
     round_trip: Option<f64>,
 }
@@ -287,23 +287,23 @@ struct Telephone {
     side: Side,
     sending: Sending,
     numbers: Numbers,
-    /// What this side will say, until it begins.
+    /// Talk spurts of this side, until it begins to speak.
     spurts: Option<Spurts>,
     sender: Option<Sender>,
     receiver: Receiver,
     ear: Ear,
-    /// When this side's part of the call began.
+    /// Time at which this side began to speak.
     begun: Option<Time>,
-    /// When the next report is due.
+    /// Time of the next report.
     report: Time,
-    /// RTP packets sent, and bytes of their payloads.
+    /// Number of RTP packets sent, and of bytes of their payloads.
     sent: (u32, u32),
-    /// What is written into the datagram that is being sent.
+    /// Contents of the datagram that is being sent.
     writes: Written,
 }
 
 impl Telephone {
-    /// This side begins to speak, with a report.
+    /// Begins to speak, with a report.
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let Some(spurts) = self.spurts.take() else { return };
         self.begun = Some(now);
@@ -313,12 +313,12 @@ impl Telephone {
         self.wait(actions);
     }
 
-    /// When the call ends.
+    /// Time at which the call ends.
     fn end(&self) -> Time {
         self.begun.zip(self.config.length).map_or(Time::MAX, |(begun, length)| begun + length)
     }
 
-    /// Waits for what is due next.
+    /// Sets the timer to the next event.
     fn wait(&self, actions: &mut Actions) {
         let media = self.sender.as_ref().and_then(Sender::due).unwrap_or(Time::MAX);
         let next = media.min(self.report).min(self.end());
@@ -374,7 +374,7 @@ impl Telephone {
         };
     }
 
-    /// What is reported of the other side's stream.
+    /// The report about the other side's stream.
     fn heard(&mut self, now: Time) -> Option<(Block, VoipMetrics)> {
         let (ssrc, jitter, highest) = self.receiver.status()?;
         let totals = self.receiver.totals();
@@ -400,7 +400,7 @@ impl Telephone {
         Some((block, voip))
     }
 
-    /// A report of the other side has come.
+    /// Handles a report of the other side.
     fn control(&mut self, now: Time, bytes: &[u8]) {
         let Some(report) = Compound::read(bytes) else { return };
         if let Some(sender) = report.sender {

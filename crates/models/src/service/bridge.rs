@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
 
-/// What a bridge did in a run.
+/// Totals of a bridge.
 pub static REPORT: Table = Table {
     name: "bridge",
     entity: "bridge",
@@ -83,14 +83,14 @@ impl Service for Config {
     }
 }
 
-/// The bridge as a stage: in port 0, out port 0.
+/// The bridge as a stage with input port 0 and output port 0.
 struct Bridge {
     name: String,
     ends: Vec<Endpoint>,
-    /// Place among the ends by flow.
+    /// Index in `ends`, by the number of the flow.
     places: BTreeMap<u32, usize>,
     packet: Span,
-    /// When the next mix ends, if there is a party.
+    /// Time at which the next mix is sent, if there is a party.
     tick: Option<Time>,
     parties: usize,
     wait: SpanStatistics,
@@ -130,7 +130,7 @@ impl Bridge {
         }
     }
 
-    /// Sends each party what the others said.
+    /// Sends each party the sum of what the others said.
     fn mix(&mut self, now: Time, out: &mut Outbox) {
         let mut parties = Vec::new();
         for (place, end) in self.ends.iter_mut().enumerate() {
@@ -152,7 +152,7 @@ impl Bridge {
         Time::from_nanos((now.as_nanos() / packet + 1) * packet)
     }
 
-    /// Mixes from now on if there may be parties.
+    /// Schedules the next mix if none is scheduled.
     fn rouse(&mut self, now: Time) {
         if self.tick.is_none() {
             self.tick = Some(self.next_tick(now));

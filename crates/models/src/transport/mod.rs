@@ -50,12 +50,13 @@ pub trait Transport {
         false
     }
 
-    /// The signalling of calls at one end, if it carries calls. `random` is for the signalling alone.
+    /// The signalling of calls at one end, if it carries calls. `random` is for the signalling alone, `supply` for TCP below it.
     fn line(
         &self,
         _ends: telephony::Ends,
         _calls: &calls::Config,
         _random: Stream,
+        _supply: &mut dyn tcp::Supply,
     ) -> Option<Box<dyn telephony::Line>> {
         None
     }

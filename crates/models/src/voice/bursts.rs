@@ -10,18 +10,18 @@
 /// Gmin (RFC 3611, section 4.7.2).
 pub const GMIN: u32 = 16;
 
-/// Counts the losses of a stream; packets are told in the order of their sequence numbers.
+/// Counts the losses of a stream. Packets are added in the order of their sequence numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bursts {
     received: u64,
     lost: u64,
-    /// Runs of losses.
+    /// Number of runs of consecutive losses.
     runs: u64,
     /// Whether the last packet was lost.
     losing: bool,
-    /// Packets received since the last loss.
+    /// Number of packets received since the last loss.
     since: u32,
-    /// Losses in the present burst.
+    /// Number of losses in the present burst.
     burst: u32,
     c11: u64,
     c13: u64,
@@ -45,7 +45,7 @@ pub struct Clusters {
 }
 
 impl Bursts {
-    /// The next packet was received, or lost.
+    /// Adds the next packet: whether it was received.
     #[inline]
     pub fn add(&mut self, received: bool) {
         if received {
@@ -78,17 +78,17 @@ impl Bursts {
         }
     }
 
-    /// Packets so far.
+    /// Number of packets so far.
     pub fn packets(&self) -> u64 {
         self.received + self.lost
     }
 
-    /// Lost packets so far.
+    /// Number of lost packets so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// BurstR of G.107; 1 without losses.
+    /// The burst ratio BurstR of G.107: mean run of losses over that of random losses. It is 1 without losses.
     pub fn ratio(&self) -> f64 {
         if self.lost == 0 || self.received == 0 {
             return 1.0;

@@ -10,19 +10,19 @@
 //! An IAX2 trunk carries the frames of all calls between two exchanges in one datagram: 8 bytes of meta header and, for each call, 4
 //! bytes, or 6 with time stamps (RFC 5456, section 8.1.3.2).
 
-/// Bytes of the headers of IPv4 and UDP.
+/// Size of the IPv4 and UDP headers together, in bytes.
 const DATAGRAM: u32 = 28;
-/// Bytes of the meta header of a trunk.
+/// Size of the meta header of a trunk frame, in bytes.
 const TRUNK: u32 = 8;
 
-/// What a packet of speech travels in.
+/// The protocols below a packet of speech.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encapsulation {
     /// RTP over UDP and IPv4.
     Rtp,
-    /// The same with its headers compressed; whether UDP checksums are sent.
+    /// RTP over UDP and IPv4 with compressed headers (cRTP).
     CompressedRtp {
-        /// Whether they are.
+        /// Whether UDP checksums are sent, which takes 2 bytes.
         checksums: bool,
     },
     /// An IAX2 mini frame over UDP and IPv4.
@@ -32,7 +32,7 @@ pub enum Encapsulation {
 }
 
 impl Encapsulation {
-    /// Bytes of a packet with such a payload.
+    /// Size of a packet with a payload of so many bytes.
     pub const fn packet(self, payload: u32) -> u32 {
         payload
             + match self {
@@ -45,7 +45,7 @@ impl Encapsulation {
     }
 }
 
-/// Bytes of the packet of an IAX2 trunk with the frames of so many calls, with or without time stamps.
+/// Size in bytes of the packet of an IAX2 trunk with the speech of so many calls, with or without time stamps.
 pub const fn trunk(calls: u32, payload: u32, timestamps: bool) -> u32 {
     DATAGRAM + TRUNK + calls * (payload + if timestamps { 6 } else { 4 })
 }

@@ -3,17 +3,17 @@
 //! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the RTP time stamp, in the order
 //! of arrival. [`Jitter::integer`] is the form of appendix A.8, which RTCP reports.
 
-/// The jitter of a stream.
+/// The interarrival jitter of a stream (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
     transit: Option<u32>,
     real: f64,
-    /// 16 times the jitter in integers.
+    /// 16 times the jitter, computed in integers as in appendix A.8.
     scaled: u32,
 }
 
 impl Jitter {
-    /// Takes a packet that arrived at `arrival`, in units of the time stamp.
+    /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the time stamp.
     #[inline]
     pub fn add(&mut self, timestamp: u32, arrival: u32) {
         let transit = arrival.wrapping_sub(timestamp);

@@ -18,14 +18,14 @@ use bentpipe_core::{Column, Report, Span, Table, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Packets that a stream has at least.
+/// Minimum number of packets of a stream.
 pub const LEAST: u64 = 16;
-/// Steps of sequence numbers that count as following.
+/// Greatest step of the sequence number by which a packet follows another.
 pub const STEP: u16 = 100;
-/// Candidates that are kept; datagrams of further ones are not looked at.
+/// Maximum number of candidates. Datagrams of further ones are ignored.
 const CANDIDATES: usize = 16_384;
 
-/// RTP streams that passed a network.
+/// The RTP streams that passed an emulated network.
 pub static STREAMS: Table = Table {
     name: "rtp",
     entity: "stream",
@@ -59,17 +59,17 @@ pub static STREAMS: Table = Table {
     ],
 };
 
-/// Where a stream goes, and its source.
+/// Source address, destination address and SSRC of a stream.
 type Key = (SocketAddr, SocketAddr, u32);
 
-/// A stream, or what may be one.
+/// A stream, or a candidate for one.
 struct Stream {
     payload_type: u8,
     clock: u32,
     first: i64,
     highest: i64,
     last: u16,
-    /// Packets that followed the one before.
+    /// Number of packets that followed the one before them.
     following: u64,
     packets: u64,
     begin: Time,
@@ -79,29 +79,29 @@ struct Stream {
     jitter_max: f64,
     delays: f64,
     bursts: Bursts,
-    /// The shortest difference of time stamps between neighbours: a packet.
+    /// Smallest difference between the time stamps of consecutive packets: the duration of a packet.
     units: u32,
     timestamp: u32,
 }
 
-/// Recognises streams.
+/// Recognises the RTP streams among all datagrams that pass a network.
 #[derive(Default)]
 pub struct Recogniser {
     streams: BTreeMap<Key, Stream>,
 }
 
-/// Whether a datagram may be RTP, by its first two bytes.
+/// Whether the first two bytes of a datagram may be those of an RTP header.
 #[inline]
 pub fn may_be(datagram: &[u8]) -> bool {
     matches!(datagram, [first, second, ..] if first >> 6 == 2 && matches!(second & 0x7f, 0..=34 | 96..=127))
 }
 
-/// The codec of a static payload type.
+/// The codec of a static payload type, if it is known.
 fn codec(payload_type: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.rtp.payload_type == payload_type && payload_type < 96)
 }
 
-/// The clock of a payload type (RFC 3551, tables 4 and 5).
+/// The clock rate of a payload type in Hz (RFC 3551, tables 4 and 5).
 fn clock(payload_type: u8) -> u32 {
     match payload_type {
         6 => 16_000,
@@ -114,7 +114,7 @@ fn clock(payload_type: u8) -> u32 {
 }
 
 impl Recogniser {
-    /// A datagram came out of the network at `now`, into which it went at `birth`.
+    /// Adds a datagram that left the network at `now` and had entered it at `birth`.
     pub fn pass(
         &mut self,
         now: Time,
@@ -137,7 +137,7 @@ impl Recogniser {
         stream.add(now, now.since(birth), &rtp);
     }
 
-    /// Writes the rows of the streams.
+    /// Writes a row for each stream.
     pub fn report(&self, report: &mut Report) {
         for ((source, destination, ssrc), stream) in &self.streams {
             if stream.packets >= LEAST && stream.following * 10 >= (stream.packets - 1) * 9 {

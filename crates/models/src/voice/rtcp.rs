@@ -8,59 +8,59 @@ use super::rtp::VERSION;
 use super::stream::{Quality, Totals};
 use bentpipe_core::Time;
 
-/// Packet types.
+/// Packet types of RTCP (RFC 3550, section 12.1).
 const SENDER_REPORT: u8 = 200;
 const RECEIVER_REPORT: u8 = 201;
 const SOURCE_DESCRIPTION: u8 = 202;
 const FAREWELL: u8 = 203;
 const EXTENDED_REPORT: u8 = 207;
-/// Item of a source description.
+/// Item type of the canonical name in a source description (section 6.5.1).
 const CNAME: u8 = 1;
-/// Block of an extended report: metrics for voice.
+/// Block type of the VoIP metrics in an extended report (RFC 3611, section 4.7).
 const VOIP_METRICS: u8 = 7;
-/// Words of that block after its header.
+/// Length of that block after its header, in words of 32 bits.
 const VOIP_WORDS: u16 = 8;
-/// No value, of levels, ratings and scores.
+/// The value of levels, ratings and scores that are unavailable.
 const UNAVAILABLE: u8 = 127;
 
-/// A compound packet.
+/// A compound packet of RTCP (RFC 3550, section 6.1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compound {
-    /// Who reports.
+    /// SSRC of the reporting end.
     pub ssrc: u32,
-    /// What it has sent, if it sends.
+    /// What the reporting end has sent, if it sends.
     pub sender: Option<SenderInfo>,
-    /// What it has received.
+    /// Reports about the sources that it receives.
     pub blocks: Vec<Block>,
-    /// Its canonical name; empty if there is none.
+    /// Canonical name (CNAME); empty if there is none.
     pub cname: String,
-    /// The quality of what it has received.
+    /// Voice metrics of what it receives.
     pub voip: Option<VoipMetrics>,
-    /// Whether it leaves.
+    /// Whether it leaves the session (BYE).
     pub bye: bool,
 }
 
-/// What a sender says of itself (RFC 3550, section 6.4.1).
+/// Sender information of a sender report (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderInfo {
-    /// When the report is sent, in units of 2^-32 s.
+    /// NTP time at which the report is sent, in units of 2^-32 s.
     pub ntp: u64,
-    /// The RTP time stamp of that moment.
+    /// RTP time stamp of the same moment.
     pub rtp: u32,
-    /// Packets sent so far.
+    /// Number of RTP packets sent so far.
     pub packets: u32,
-    /// Bytes of RTP payload sent so far.
+    /// Number of bytes of RTP payload sent so far.
     pub bytes: u32,
 }
 
-/// What a receiver says of a source (RFC 3550, section 6.4.1).
+/// Report block about a source that is received (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The source.
+    /// SSRC of the source.
     pub ssrc: u32,
-    /// Fraction of packets lost since the previous report, in 256ths.
+    /// Fraction of packets lost since the previous report, in units of 1/256.
     pub fraction: u8,
-    /// Packets lost in all; negative if duplicates outnumber them.
+    /// Cumulative number of packets lost; negative if duplicates outnumber the losses.
     pub lost: i32,
     /// Highest sequence number received, with the number of its cycles.
     pub highest: u32,
@@ -75,15 +75,15 @@ pub struct Block {
 /// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
-    /// The source.
+    /// SSRC of the source.
     pub ssrc: u32,
-    /// Packets that were lost, and packets that were discarded since they came too late.
+    /// Fraction of packets that were lost.
     pub loss: u8,
-    /// See `loss`.
+    /// Fraction of packets that were discarded because they arrived too late.
     pub discard: u8,
-    /// Lost or discarded packets in bursts.
+    /// Fraction of packets lost or discarded within bursts.
     pub burst_density: u8,
-    /// Lost or discarded packets in gaps.
+    /// Fraction of packets lost or discarded within gaps.
     pub gap_density: u8,
     /// Mean duration of a burst.
     pub burst: u16,
@@ -93,22 +93,22 @@ pub struct VoipMetrics {
     pub round_trip: u16,
     /// Delay in the end system: packetisation and de-jitter buffer.
     pub end_system: u16,
-    /// R.
+    /// Rating R.
     pub r: u8,
-    /// Ten times the mean opinion scores of listening and of conversation.
+    /// Mean opinion score for listening, times 10.
     pub mos_lq: u8,
-    /// See `mos_lq`.
+    /// Mean opinion score for conversation, times 10.
     pub mos_cq: u8,
-    /// The present playout delay of the buffer.
+    /// Present playout delay of the de-jitter buffer.
     pub buffer: u16,
 }
 
-/// The time of a run in units of 2^-32 s, as its hosts' NTP time.
+/// Converts a time of the run to the NTP time of its hosts, in units of 2^-32 s.
 pub fn ntp(now: Time) -> u64 {
     ((u128::from(now.as_nanos()) << 32) / 1_000_000_000) as u64
 }
 
-/// The moment of an NTP time of this run.
+/// Converts an NTP time of this run back to a time.
 pub fn moment(ntp: u64) -> Time {
     Time::from_nanos(((u128::from(ntp) * 1_000_000_000 + (1 << 31)) >> 32) as u64)
 }
@@ -150,7 +150,7 @@ impl VoipMetrics {
 }
 
 impl Compound {
-    /// The packet.
+    /// The bytes of the packet.
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(160);
         let kind = if self.sender.is_some() { SENDER_REPORT } else { RECEIVER_REPORT };
@@ -303,7 +303,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
-/// Appends a part of a compound packet.
+/// Appends one packet to a compound packet.
 fn part(out: &mut Vec<u8>, count: u8, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
     out.extend([VERSION << 6 | count, kind, 0, 0]);

@@ -9,12 +9,13 @@ use crate::app::{calls, End};
 use crate::channel::effect::Received;
 use crate::transport::flow::{DestinationCounters, SourceCounters, SpanStatistics};
 use crate::transport::hosting::Site;
+use crate::transport::tcp::Supply;
 use crate::transport::{names, udp, Seat, Transport};
 use crate::voice::codec::Codec;
 use crate::voice::rtp::Rtp;
 use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
 use crate::voice::talker::Side;
-use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage, Supply};
+use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::address::ipv4;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,16 +24,18 @@ use std::net::Ipv4Addr;
 /// A packet that is neither signalling nor speech arrived at an exchange.
 pub const NOT_A_CALL: DropReason = DropReason::new("neither signalling nor speech");
 
-/// The addresses of both ends.
+/// The addresses of both exchanges, and which of the two this one is.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
-    /// This end's.
+    /// Address of this exchange.
     pub own: Ipv4Addr,
-    /// The other's.
+    /// Address of the other exchange.
     pub other: Ipv4Addr,
+    /// Whether this exchange stands at the source of the flow, which places the calls.
+    pub end: End,
 }
 
-/// What is due for a call.
+/// What a call has to do at a certain time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
     /// The called telephone is answered.
@@ -41,20 +44,20 @@ enum Due {
     GiveUp,
     /// The caller hangs up.
     HangUp,
-    /// A packet of speech is to be sent.
+    /// The next packet of speech is sent.
     Speech,
 }
 
 /// A call that takes a line.
 struct Call {
     record: Record,
-    /// How long it will last from its answer; `None` for as long as the run.
+    /// Holding time from the answer; `None` if the call lasts until the run ends.
     holding: Option<Span>,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
-    /// Of a party of a conference: numbers what is said to it.
+    /// Numbers the packets that a conference bridge sends to this party.
     mixed: Option<Packetizer>,
-    /// Of a party of a conference: when its packets are played into the mix, and when they came.
+    /// For each packet of a party of a conference that waits for the mix: when it is played, and when it arrived.
     played: VecDeque<(Time, Time)>,
 }
 
@@ -64,7 +67,7 @@ impl Call {
     }
 }
 
-/// One end of a flow of calls.
+/// The exchange at one end of a flow of calls.
 pub struct Endpoint {
     site: Site,
     config: calls::Config,
@@ -73,11 +76,13 @@ pub struct Endpoint {
     stream: Stream,
     common: u64,
     calls: BTreeMap<u32, Call>,
+    /// What the calls have to do, by time.
     agenda: BTreeSet<(Time, u32, Due)>,
-    /// Ends of the local calls, and their numbers.
+    /// Times at which the local calls end, and their numbers.
     local: BTreeSet<(Time, u32)>,
-    /// When the next call comes (source only).
+    /// When the next call is placed (source only).
     arrival: Time,
+    /// Whether the calls that last for the whole run have been placed.
     begun: bool,
     calls_placed: u32,
     signals: Signals,
@@ -89,11 +94,11 @@ pub struct Endpoint {
     spoiled: Received,
     call_rows: Option<Probe>,
     traffic: Option<Traffic>,
-    /// Whether its calls are parties of a conference, to which a bridge speaks.
+    /// Whether the calls are parties of a conference, to whom a bridge sends the mix.
     mixing: bool,
 }
 
-/// What was sent since the last row of [`TRAFFIC`].
+/// Bytes sent since the last row of [`TRAFFIC`].
 struct Traffic {
     probe: Probe,
     next: Time,
@@ -104,17 +109,17 @@ struct Traffic {
 const SECOND: Span = Span::from_secs(1);
 
 impl Endpoint {
-    /// The end of a flow over `transport`.
+    /// Creates the exchange at one end of a flow over `transport`.
     ///
     /// # Panics
-    /// If the seat's application is not one of calls.
-    pub fn of(transport: &dyn Transport, seat: Seat, supply: &mut (impl Supply + ?Sized)) -> Endpoint {
+    /// If the seat's application places no calls.
+    pub fn of(transport: &dyn Transport, seat: Seat, supply: &mut dyn Supply) -> Endpoint {
         let Seat { site, calls, stream, common, .. } = seat;
         let calls = calls.expect("the scenario has been checked");
         Endpoint::new(transport, site, calls, (stream, common), supply)
     }
 
-    /// One end of the calls of a flow over `transport`, with its own random stream and the bits that both ends have in
+    /// Creates one end of the calls of a flow over `transport`, from its own random stream and the random bits that both ends have in
     /// common.
     ///
     /// # Panics
@@ -124,12 +129,12 @@ impl Endpoint {
         site: Site,
         config: calls::Config,
         (stream, common): (Stream, u64),
-        supply: &mut (impl Supply + ?Sized),
+        supply: &mut dyn Supply,
     ) -> Endpoint {
         let entity = names::end(&site.name, site.end);
         let random = supply.stream(&format!("{entity}.signalling"));
-        let ends = Ends { own: ipv4(site.node), other: ipv4(site.peer) };
-        let line = transport.line(ends, &config, random).expect("the scenario has been checked");
+        let ends = Ends { own: ipv4(site.node), other: ipv4(site.peer), end: site.end };
+        let line = transport.line(ends, &config, random, supply).expect("the scenario has been checked");
         let call_rows = supply.probe(&CALL, &entity);
         let traffic = supply.probe(&TRAFFIC, &entity);
         let traffic = traffic.map(|probe| Traffic { probe, next: Time::ZERO + SECOND, bytes: 0, speech: 0 });
@@ -162,12 +167,12 @@ impl Endpoint {
         self.sending.codec
     }
 
-    /// Lines that are taken.
+    /// Number of lines in use.
     fn taken(&self) -> u64 {
         (self.calls.len() + self.local.len()) as u64
     }
 
-    /// The calls of the beginning, or the next of the Poisson process.
+    /// Places the calls that last for the whole run, or the next call of the Poisson process.
     fn arrive(&mut self, now: Time, out: &mut Outbox) {
         if !std::mem::replace(&mut self.begun, true) {
             self.source.start = Some(now);
@@ -186,6 +191,7 @@ impl Endpoint {
         };
     }
 
+    /// Places a call if a line is free.
     fn place(&mut self, now: Time, holding: Option<Span>, out: &mut Outbox) {
         self.calls_placed += 1;
         self.counts.attempts += 1;
@@ -211,7 +217,7 @@ impl Endpoint {
         self.pass(now, None, out);
     }
 
-    /// Sends what the line asks for, and acts on what it reports. `packet` is the packet that brought it, if any.
+    /// Sends the packets of the line and handles its events. `packet` is the packet that caused them, if any.
     fn pass(&mut self, now: Time, packet: Option<&Packet>, out: &mut Outbox) {
         while !(self.signals.send.is_empty() && self.signals.events.is_empty()) {
             for outgoing in std::mem::take(&mut self.signals.send) {
@@ -224,6 +230,7 @@ impl Endpoint {
         self.counts.retransmissions += std::mem::take(&mut self.signals.retransmissions);
     }
 
+    /// Handles an event of the line.
     fn signal(&mut self, now: Time, signal: Signal, packet: Option<&Packet>, out: &mut Outbox) {
         match signal {
             Signal::Incoming { call, number } => {
@@ -260,7 +267,7 @@ impl Endpoint {
         }
     }
 
-    /// A call has been answered: this side begins to talk.
+    /// Begins to talk in a call that was answered.
     fn talk(&mut self, now: Time, number: u32) {
         let side = if self.site.end == End::Source { Side::Caller } else { Side::Callee };
         let Some(call) = self.calls.get_mut(&number) else { return };
@@ -280,6 +287,7 @@ impl Endpoint {
         call.sender = Some(sender);
     }
 
+    /// Passes a packet of speech to the receiver of its call.
     fn hear(&mut self, now: Time, call: u32, rtp: &Rtp, packet: Option<&Packet>) {
         let (codec, sending) = (self.codec(), self.sending);
         let Some(call) = self.calls.get_mut(&call) else { return };
@@ -299,13 +307,13 @@ impl Endpoint {
         }
     }
 
-    /// Its calls become parties of a conference.
+    /// Makes the calls parties of a conference.
     pub(crate) fn mixing(self) -> Endpoint {
         Endpoint { mixing: true, ..self }
     }
 
-    /// The parties to whom a bridge speaks, and whether each has spoken into the mix that ends at `now`; `wait` is told how long
-    /// each of their packets waited for it.
+    /// The parties of the conference, and whether each has spoken into the mix that ends at `now`. The time that each of their packets
+    /// has waited for the mix is added to `wait`.
     pub(crate) fn parties(&mut self, now: Time, wait: &mut SpanStatistics) -> Vec<(u32, bool)> {
         let mut parties = Vec::new();
         for (number, call) in self.calls.iter_mut().filter(|(_, call)| call.mixed.is_some()) {
@@ -320,7 +328,7 @@ impl Endpoint {
         parties
     }
 
-    /// Sends the mix of a period to a party: speech, or what silence takes.
+    /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed silence.
     pub(crate) fn say(&mut self, now: Time, number: u32, period: u64, speech: bool, out: &mut Outbox) {
         let Sending { suppression, comfort_noise, .. } = self.sending;
         let Some(call) = self.calls.get_mut(&number) else { return };
@@ -335,18 +343,19 @@ impl Endpoint {
         self.pass(now, None, out);
     }
 
-    /// A call no longer takes a line.
+    /// Releases the line of a call and writes its row.
     fn end(&mut self, now: Time, number: u32, outcome: Outcome, out: &mut Outbox) {
         let Some(call) = self.calls.remove(&number) else { return };
         self.agenda.retain(|(_, other, _)| *other != number);
         let outcome = match (outcome, call.record.answered) {
-            // Answered here, and the other side is gone.
+            // The call was answered here before the other exchange disappeared.
             (Outcome::Failed(_), Some(_)) => Outcome::Over,
             (outcome, _) => outcome,
         };
         self.write(now, &call.record, outcome, call.receiver.as_ref(), out);
     }
 
+    /// Counts a call and writes its row of [`CALL`].
     fn write(
         &mut self,
         now: Time,
@@ -371,12 +380,13 @@ impl Endpoint {
         counts.end(now, &call.record, outcome, heard)
     }
 
+    /// Sends a packet of the line.
     fn send(&mut self, now: Time, outgoing: Outgoing, out: &mut Outbox) {
-        let Outgoing { payload, speech, body } = outgoing;
+        let Outgoing { size, speech, body } = outgoing;
         let packet = Packet {
             birth: now,
             number: self.number,
-            size: payload + udp::HEADER,
+            size,
             flow: self.site.flow,
             source: self.site.node,
             destination: self.site.peer,
@@ -403,6 +413,7 @@ impl Endpoint {
         out.create(Port(0), packet);
     }
 
+    /// Does what a call has to do now.
     fn due(&mut self, now: Time, call: u32, due: Due) {
         match due {
             Due::Answer => {
@@ -424,6 +435,7 @@ impl Endpoint {
         }
     }
 
+    /// Handles an arriving packet.
     fn take(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
         if !self.line.receive(now, &packet.body, &mut self.signals) {
             return out.drop(packet, NOT_A_CALL);
@@ -493,7 +505,7 @@ impl Stage for Endpoint {
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {
         let Some(probe) = self.call_rows else { return };
-        // The report counts them.
+        // They are counted in the report.
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
             out.record(probe, now, &self.going_on(now, call, &mut counts));

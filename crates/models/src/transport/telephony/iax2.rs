@@ -15,10 +15,9 @@ use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, REPORT, TRAFFIC};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, Workload};
-use crate::transport::{udp, Packets, Seat, Supply, Transport};
+use crate::transport::{tcp, udp, Packets, Seat, Supply, Transport};
 use crate::voice::codec::{self, Codec};
-use crate::voice::iax2::exchange::cause;
-use crate::voice::iax2::{self, frame, Call, Event, Exchange};
+use crate::voice::iax2::{self, cause, frame, Call, Event, Exchange};
 use crate::voice::rtp::Rtp;
 use crate::voice::stream::Media;
 use crate::{Body, Stage};
@@ -58,7 +57,13 @@ impl Transport for Config {
         Box::new(Endpoint::of(self, seat, supply))
     }
 
-    fn line(&self, ends: Ends, calls: &calls::Config, _random: Stream) -> Option<Box<dyn Line>> {
+    fn line(
+        &self,
+        ends: Ends,
+        calls: &calls::Config,
+        _random: Stream,
+        _supply: &mut dyn tcp::Supply,
+    ) -> Option<Box<dyn Line>> {
         let timestamps = self.timestamps;
         let trunk = self.trunk.map(|period| iax2::Trunk { period, timestamps });
         Some(Box::new(Iax2::new(ends, calls.codec(), trunk)))
@@ -90,12 +95,12 @@ impl Transport for Config {
     }
 }
 
-/// The number of a codec (section 8.7).
+/// The bit that stands for a codec (RFC 5456, section 8.7), if it has one.
 fn format(codec: &Codec) -> Option<frame::Codec> {
     frame::Codec::of(super::sip::encoding(codec)?)
 }
 
-/// One end.
+/// The signalling and the speech of one end.
 struct Iax2 {
     exchange: Exchange,
     ends: Ends,
@@ -103,6 +108,7 @@ struct Iax2 {
     out: iax2::Out,
 }
 
+/// The UDP port of IAX2.
 const PORT: u16 = 4569;
 
 impl Iax2 {
@@ -111,11 +117,11 @@ impl Iax2 {
         Iax2 { exchange: Exchange::new(trunk), ends, codec, out: iax2::Out::default() }
     }
 
-    /// Passes on what the exchange asked for; `marks` are those of the datagram that it was given.
+    /// Passes on the datagrams and events of the exchange. `marks` are those of the datagram that it was given.
     fn pass(&mut self, marks: &[u64], out: &mut Signals) {
-        for iax2::exchange::Sending { bytes, marks, .. } in self.out.send.drain(..) {
-            let (payload, speech) = (bytes.len() as u32, speech(&bytes));
-            out.send.push(Outgoing { payload, speech, body: Body::layer(Message { bytes, marks }) });
+        for iax2::Sending { bytes, marks, .. } in self.out.send.drain(..) {
+            let (size, speech) = (bytes.len() as u32 + udp::HEADER, speech(&bytes));
+            out.send.push(Outgoing { size, speech, body: Body::layer(Message { bytes, marks }) });
         }
         out.retransmissions += std::mem::take(&mut self.out.retransmissions);
         for event in self.out.events.drain(..) {
@@ -132,13 +138,16 @@ impl Iax2 {
                 Event::Voice { call, place, .. } => marks
                     .get(place)
                     .map(|mark| Signal::Speech { call: u32::from(call.0), rtp: unmarked(*mark) }),
-                Event::Progress { .. } | Event::Ended { .. } | Event::Lag { .. } => None,
+                Event::Progress { .. }
+                | Event::Ended { .. }
+                | Event::Lag { .. }
+                | Event::Registering { .. } => None,
             });
         }
     }
 }
 
-/// Bytes of speech in a frame.
+/// Number of bytes of speech in a frame.
 fn speech(bytes: &[u8]) -> u32 {
     match frame::Frame::read(bytes) {
         Ok(frame::Frame::Full(full, data)) if matches!(full.kind, frame::Kind::Voice(_)) => data.len() as u32,
@@ -148,7 +157,7 @@ fn speech(bytes: &[u8]) -> u32 {
     }
 }
 
-/// What a header of RTP would say, in 64 bits; the source is the call.
+/// The contents of an RTP header in 64 bits, without the source, which is the call.
 fn mark(rtp: &Rtp) -> u64 {
     u64::from(rtp.timestamp) << 32
         | u64::from(rtp.sequence) << 16
@@ -156,6 +165,7 @@ fn mark(rtp: &Rtp) -> u64 {
         | u64::from(rtp.marker)
 }
 
+/// The RTP header from which [`mark`] made these bits.
 fn unmarked(mark: u64) -> Rtp {
     Rtp {
         marker: mark & 1 == 1,

@@ -3,12 +3,13 @@
 //! [`endpoint`] is the stage at either end: it places or answers the calls of [`app::calls`](crate::app::calls), talks, listens
 //! and counts. What differs between the two protocols is a [`Line`]: [`sip`] with RTP beside it, [`iax2`] with media in band.
 //! Signalling travels as the real messages and frames of [`voice::sip`](crate::voice::sip) and
-//! [`voice::iax2`](crate::voice::iax2), byte by byte.
+//! [`voice::iax2`](crate::voice::iax2), byte by byte; SIP over TCP in the segments of a [`stream`].
 
 pub mod endpoint;
 pub mod iax2;
 pub mod results;
 pub mod sip;
+pub mod stream;
 
 pub use endpoint::{Endpoint, Ends};
 
@@ -17,96 +18,97 @@ use crate::voice::stream::Media;
 use crate::{Body, Content, Packet, Payload};
 use bentpipe_core::Time;
 
-/// The signalling of one end, and the way of its speech.
+/// The signalling of the calls at one end, and how their speech is sent.
 pub trait Line: Send {
-    /// Begins a call: its identity at this end, if there can be one more. `number` is the caller's.
+    /// Places a call from the telephone `number`. Returns the call's identity at this end, or `None` if there can be no further call.
     fn call(&mut self, now: Time, number: u32, out: &mut Signals) -> Option<u32>;
-    /// The called telephone rings.
+    /// Informs the caller that the called telephone rings.
     fn ring(&mut self, now: Time, call: u32, out: &mut Signals);
-    /// The called telephone is answered.
+    /// Answers a call.
     fn answer(&mut self, now: Time, call: u32, out: &mut Signals);
-    /// There is no line for it.
+    /// Refuses a call because no line is free.
     fn refuse(&mut self, now: Time, call: u32, out: &mut Signals);
-    /// Ends a call, whatever its state.
+    /// Ends a call in any state.
     fn hang_up(&mut self, now: Time, call: u32, out: &mut Signals);
-    /// Sends speech of a call that has been answered.
+    /// Sends a packet of speech in a call that was answered.
     fn speak(&mut self, now: Time, call: u32, media: &Media, out: &mut Signals);
-    /// A packet has come: whether it is one of this protocol.
+    /// Handles the body of an arriving packet. Returns whether it is one of this protocol.
     fn receive(&mut self, now: Time, body: &Body, out: &mut Signals) -> bool;
-    /// Acts on the timers that have come.
+    /// Acts on all timers that have expired.
     fn wake(&mut self, now: Time, out: &mut Signals);
     /// When to call [`Line::wake`]; `Time::MAX` for never.
     fn next_wake(&self) -> Time;
 }
 
-/// What a line asks for and reports.
+/// The packets and events that result from one operation of a line.
 #[derive(Default)]
 pub struct Signals {
-    /// Datagrams to send.
+    /// Packets to send, in order.
     pub send: Vec<Outgoing>,
-    /// What has happened, in order.
+    /// Events of calls, in order.
     pub events: Vec<Signal>,
-    /// Messages of signalling that had been sent before.
+    /// Number of messages of signalling (over TCP: of segments) in `send` that had been sent before.
     pub retransmissions: u64,
 }
 
-/// A datagram to send.
+/// A packet to send.
 pub struct Outgoing {
-    /// Bytes of its UDP payload.
-    pub payload: u32,
-    /// Bytes of speech in it, without headers; 0 for signalling.
+    /// Size of the packet at the network layer, in bytes.
+    pub size: u32,
+    /// Bytes of encoded speech in the packet, without headers; 0 for signalling.
     pub speech: u32,
-    /// Its contents.
+    /// The contents of the packet.
     pub body: Body,
 }
 
-/// What has happened to a call.
+/// An event of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// Somebody calls.
+    /// A call arrives from the other exchange.
     Incoming {
-        /// The call.
+        /// Identity of the new call at this end.
         call: u32,
-        /// The caller's number.
+        /// Number of the calling telephone.
         number: u32,
     },
-    /// The other telephone rings.
+    /// The called telephone rings.
     Ringing {
-        /// The call.
+        /// The call that was placed.
         call: u32,
     },
-    /// The other telephone was answered.
+    /// The called telephone was answered.
     Answered {
-        /// The call.
+        /// The call that was placed.
         call: u32,
     },
-    /// The call has failed.
+    /// The call could not be set up, or the other exchange is gone.
     Failed {
-        /// The call.
+        /// The call, which no longer exists.
         call: u32,
-        /// Status of SIP, or cause of Q.931.
+        /// Status of SIP, or hangup cause of Q.931 with IAX2.
         reason: u16,
     },
-    /// The other side has hung up.
+    /// The other party has hung up.
     Ended {
-        /// The call.
+        /// The call, which no longer exists.
         call: u32,
     },
-    /// Speech has come.
+    /// A packet of speech has arrived.
     Speech {
-        /// The call.
+        /// The call to which the speech belongs.
         call: u32,
-        /// Its header, or what a header of RTP would say.
+        /// The packet's RTP header; with IAX2, which has none, what it would contain.
         rtp: Rtp,
     },
 }
 
-/// The bytes of a message, as the body of a datagram.
+/// A datagram of signalling, or of IAX2's speech, with all its bytes.
 #[derive(Debug)]
 pub struct Message {
-    /// Its bytes, for a capture and for the other end.
+    /// The bytes behind the UDP header.
     pub bytes: Vec<u8>,
-    /// What the sender knows about the speech in it: see [`exchange`](crate::voice::iax2::exchange).
+    /// For each frame of speech in the datagram, the mark that its sender gave it: see
+    /// [`Exchange::voice`](crate::voice::iax2::Exchange::voice).
     pub marks: Vec<u64>,
 }
 

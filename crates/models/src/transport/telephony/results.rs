@@ -21,7 +21,7 @@ pub static CALL: Table = Table {
         Column::whole(
             "reason",
             "1",
-            "why it failed: status of SIP (408: no answer from the other exchange, 486: no line there, 487: the caller gave up) or, \
+            "why it failed: status of SIP (408: no answer from the other exchange, 486: no line there, 487: the caller gave up, 503: the TCP connection failed) or, \
              with IAX2, cause of Q.931 (102, 17, 19); null otherwise",
         ),
         Column::real("started", "s", "when the call began"),
@@ -52,7 +52,7 @@ pub static TRAFFIC: Table = Table {
     ],
 };
 
-/// What became of the calls of an exchange.
+/// Totals of the calls of an exchange.
 pub static REPORT: Table = Table {
     name: "calls",
     entity: "flow end",
@@ -68,7 +68,7 @@ pub static REPORT: Table = Table {
         Column::real("post_dial_delay_mean", "s", "mean time until the caller hears that it rings"),
         Column::real("post_dial_delay_p95", "s", "95th percentile of that time"),
         Column::real("answer_mean", "s", "mean time until a call is known to be answered"),
-        Column::whole("retransmissions", "packets", "messages of signalling that had been sent before"),
+        Column::whole("retransmissions", "packets", "messages of signalling (with SIP over TCP: segments) that had been sent before"),
         Column::whole("signalling", "bytes", "network-layer bytes of signalling sent"),
         Column::real("loss", "1", "fraction of the packets of speech for this end that did not arrive"),
         Column::real("late", "1", "fraction that arrived too late to be played"),
@@ -80,70 +80,70 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// No line was free.
     Blocked,
-    /// It failed for this reason.
+    /// The call failed for this reason, a status of SIP or a cause of Q.931.
     Failed(u16),
-    /// It was answered, and is over.
+    /// The call was answered and has ended.
     Over,
-    /// It was answered, and goes on.
+    /// The call was answered and goes on when the run ends.
     Talking,
-    /// It is neither answered nor failed.
+    /// The call is neither answered nor failed when the run ends.
     Open,
-    /// It stays at the site.
+    /// The call stays at the site.
     Local,
 }
 
-/// A call, as far as it is known.
+/// What is known of a call.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The caller's number of it.
+    /// Number of the call at the exchange that placed it.
     pub number: u32,
-    /// When it began.
+    /// Time at which the call began.
     pub started: Time,
-    /// When the caller heard that it rings.
+    /// Time at which the caller was informed that the telephone rings.
     pub ringing: Option<Time>,
-    /// When it was answered.
+    /// Time at which this end knew that the call was answered.
     pub answered: Option<Time>,
-    /// Packets sent.
+    /// Number of packets of speech sent.
     pub sent: u64,
 }
 
-/// Counts calls.
+/// Totals over the calls of one end.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Calls that began.
+    /// Number of calls that began.
     pub attempts: u64,
-    /// Calls without a line.
+    /// Number of calls that found no free line.
     pub blocked: u64,
-    /// Calls that stay at the site.
+    /// Number of calls that stayed at the site.
     pub local: u64,
     answered: u64,
     failed: u64,
     unanswered: u64,
     ringing: SpanStatistics,
     answers: SpanStatistics,
-    /// Repeated messages of signalling.
+    /// Number of messages of signalling (over TCP: of segments) that were retransmissions.
     pub retransmissions: u64,
-    /// Bytes of signalling.
+    /// Bytes of signalling sent, at the network layer.
     pub signalling: u64,
     expected: u64,
     lost: u64,
     late: u64,
-    /// Sums over calls that were rated, and their number.
+    /// Sums of delay, jitter, R and MOS over the calls that were rated, and the number of these calls.
     rated: [f64; 4],
     calls: u64,
     worst: f64,
 }
 
-/// What the reason is if the other exchange did not answer: of SIP, and of IAX2.
+/// Reasons of calls that failed because the other exchange did not answer: the status of SIP, and the cause of IAX2.
 const SILENCE: [u16; 2] = [408, 102];
 
 impl Counts {
-    /// Counts a call that is over, or goes on at the end of the run, and returns its row of [`CALL`].
+    /// Counts a call that has ended or goes on when the run ends, and returns its row of [`CALL`].
     pub fn end(
         &mut self,
         now: Time,
@@ -205,7 +205,7 @@ impl Counts {
         row
     }
 
-    /// Writes the row of an end.
+    /// Writes the row of [`REPORT`] for an end.
     pub fn report(&self, entity: &str, report: &mut Report) {
         let mean = |sum: f64| sum / self.calls as f64;
         let share = |count: u64| count as f64 / self.expected as f64;

@@ -1,30 +1,34 @@
-//! Calls by SIP (RFC 3261) over UDP, with their speech in RTP (RFC 3550).
+//! Calls by SIP (RFC 3261) over UDP or TCP, with their speech in RTP (RFC 3550).
 //!
-//! The exchanges at both ends of the flow know each other's address: INVITE goes directly from one to the other, with an offer
-//! and an answer (RFC 3264) that say where media go. A message takes 28 bytes more than its text (IPv4 and UDP), a packet of
-//! speech 40 bytes more than its payload (and RTP).
+//! The exchanges at both ends of the flow know each other's address: INVITE is sent directly from one to the other, with an offer
+//! and an answer (RFC 3264) that name the ports of the media. Over UDP a message is 28 bytes longer than its text (IPv4 and UDP). Over
+//! TCP all messages share one connection ([`stream`](super::stream)), which the first call opens: its set-up takes a round trip more, a lost
+//! message is repaired by TCP, and SIP retransmits nothing. Speech is always sent over UDP, in packets 40 bytes longer than
+//! their payload (IPv4, UDP and RTP).
 //!
-//! A call fails with the status of the final response: 486 if no line is free at the destination, 408 if nobody answers an INVITE
-//! for 64 T1, 487 if the caller gives up.
+//! A call fails with the status of the final response: 486 if no line is free at the destination, 408 if an INVITE has no answer
+//! for 64 T1, 487 if the caller gives up, 503 if the TCP connection fails.
 
 use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, REPORT, TRAFFIC};
+use super::stream::{Carried, News, Stream as Connection};
 use super::{Line, Message, Outgoing, Signal, Signals};
-use crate::app::{calls, Workload};
-use crate::transport::{udp, Packets, Seat, Supply, Transport};
+use crate::app::{calls, End, Workload};
+use crate::transport::{tcp, udp, Packets, Seat, Supply, Transport};
 use crate::voice::codec::{self, Codec};
 use crate::voice::rtp::{self, Rtp};
+use crate::voice::sip::message::Wrong;
 use crate::voice::sip::sdp::{Format, Session};
 use crate::voice::sip::{self, Agent, Call, Event, Identity, Timers};
 use crate::voice::stream::Media;
 use crate::{Body, Content, Packet, Payload, Stage};
-use bentpipe_core::{Problems, Sample, Span, Stream, Table, Tables, Time};
+use bentpipe_core::{Problems, Sample, Span, Stream, Streams, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Telephone calls by SIP (RFC 3261) over UDP, with speech in RTP (RFC 3550).
+/// Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC 3550).
 ///
 /// ```toml
 /// app = { kind = "calls", calls = 1 }
@@ -37,11 +41,25 @@ pub struct Config {
     /// retransmission comes after T1, and a request fails after 64 T1. 500 ms by default; the RFC recommends more where
     /// round-trip times are longer.
     pub t1: Span,
+    /// Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls with the default
+    /// settings of the transport `tcp`. Speech is sent over UDP with either.
+    pub over: Over,
+}
+
+/// The transport protocol of SIP's messages (RFC 3261, section 18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// A datagram for each message.
+    #[default]
+    Udp,
+    /// One connection for all messages.
+    Tcp,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { t1: Timers::default().t1 }
+        Config { t1: Timers::default().t1, over: Over::default() }
     }
 }
 
@@ -59,9 +77,21 @@ impl Transport for Config {
         Box::new(Endpoint::of(self, seat, supply))
     }
 
-    fn line(&self, ends: Ends, calls: &calls::Config, random: Stream) -> Option<Box<dyn Line>> {
+    fn line(
+        &self,
+        ends: Ends,
+        calls: &calls::Config,
+        mut random: Stream,
+        supply: &mut dyn tcp::Supply,
+    ) -> Option<Box<dyn Line>> {
         let timers = Timers { t1: self.t1, t2: Timers::default().t2.max(self.t1), ..Timers::default() };
-        Some(Box::new(Sip::new(ends, calls.codec(), timers, random)))
+        let connection = (self.over == Over::Tcp).then(|| {
+            let (opens, config) = (ends.end == End::Source, tcp::Config::default());
+            let own = Streams::new(random.bits(), 0).stream("connection");
+            let congestion = supply.congestion(&config);
+            Connection::new(opens, config, congestion, own)
+        });
+        Some(Box::new(Sip::new(ends, calls.codec(), timers, random, connection)))
     }
 
     fn carries_calls(&self) -> bool {
@@ -104,7 +134,7 @@ pub fn encoding(codec: &Codec) -> Option<&'static str> {
 /// A packet of speech.
 #[derive(Debug)]
 struct Speech {
-    /// The UDP port for which it is.
+    /// UDP port of its destination.
     port: u16,
     rtp: Rtp,
     payload: u32,
@@ -121,25 +151,33 @@ impl Payload for Speech {
     }
 }
 
-/// One end.
+/// The signalling and the speech of one end.
 struct Sip {
     agent: Agent,
     ends: Ends,
     codec: &'static Codec,
-    /// Where media of a call are to go, once it is known.
+    /// Port to which the speech of a call is sent, once it is known.
     ports: BTreeMap<u32, u16>,
-    /// The calls whose media are to come, by port.
+    /// The calls whose speech arrives here, by port.
     calls: BTreeMap<u16, u32>,
     out: sip::Out,
+    /// The connection of the signalling, if that is sent over TCP.
+    connection: Option<Connection>,
 }
 
-/// The first UDP port of media; the port of call n is 2 n above it.
+/// The lowest UDP port of speech; that of call n is higher by 2 n.
 const MEDIA: u16 = 10_000;
 
 impl Sip {
-    fn new(ends: Ends, codec: &'static Codec, timers: Timers, random: Stream) -> Sip {
-        let me =
-            Identity { user: "exchange".to_owned(), address: SocketAddr::from((ends.own, 5060)), tcp: false };
+    fn new(
+        ends: Ends,
+        codec: &'static Codec,
+        timers: Timers,
+        random: Stream,
+        connection: Option<Connection>,
+    ) -> Sip {
+        let (address, tcp) = (SocketAddr::from((ends.own, 5060)), connection.is_some());
+        let me = Identity { user: "exchange".to_owned(), address, tcp };
         Sip {
             agent: Agent::new(me, timers, random),
             ends,
@@ -147,9 +185,11 @@ impl Sip {
             ports: BTreeMap::new(),
             calls: BTreeMap::new(),
             out: sip::Out::default(),
+            connection,
         }
     }
 
+    /// The session description of this end for a call.
     fn description(&self, call: u32) -> String {
         let codec = self.codec;
         let encoding = encoding(codec).unwrap_or_default().to_owned();
@@ -158,6 +198,7 @@ impl Sip {
             .text(u64::from(call))
     }
 
+    /// Notes the port of the other end's session description. Returns whether it has one for the codec of the calls.
     fn learn(&mut self, call: u32, description: &[u8]) -> bool {
         let session = Session::read(description).filter(|session| session.port != 0);
         let wanted = self.codec.rtp.payload_type;
@@ -169,29 +210,58 @@ impl Sip {
         session.is_some()
     }
 
+    /// Forgets the ports of a call.
     fn forget(&mut self, call: u32) {
         self.ports.remove(&call);
         self.calls.remove(&own_port(call));
     }
 
-    /// Passes on what the agent asked for.
+    /// Passes on the messages and events of the agent.
     fn pass(&mut self, now: Time, out: &mut Signals) {
         loop {
             for (_, bytes) in self.out.send.drain(..) {
-                let payload = bytes.len() as u32;
-                let body = Body::layer(Message { bytes, marks: Vec::new() });
-                out.send.push(Outgoing { payload, speech: 0, body });
+                match &mut self.connection {
+                    Some(connection) => connection.write(&bytes),
+                    None => {
+                        let size = bytes.len() as u32 + udp::HEADER;
+                        let body = Body::layer(Message { bytes, marks: Vec::new() });
+                        out.send.push(Outgoing { size, speech: 0, body });
+                    }
+                }
             }
             out.retransmissions += std::mem::take(&mut self.out.retransmissions);
             if self.out.events.is_empty() {
-                return;
+                break;
             }
             for event in std::mem::take(&mut self.out.events) {
                 self.tell(now, event, out);
             }
         }
+        if let Some(connection) = &mut self.connection {
+            out.retransmissions += connection.segments(now, &mut out.send);
+        }
     }
 
+    /// Reads the messages that have arrived over the connection, or ends all transactions if it has failed.
+    fn read(&mut self, now: Time, news: &News) {
+        let Some(connection) = &mut self.connection else { return };
+        if news.failed {
+            return self.agent.disconnected(now, &mut self.out);
+        }
+        let from = SocketAddr::from((self.ends.other, 5060));
+        while news.arrived {
+            match sip::Message::read_stream(&connection.arrived) {
+                Ok((_, length)) => {
+                    let message: Vec<u8> = connection.arrived.drain(..length).collect();
+                    self.agent.receive(now, from, &message, &mut self.out);
+                }
+                Err(Wrong::Incomplete) => return,
+                Err(_) => unreachable!("the other end writes messages of SIP"),
+            }
+        }
+    }
+
+    /// Handles an event of the agent.
     fn tell(&mut self, now: Time, event: Event, out: &mut Signals) {
         match event {
             Event::Incoming { call, from, offer, .. } => match self.learn(call.0, &offer) {
@@ -220,6 +290,7 @@ impl Sip {
     }
 }
 
+/// The UDP port at which this end expects the speech of a call.
 fn own_port(call: u32) -> u16 {
     MEDIA + (call % 27_000) as u16 * 2
 }
@@ -258,14 +329,20 @@ impl Line for Sip {
     fn speak(&mut self, _now: Time, call: u32, media: &Media, out: &mut Signals) {
         let Some(port) = self.ports.get(&call) else { return };
         let speech = Speech { port: *port, rtp: media.rtp, payload: media.payload };
-        let payload = rtp::HEADER as u32 + media.payload;
-        out.send.push(Outgoing { payload, speech: media.payload, body: Body::layer(speech) });
+        let size = rtp::HEADER as u32 + media.payload + udp::HEADER;
+        out.send.push(Outgoing { size, speech: media.payload, body: Body::layer(speech) });
     }
 
     fn receive(&mut self, now: Time, body: &Body, out: &mut Signals) -> bool {
         if let Some(speech) = body.of::<Speech>() {
             let call = self.calls.get(&speech.port);
             out.events.extend(call.map(|call| Signal::Speech { call: *call, rtp: speech.rtp }));
+            return true;
+        }
+        if let (Some(carried), Some(connection)) = (body.of::<Carried>(), &mut self.connection) {
+            let news = connection.receive(now, carried);
+            self.read(now, &news);
+            self.pass(now, out);
             return true;
         }
         let Some(message) = body.of::<Message>() else { return false };
@@ -276,11 +353,16 @@ impl Line for Sip {
     }
 
     fn wake(&mut self, now: Time, out: &mut Signals) {
+        if let Some(connection) = &mut self.connection {
+            let news = connection.wake(now);
+            self.read(now, &news);
+        }
         self.agent.wake(now, &mut self.out);
         self.pass(now, out);
     }
 
     fn next_wake(&self) -> Time {
-        self.agent.next_wake()
+        let connection = self.connection.as_ref().map_or(Time::MAX, Connection::next_wake);
+        connection.min(self.agent.next_wake())
     }
 }

@@ -11,27 +11,27 @@ pub const MINI: usize = 4;
 /// Bytes of the header of a trunk frame.
 pub const TRUNK: usize = 8;
 
-/// Why bytes are no frame.
+/// Reason for which bytes are not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// Fewer bytes than the header or an entry needs.
+    /// There are fewer bytes than a header or an entry of a trunk needs.
     Short,
-    /// A meta frame other than a trunk.
+    /// It is a meta frame other than a trunk frame.
     Meta,
 }
 
-/// A frame.
+/// A frame of IAX2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
-    /// Signalling, or voice with its codec.
+    /// A full frame: signalling, or speech with its codec.
     Full(Full, &'a [u8]),
-    /// Voice of the codec of the last full frame.
+    /// A mini frame: speech in the codec of the last full frame.
     Mini(Voice<'a>),
-    /// Voice of several calls.
+    /// A trunk frame: speech of several calls.
     Trunk(Vec<Voice<'a>>),
 }
 
-/// The voice of a call, in a mini frame or a trunk.
+/// The speech of a call in a mini frame or in the entry of a trunk frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Voice<'a> {
     /// The sender's number of the call, 1 to 32767.
@@ -49,28 +49,28 @@ pub struct Full {
     pub source: u16,
     /// The receiver's number of the call; 0 while it is not known.
     pub destination: u16,
-    /// Whether it has been sent before.
+    /// Whether the frame is a retransmission.
     pub retransmitted: bool,
     /// Milliseconds since the call began at the sender.
     pub timestamp: u32,
-    /// Its number among the sender's reliable frames of this call.
+    /// Sequence number of the frame among the sender's reliable frames of this call (OSeqno).
     pub out: u8,
-    /// The number of the receiver's frame that the sender expects next.
+    /// Sequence number of the receiver's frame that the sender expects next (ISeqno).
     pub expected: u8,
-    /// What it is.
+    /// Frame type and subclass.
     pub kind: Kind,
 }
 
-/// Frame type and subclass of a full frame (sections 8.2 to 8.4), as far as they are used here.
+/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as they are used here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Speech of a codec (section 8.7).
+    /// Speech in a codec (section 8.7).
     Voice(Codec),
-    /// A control frame.
+    /// A control frame, with a subclass of [`control`].
     Control(u8),
-    /// An IAX control frame with information elements.
+    /// An IAX control frame, with a subclass of [`iax`] and information elements.
     Iax(u8),
-    /// Any other type: its number, and the byte of its subclass.
+    /// A frame of any other type: its number and its subclass byte.
     Other(u8, u8),
 }
 
@@ -81,85 +81,104 @@ impl Default for Kind {
     }
 }
 
-/// A codec by its bit in formats and capabilities (section 8.7).
+/// A codec as a bit, or several as a mask of bits (section 8.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Codec(pub u32);
 
 impl Codec {
-    /// The codec of an encoding's RTP name.
+    /// The codec with this name in RTP.
     pub fn of(encoding: &str) -> Option<Codec> {
         FORMATS.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding)).map(|(bit, _)| Codec(*bit))
     }
+
+    /// The name of the codec in RTP, if it is a single one that is known.
+    pub fn encoding(self) -> Option<&'static str> {
+        FORMATS.iter().find(|(bit, _)| *bit == self.0).map(|(_, name)| *name)
+    }
 }
 
-/// Bits of section 8.7 and the encodings' names in RTP.
+/// The bits of the codecs (section 8.7) and their names in RTP.
 pub const FORMATS: [(u32, &str); 6] =
     [(0x1, "G723"), (0x2, "GSM"), (0x4, "PCMU"), (0x8, "PCMA"), (0x100, "G729"), (0x400, "iLBC")];
 
 /// Control frames (section 8.3).
 pub mod control {
-    /// The other side has hung up.
+    /// The other party has hung up.
     pub const HANGUP: u8 = 1;
-    /// It rings.
+    /// The called telephone rings.
     pub const RINGING: u8 = 3;
-    /// The call has been answered.
+    /// The called telephone was answered.
     pub const ANSWER: u8 = 4;
-    /// The other side is busy.
+    /// The called party is busy.
     pub const BUSY: u8 = 5;
-    /// There is no capacity.
+    /// The exchange has no capacity for the call.
     pub const CONGESTION: u8 = 8;
 }
 
 /// IAX frames (section 8.4).
 pub mod iax {
-    /// Begins a call.
+    /// Places a call.
     pub const NEW: u8 = 1;
-    /// Asks whether the other side is there.
+    /// Asks whether the other end of a call is still there.
     pub const PING: u8 = 2;
-    /// Answers a PING or POKE.
+    /// Answers a PING or a POKE.
     pub const PONG: u8 = 3;
-    /// Acknowledges a frame.
+    /// Acknowledges a full frame.
     pub const ACK: u8 = 4;
     /// Ends a call.
     pub const HANGUP: u8 = 5;
     /// Refuses a call.
     pub const REJECT: u8 = 6;
-    /// Accepts a call, which now rings or is answered.
+    /// Accepts a call and names its codec.
     pub const ACCEPT: u8 = 7;
-    /// Names no call.
+    /// Informs the sender of a frame that its call is unknown.
     pub const INVAL: u8 = 10;
-    /// Asks for the lag.
+    /// Requests an answer, by which the round-trip time is measured.
     pub const LAGRQ: u8 = 11;
-    /// Answers with the time stamp of the question.
+    /// Answers a LAGRQ with its time stamp.
     pub const LAGRP: u8 = 12;
-    /// Asks for frames that are missing.
+    /// Registers the address of a user (section 6.1).
+    pub const REGREQ: u8 = 13;
+    /// Confirms a registration, or that it was removed.
+    pub const REGACK: u8 = 15;
+    /// Removes a registration.
+    pub const REGREL: u8 = 17;
+    /// Requests the retransmission of missing frames.
     pub const VNAK: u8 = 18;
-    /// Asks whether anybody is there, outside of a call.
+    /// Asks whether an exchange is there, outside of a call.
     pub const POKE: u8 = 30;
-    /// A frame is not known.
+    /// Informs the sender of a frame that its subclass is not supported.
     pub const UNSUPPORT: u8 = 33;
 }
 
 /// Information elements (section 8.6).
 pub mod element {
-    /// The number that is called.
+    /// Number that is called.
     pub const CALLED: u8 = 1;
-    /// The caller's number.
+    /// Number of the caller.
     pub const CALLING: u8 = 2;
-    /// Codecs that the sender knows.
+    /// Name of a user who registers.
+    pub const USERNAME: u8 = 6;
+    /// Codecs that the sender can decode, as a bit mask.
     pub const CAPABILITY: u8 = 8;
-    /// The codec that is wanted, or chosen.
+    /// Codec that the caller wants, or that the callee has chosen.
     pub const FORMAT: u8 = 9;
-    /// Version of the protocol: 2.
+    /// Version of the protocol, which is 2.
     pub const VERSION: u8 = 11;
-    /// Why a call ended, in words.
+    /// Address from which a registration arrived, as a socket address of C.
+    pub const APPARENT: u8 = 18;
+    /// Time for which a registration holds, in seconds.
+    pub const REFRESH: u8 = 19;
+    /// Date and time of day, packed into 32 bits (section 8.6.28).
+    pub const DATETIME: u8 = 31;
+    /// Reason for which a call ended, in words.
     pub const CAUSE: u8 = 22;
-    /// Why a call ended, by the numbers of Q.931.
+    /// Reason for which a call ended, as a hangup cause of Q.931.
     pub const CAUSECODE: u8 = 42;
 }
 
 impl Kind {
-    /// Type and subclass byte.
+    /// The bytes of type and subclass.
     fn bytes(self) -> [u8; 2] {
         match self {
             Kind::Voice(Codec(bit)) => [2, compressed(bit)],
@@ -179,7 +198,7 @@ impl Kind {
     }
 }
 
-/// A subclass above 127 is a power of 2, and sent as its exponent (section 8.1.1).
+/// The byte of a subclass. One above 127 is a power of 2 and is sent as its exponent (section 8.1.1).
 fn compressed(value: u32) -> u8 {
     if value < 128 {
         value as u8
@@ -197,7 +216,7 @@ fn expanded(byte: u8) -> u32 {
 }
 
 impl Full {
-    /// The frame with `data` behind its header.
+    /// The bytes of the frame, with `data` behind its header.
     pub fn bytes(&self, data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FULL + data.len());
         bytes.extend((0x8000 | self.source).to_be_bytes());
@@ -214,7 +233,7 @@ impl<'a> Frame<'a> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Why it is no frame.
+    /// The reason for which the datagram is not a frame.
     pub fn read(bytes: &'a [u8]) -> Result<Frame<'a>, Malformed> {
         let word = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let first = word(0).ok_or(Malformed::Short)?;
@@ -260,7 +279,7 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     Ok(Frame::Trunk(entries))
 }
 
-/// A mini frame.
+/// The bytes of a mini frame.
 pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MINI + payload.len());
     bytes.extend((call & 0x7fff).to_be_bytes());
@@ -269,7 +288,7 @@ pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A trunk frame of these calls' voice, sent at `timestamp`; `stamped` if its entries have time stamps of their own.
+/// The bytes of a trunk frame sent at `timestamp` with the speech of these calls. If `stamped`, entries have time stamps of their own.
 pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item = Voice<'a>>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 1, u8::from(stamped)];
     bytes.extend(timestamp.to_be_bytes());

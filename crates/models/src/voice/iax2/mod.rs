@@ -1,11 +1,19 @@
 //! IAX2 (RFC 5456): signalling of calls and their media over one UDP port, sans-I/O.
 //!
-//! - [`frame`]: full frames, mini frames and trunks of them, read and written;
-//! - [`exchange`]: calls between two exchanges: NEW to HANGUP, retransmissions, voice, trunking.
+//! - [`frame`]: full frames, mini frames and trunk frames, read and written;
+//! - [`exchange`]: calls between two exchanges from NEW to HANGUP, with retransmissions, speech and trunks;
+//! - [`events`]: what an exchange reports and asks for.
 //!
-//! Not here: authentication, registration, transfers, video, text, encryption.
+//! Not implemented: authentication, registration, transfers, video, text, encryption.
 
+mod arrivals;
+pub mod events;
 pub mod exchange;
 pub mod frame;
+mod leg;
 
-pub use exchange::{Call, Event, Exchange, Out, Trunk};
+#[cfg(test)]
+mod tests;
+
+pub use events::{cause, Call, Event, Out, Sending, Trunk};
+pub use exchange::Exchange;

@@ -6,13 +6,13 @@
 
 use std::fmt;
 
-/// The largest message that is read, in bytes: what fits into a UDP datagram.
+/// Size in bytes of the largest message that is accepted: what fits into a UDP datagram.
 pub const LARGEST: usize = 65_535;
 
-/// Most header fields in a message.
+/// Maximum number of header fields in a message.
 const MOST_FIELDS: usize = 256;
 
-/// What is wrong with a message.
+/// The reason for which a message is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// It ends before the empty line that follows the header fields, or before its body does.
@@ -49,14 +49,14 @@ impl fmt::Display for Wrong {
 pub enum Start {
     /// A request: its method and the URI of whom it is for.
     Request {
-        /// INVITE, ACK, BYE, ...
+        /// The method, such as INVITE.
         method: String,
         /// The request URI.
         uri: String,
     },
     /// A response: its status and the words for it.
     Response {
-        /// 100 to 699.
+        /// The status code, 100 to 699.
         status: u16,
         /// The reason phrase.
         reason: String,
@@ -66,22 +66,22 @@ pub enum Start {
 /// A request or a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The first line.
+    /// The start line.
     pub start: Start,
     /// Names, in the long form and as they are usually written, and values of the header fields, without Content-Length.
     pub fields: Vec<(String, String)>,
-    /// What follows the header fields.
+    /// The body, which follows the header fields.
     pub body: Vec<u8>,
 }
 
 impl Message {
-    /// A request without header fields.
+    /// Creates a request without header fields.
     pub fn request(method: &str, uri: &str) -> Message {
         let start = Start::Request { method: method.to_owned(), uri: uri.to_owned() };
         Message { start, fields: Vec::new(), body: Vec::new() }
     }
 
-    /// A response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and Record-Route, and with `tag` in To
+    /// Creates a response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and Record-Route, and with `tag` in To
     /// if that has none.
     pub fn response(request: &Message, status: u16, tag: &str) -> Message {
         let start = Start::Response { status, reason: phrase(status).to_owned() };
@@ -129,7 +129,7 @@ impl Message {
         same.map(|(_, value)| value.as_str())
     }
 
-    /// Its method, or that of the request that it answers; empty if CSeq cannot be read.
+    /// The method of the request, or of the request that the response answers. Empty if CSeq cannot be read.
     pub fn method(&self) -> &str {
         match &self.start {
             Start::Request { method, .. } => method,
@@ -152,17 +152,17 @@ impl Message {
         self.field("Via").and_then(Via::read)
     }
 
-    /// The number in CSeq.
+    /// The sequence number in CSeq; 0 if it cannot be read.
     pub fn number(&self) -> u32 {
         self.field("CSeq").and_then(Sequence::read).map_or(0, |sequence| sequence.number)
     }
 
-    /// The tag of From or To.
+    /// The tag of From or To, if it has one.
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.field(name).and_then(tag_of)
     }
 
-    /// Its bytes, with a Content-Length.
+    /// The bytes of the message, with a Content-Length.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = match &self.start {
             Start::Request { method, uri } => format!("{method} {uri} SIP/2.0\r\n"),
@@ -180,7 +180,7 @@ impl Message {
     /// Reads a datagram: one message, whose body ends with the datagram if it has no Content-Length (section 18.3).
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason for which it is not a message.
     pub fn read(bytes: &[u8]) -> Result<Message, Wrong> {
         let (mut message, head, length) = Message::head(bytes)?;
         let rest = &bytes[head..];
@@ -209,7 +209,7 @@ impl Message {
         Ok((message.checked()?, from + length))
     }
 
-    /// Everything up to the empty line, the bytes that it takes, and Content-Length.
+    /// Reads everything up to the empty line. Returns it with the number of bytes that it takes and Content-Length.
     fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), Wrong> {
         let within = &bytes[..bytes.len().min(LARGEST)];
         let end = within.windows(4).position(|four| four == b"\r\n\r\n");
@@ -248,7 +248,7 @@ impl Message {
         Ok((Message { start, fields: split, body: Vec::new() }, end + 4, length))
     }
 
-    /// Whether it has what every message must have.
+    /// Refuses a message without the header fields that every message must have (section 8.1.1).
     fn checked(self) -> Result<Message, Wrong> {
         let missing = |name: &'static str| Err(Wrong::Missing(name));
         if self.field("Call-ID").is_none_or(str::is_empty) {
@@ -399,12 +399,12 @@ fn tag_of(value: &str) -> Option<&str> {
     Address::read(value)?.parameter("tag").filter(|tag| !tag.is_empty())
 }
 
-/// The value of a Via: over what and from where a request came.
+/// The value of a Via: the transport protocol and the sender of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Via<'a> {
-    /// UDP, TCP, ...
+    /// The transport protocol, such as UDP.
     pub transport: &'a str,
-    /// Host and port of its sender.
+    /// Host and port of the sender (sent-by).
     pub sent_by: &'a str,
     parameters: &'a str,
 }
@@ -452,7 +452,7 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// The words for a status (section 21).
+/// The reason phrase of a status (section 21).
 pub fn phrase(status: u16) -> &'static str {
     match status {
         100 => "Trying",

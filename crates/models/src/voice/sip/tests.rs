@@ -176,6 +176,48 @@ fn a_call_ends_with_the_reason() {
     }
 }
 
+/// RFC 3261, section 15: a callee sends no BYE before the ACK for its 2xx has arrived, or until it stops waiting for it.
+#[test]
+fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
+    let at_once = &mut |agent: &mut Agent, now, call, out: &mut Out| {
+        answer(agent, now, call, out);
+        agent.hang_up(now, call, out);
+    };
+    let bye = |pair: &Pair| {
+        pair.lines().iter().find(|(.., line)| line.starts_with("BYE")).map(|(time, end, _)| (*time, *end))
+    };
+    let mut pair = pair(false, 0.0);
+    pair.invite(Time::ZERO);
+    pair.run(at(60_000), at_once);
+    // INVITE and 2xx take 400 ms, the ACK arrives 200 ms later.
+    assert_eq!(bye(&pair), Some((0.6, 1)));
+    assert!(matches!(pair.events[0].last(), Some((_, Event::Ended { by_other: true, .. }))));
+    assert!(matches!(
+        pair.events[1][..],
+        [(_, Event::Incoming { .. }), (_, Event::Ended { by_other: false, .. })]
+    ));
+    assert_eq!(pair.ends.each_ref().map(Agent::calls), [0, 0]);
+    // Without an ACK: 64 T1 after the 2xx.
+    let mut pair = self::pair(false, 0.0);
+    pair.invite(Time::ZERO);
+    pair.run(at(300), at_once);
+    pair.loss = 1.0;
+    pair.run(at(90_000), at_once);
+    assert_eq!(bye(&pair), Some((32.2, 1)));
+    assert_eq!(pair.events[1].len(), 2);
+}
+
+/// When the transport fails, every request that waits for its answer ends with 503 (section 8.1.3.1).
+#[test]
+fn a_transport_that_fails_ends_what_waits() {
+    let mut pair = pair(true, 1.0);
+    pair.invite(Time::ZERO);
+    pair.run(at(5_000), &mut answer);
+    pair.act(at(5_000), 0, |one, out| one.disconnected(at(5_000), out));
+    assert!(matches!(pair.events[0][..], [(_, Event::Failed { status: 503, .. })]));
+    assert_eq!((pair.ends[0].calls(), pair.ends[0].next_wake()), (0, Time::MAX));
+}
+
 /// However messages are lost, both ends agree in the end that the call is over.
 #[test]
 fn calls_under_loss_end_at_both_ends() {

@@ -35,7 +35,7 @@ pub struct Timers {
     pub t2: Span,
     /// T4, the longest time that a message stays in the network: 5 s.
     pub t4: Span,
-    /// Whether messages are lost or are not, as over TCP: then nothing is retransmitted.
+    /// Whether the transport protocol is reliable, as TCP is: then SIP retransmits nothing.
     pub reliable: bool,
 }
 
@@ -46,12 +46,12 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// 64 T1: timers B, F, H and J.
+    /// The value of timers B, F, H and J: 64 T1.
     pub fn whole(&self) -> Span {
         self.t1 * 64
     }
 
-    /// A time that is waited for retransmissions only: none over TCP.
+    /// The value of a timer that only waits for retransmissions: zero over TCP.
     fn unless_reliable(&self, span: Span) -> Span {
         if self.reliable {
             Span::ZERO
@@ -70,17 +70,17 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Sent now, and again after T1, then at intervals that double up to `longest`.
+    /// A message that is sent now, again after T1, and then at intervals that double up to `longest`.
     pub fn new(now: Time, t1: Span, longest: Span) -> Repeat {
         Repeat { next: now + t1, interval: t1, longest }
     }
 
-    /// When to send it next.
+    /// Time of the next retransmission.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Whether it is due, and if so, when it is next.
+    /// Whether a retransmission is due. If so, the next one is scheduled.
     pub fn due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
         if due {
@@ -96,56 +96,56 @@ impl Repeat {
     }
 }
 
-/// What a timer of a transaction asks for.
+/// The effect of a timer of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Due {
     /// Send the transaction's message once more.
     Again,
-    /// Nobody has answered in 64 T1: tell the user, as if 408 had come (section 8.1.3.1).
+    /// There was no answer within 64 T1: the user is informed as if the response had been 408 (section 8.1.3.1).
     TimedOut,
-    /// The transaction is over.
+    /// The transaction has ended.
     Over,
 }
 
 /// The state of a client transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asking {
-    /// Sent, nothing has come (Calling, or Trying).
+    /// The request was sent, and no response has arrived (Calling, or Trying).
     Sent,
-    /// A provisional response has come.
+    /// A provisional response has arrived.
     Proceeding,
-    /// A final response has come.
+    /// A final response has arrived.
     Completed,
 }
 
-/// What a response is to a client transaction.
+/// The meaning of a response for a client transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// The user gets it.
+    /// It is new and is passed to the user.
     New,
-    /// The user gets it, and an ACK is sent for it by the transaction (17.1.1.3).
+    /// It is new and is passed to the user, and the transaction acknowledges it (section 17.1.1.3).
     Refused,
-    /// It has come before: the ACK is sent once more if there is one.
+    /// It is a repetition: the ACK is sent once more if there is one.
     Repeated,
 }
 
-/// A request that was sent.
+/// The client transaction of a request that was sent.
 #[derive(Clone, Debug)]
 pub struct Client {
     invite: bool,
     state: Asking,
     timers: Timers,
     repeat: Option<Repeat>,
-    /// Timers B and F; then D and K.
+    /// Expiry of timer B or F before the final response, and of timer D or K after it.
     ends: Time,
-    /// What is sent: the request, or the ACK for a final response to an INVITE.
+    /// The message to send: the request, or the ACK for a final response to an INVITE.
     pub bytes: Vec<u8>,
     /// The request.
     pub request: Message,
 }
 
 impl Client {
-    /// A transaction whose request is sent now.
+    /// Creates a transaction whose request is sent now.
     pub fn new(now: Time, request: Message, timers: Timers) -> Client {
         let invite = request.method() == "INVITE";
         let longest = if invite { Span::MAX } else { timers.t2 };
@@ -160,7 +160,7 @@ impl Client {
         }
     }
 
-    /// Handles a response. The user gets a final response but once.
+    /// Handles a response. A final response is passed to the user only once.
     pub fn receive(&mut self, now: Time, response: &Message) -> Answer {
         let status = response.status().unwrap_or(0);
         match (self.state, status) {
@@ -196,19 +196,24 @@ impl Client {
         (self.state, self.repeat, self.ends) = (Asking::Completed, None, ends);
     }
 
-    /// Whether it is over at `now`: it has had its final response, and waits for no repetition of it.
+    /// Whether the transaction has ended at `now`: it has had its final response and does not wait for repetitions of it.
     pub fn is_over(&self, now: Time) -> bool {
         self.state == Asking::Completed && (self.ends <= now || self.ends == Time::MAX)
     }
 
-    /// Gives an INVITE that was cancelled up at this time (section 9.1).
+    /// Sets the time at which an INVITE that was cancelled is given up (section 9.1).
     pub fn give_up_at(&mut self, time: Time) {
         if self.state != Asking::Completed {
             self.ends = time;
         }
     }
 
-    /// Whether a provisional response has come: only then may it be cancelled (section 9.1).
+    /// Whether the transaction waits for a final response.
+    pub fn is_waiting(&self) -> bool {
+        self.state != Asking::Completed
+    }
+
+    /// Whether a provisional response has arrived. Only then may the request be cancelled (section 9.1).
     pub fn is_proceeding(&self) -> bool {
         self.state == Asking::Proceeding
     }
@@ -218,7 +223,7 @@ impl Client {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }
 
-    /// What a timer asks for, if one has come.
+    /// The effect of a timer that has expired, if one has.
     pub fn due(&mut self, now: Time) -> Option<Due> {
         if self.ends <= now {
             let due = if self.state == Asking::Completed { Due::Over } else { Due::TimedOut };
@@ -255,34 +260,34 @@ enum Answering {
     Open,
     /// A final response has been sent.
     Completed,
-    /// The ACK for it has come.
+    /// The ACK for the final response has arrived.
     Confirmed,
 }
 
-/// A request that has come, and is answered.
+/// The server transaction of a request that has arrived.
 #[derive(Clone, Debug)]
 pub struct Server {
     invite: bool,
     state: Answering,
     timers: Timers,
     repeat: Option<Repeat>,
-    /// Timers H, I and J.
+    /// Expiry of timer H, I or J.
     ends: Time,
-    /// The last response, if any.
+    /// The last response; empty if there was none.
     pub bytes: Vec<u8>,
     /// The request.
     pub request: Message,
 }
 
 impl Server {
-    /// A transaction whose request has come.
+    /// Creates a transaction for a request that has arrived.
     pub fn new(request: Message, timers: Timers) -> Server {
         let invite = request.method() == "INVITE";
         let (state, ends) = (Answering::Open, Time::MAX);
         Server { invite, state, timers, repeat: None, ends, bytes: Vec::new(), request }
     }
 
-    /// Sends a response, which is in [`Server::bytes`] then.
+    /// Responds. The response is then in [`Server::bytes`].
     pub fn respond(&mut self, now: Time, response: &Message) {
         self.bytes = response.bytes();
         let timers = self.timers;
@@ -306,17 +311,17 @@ impl Server {
         self.state == Answering::Open
     }
 
-    /// Whether it is over at `now`.
+    /// Whether the transaction has ended at `now`.
     pub fn is_over(&self, now: Time) -> bool {
         self.state != Answering::Open && self.ends <= now
     }
 
-    /// The request has come once more: whether its last response is to be sent once more.
+    /// Handles a repetition of the request. Returns whether the last response is to be sent once more.
     pub fn repeated(&self) -> bool {
         self.state != Answering::Confirmed && !self.bytes.is_empty()
     }
 
-    /// The ACK for a response of 300 to 699 has come.
+    /// Handles the ACK for a response of 300 to 699.
     pub fn acknowledged(&mut self, now: Time) {
         if self.state == Answering::Completed {
             self.end(Answering::Confirmed, now + self.timers.unless_reliable(self.timers.t4));
@@ -328,7 +333,7 @@ impl Server {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }
 
-    /// What a timer asks for, if one has come.
+    /// The effect of a timer that has expired, if one has.
     pub fn due(&mut self, now: Time) -> Option<Due> {
         if self.ends <= now {
             self.repeat = None;

@@ -16,83 +16,83 @@ use crate::voice::playout::{self, Buffer};
 use crate::voice::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
 use bentpipe_core::{Span, Time};
 
-/// The clocks at both ends: how much faster than true they run, 1e-6 for one part per million.
+/// The skew of the clocks at both ends: 1e-6 if a clock runs one part per million too fast.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Clocks {
-    /// The receiver's.
+    /// Skew of the receiver's clock.
     pub own: f64,
-    /// The sender's.
+    /// Skew of the sender's clock.
     pub peer: f64,
 }
 
-/// What a stream's time stamps mean: the sample with time stamp `timestamp` was spoken at `at`.
+/// The meaning of a stream's time stamps: the sample with time stamp `timestamp` was spoken at `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// A time stamp.
+    /// Time stamp of a sample.
     pub timestamp: u32,
-    /// When its sample was spoken.
+    /// Time at which that sample was spoken.
     pub at: Time,
 }
 
-/// What happens to a packet that has arrived.
+/// The fate of a packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// Its first sample is played then.
+    /// The packet is played.
     Played {
-        /// When.
+        /// Time at which its first sample is played.
         at: Time,
     },
-    /// It came after it should have been played.
+    /// The packet arrived after its playout time.
     Late,
-    /// It came before.
+    /// The packet had arrived before.
     Duplicate,
-    /// Its payload type is none of the codec.
+    /// The payload type is not one of the codec's.
     Foreign,
 }
 
-/// What became of the packets of a stream, or of a part of it.
+/// Counts of the packets of a stream, or of a part of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Packets that were sent, by their sequence numbers.
+    /// Number of packets that were sent, by their sequence numbers.
     pub expected: u64,
     /// Packets that did not arrive. Of a window it may be negative: a packet that was lost in an earlier one has arrived.
     pub lost: i64,
-    /// Packets that arrived too late.
+    /// Number of packets that arrived after their playout time.
     pub late: u64,
-    /// Packets that arrived more than once.
+    /// Number of repetitions of packets that had arrived.
     pub duplicates: u64,
-    /// Packets that were played.
+    /// Number of packets that were played.
     pub played: u64,
-    /// New sources in the stream.
+    /// Number of changes of the source (SSRC).
     pub resets: u64,
     /// Sum of the times from mouth to ear of the packets that were played, in seconds.
     pub delays: f64,
-    /// The longest of them.
+    /// The longest time from mouth to ear, in seconds.
     pub longest: f64,
-    /// Sum of the times in the buffer, in seconds.
+    /// Sum of the times in the de-jitter buffer, in seconds.
     pub held: f64,
     /// Sum of the jitter after each packet that arrived, and the largest, in seconds.
     pub jitters: f64,
     /// The largest jitter, in seconds.
     pub jitter_max: f64,
-    /// Packets that arrived for the first time.
+    /// Number of packets that arrived, without repetitions.
     pub arrived: u64,
-    /// How the losses cluster.
+    /// Bursts and gaps of the lost and late packets.
     pub bursts: Bursts,
 }
 
 /// The quality of a call by the E-model.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quality {
-    /// Rating without the advantage factor.
+    /// Rating R without the advantage factor.
     pub r: f64,
     /// Mean opinion score of that rating, at least 1.
     pub mos: f64,
-    /// Rating with the advantage factor.
+    /// Rating R with the advantage factor.
     pub r_advantage: f64,
     /// Mean opinion score of that rating, at least 1.
     pub mos_advantage: f64,
-    /// Effective equipment impairment.
+    /// Effective equipment impairment factor Ie-eff.
     pub ie_eff: f64,
 }
 
@@ -112,7 +112,7 @@ impl Totals {
         self.delays / self.played as f64
     }
 
-    /// Mean time in the buffer in seconds; NaN if nothing was played.
+    /// Mean time in the de-jitter buffer in seconds; NaN if nothing was played.
     pub fn buffering(&self) -> f64 {
         self.held / self.played as f64
     }
@@ -165,7 +165,7 @@ impl Totals {
     }
 }
 
-/// Packets after which a missing one counts as lost for good: it is not awaited any longer.
+/// Number of packets after which a missing packet is given up as lost.
 const AWAITED: i64 = 64;
 /// A jump of sequence numbers beyond which a stream begins again (RFC 3550, appendix A.1: MAX_DROPOUT and MAX_MISORDER).
 const DROPOUT: i64 = 3000;
@@ -173,7 +173,7 @@ const DROPOUT: i64 = 3000;
 /// A source of packets, from its first to its last.
 struct Source {
     ssrc: u32,
-    /// The highest sequence number, unwrapped.
+    /// Highest sequence number, unwrapped.
     highest: i64,
     /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest packet.
     played: u64,
@@ -181,11 +181,11 @@ struct Source {
     arrived: u64,
     /// Number of packets of this source so far: those before the last [`AWAITED`] were told to `bursts`.
     known: i64,
-    /// The last time stamp, unwrapped.
+    /// Time stamp of the last packet, unwrapped.
     timestamp: i64,
-    /// The origin's, unwrapped.
+    /// Time stamp of the origin, unwrapped.
     zero: i64,
-    /// When the origin was spoken, as the receiver's clock shows it, in nanoseconds.
+    /// Time at which the sample of the origin was spoken, by the receiver's clock, in nanoseconds.
     spoken: i64,
     jitter: Jitter,
     buffer: Box<dyn Buffer>,
@@ -197,24 +197,24 @@ struct Source {
     last_played: i64,
 }
 
-/// Receives a stream.
+/// The receiver of one stream of speech.
 pub struct Receiver {
     codec: &'static Codec,
-    /// Units of the time stamp in a packet.
+    /// Duration of a packet in units of the time stamp.
     units: i64,
     playout: playout::Config,
     clocks: Clocks,
     origin: Option<Origin>,
     source: Option<Source>,
-    /// Of the windows that are over, without the bursts.
+    /// Counts of all windows that have ended, without the bursts.
     before: Totals,
-    /// Of the present window.
+    /// Counts of the present window.
     window: Totals,
     bursts: Bursts,
 }
 
 impl Receiver {
-    /// A receiver of packets with so many frames.
+    /// Creates a receiver of packets with so many codec frames.
     pub fn new(
         codec: &'static Codec,
         frames: u32,
@@ -235,7 +235,7 @@ impl Receiver {
         }
     }
 
-    /// A packet has arrived at `now`.
+    /// Handles a packet that arrives at `now`.
     pub fn receive(&mut self, now: Time, rtp: &Rtp) -> Heard {
         if !self.codec.understands(rtp.payload_type) {
             return Heard::Foreign;
@@ -317,7 +317,7 @@ impl Receiver {
         Heard::Played { at: now + Span::from_secs_f64(wait) }
     }
 
-    /// What the time stamps of the stream mean, which is known now; delays count from there from now on.
+    /// Sets the meaning of the stream's time stamps, from which delays count from now on.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = Some(origin);
         let spoken = self.local(origin.at);
@@ -331,7 +331,7 @@ impl Receiver {
         }
     }
 
-    /// What happened in the present window, as [`Receiver::window`] would return it.
+    /// The counts of the present window, as [`Receiver::window`] would return them.
     pub fn window_so_far(&self) -> Option<Totals> {
         let totals = Totals { bursts: self.pending(self.bursts), ..self.window };
         (totals.expected > 0 || totals.duplicates > 0).then_some(totals)
@@ -346,7 +346,7 @@ impl Receiver {
         totals
     }
 
-    /// What happened so far.
+    /// The counts of the whole stream so far.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before;
         totals.add(&self.window);
@@ -369,7 +369,7 @@ impl Receiver {
         self.source.as_ref().map(|source| Span::from_nanos(source.delay.max(0) as u64))
     }
 
-    /// The losses with those among the last packets.
+    /// The bursts with the losses among the most recent packets.
     fn pending(&self, mut bursts: Bursts) -> Bursts {
         if let Some(source) = &self.source {
             for age in (0..source.known.min(AWAITED)).rev() {
@@ -433,12 +433,12 @@ fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bu
     source.highest += steps;
 }
 
-/// The nanoseconds of so many units of the time stamp.
+/// Converts a number of units of the time stamp to nanoseconds.
 fn nanos(units: i64, codec: &Codec) -> i64 {
     (i128::from(units) * 1_000_000_000 / i128::from(codec.rtp.clock)) as i64
 }
 
-/// A time that a clock shows as `local` nanoseconds, in true seconds.
+/// The true time in seconds at which a clock with this skew shows `local` nanoseconds.
 fn truth(local: i64, skew: f64) -> f64 {
     local as f64 / 1e9 / (1.0 + skew)
 }

@@ -10,12 +10,12 @@ use crate::voice::rtp::Rtp;
 use crate::voice::talker::{Spurt, Spurts};
 use bentpipe_core::{Span, Stream, Time};
 
-/// What a sender sends.
+/// The form of the speech that a sender sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
-    /// The codec.
+    /// The speech codec.
     pub codec: &'static Codec,
-    /// Frames in a packet.
+    /// Number of codec frames in a packet.
     pub frames: u32,
     /// Whether packets without speech are not sent.
     pub suppression: bool,
@@ -31,7 +31,7 @@ impl Sending {
         Span::from_secs_f64(self.codec.frame_ms * f64::from(self.frames) / 1e3)
     }
 
-    /// Bytes of the RTP payload of speech.
+    /// Size of the RTP payload of a packet of speech, in bytes.
     pub fn payload(&self) -> u32 {
         self.codec.payload(self.frames)
     }
@@ -42,14 +42,14 @@ impl Sending {
 pub struct Numbers {
     /// Sequence number of the first packet.
     pub sequence: u16,
-    /// Time stamp of the beginning of the call.
+    /// Time stamp of the first sample of the call.
     pub timestamp: u32,
-    /// The source.
+    /// Identifier of the source (SSRC).
     pub ssrc: u32,
 }
 
 impl Numbers {
-    /// Draws numbers.
+    /// Draws random numbers.
     pub fn draw(stream: &mut Stream) -> Numbers {
         let (one, other) = (stream.bits(), stream.bits());
         Numbers { sequence: one as u16, timestamp: (one >> 32) as u32, ssrc: other as u32 }
@@ -59,9 +59,9 @@ impl Numbers {
 /// A packet of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Media {
-    /// Its header.
+    /// The RTP header.
     pub rtp: Rtp,
-    /// Bytes behind the header.
+    /// Size of the payload in bytes.
     pub payload: u32,
     /// Whether it holds comfort noise instead of speech.
     pub noise: bool,
@@ -92,7 +92,7 @@ impl Packetizer {
         Media { rtp: self.number(period, marker, self.codec.rtp.payload_type), payload, noise: false }
     }
 
-    /// The same with comfort noise.
+    /// The packet of a period with comfort noise.
     pub fn noise(&mut self, period: u64) -> Media {
         self.speaking = false;
         let noise = self.codec.rtp.noise;
@@ -104,7 +104,7 @@ impl Packetizer {
         self.speaking
     }
 
-    /// Nothing is sent: what is sent next begins a talk spurt.
+    /// Notes that nothing is sent, so that the next packet begins a talk spurt.
     pub fn silence(&mut self) {
         self.speaking = false;
     }
@@ -124,22 +124,22 @@ struct Next {
     noise: bool,
 }
 
-/// Sends what a talker says.
+/// Sends the speech of a talker.
 pub struct Sender {
     sending: Sending,
     packetizer: Packetizer,
     spurts: Spurts,
-    /// The talk spurt in which, or before which, the next packet is.
+    /// The talk spurt to which the next packet belongs or which it precedes.
     spurt: Option<Spurt>,
     start: Time,
     packet: Span,
     next: Option<Next>,
-    /// Packets between one comfort noise and the next, if it is repeated.
+    /// Number of packets between repetitions of comfort noise, if it is repeated.
     repeats: Option<u64>,
 }
 
 impl Sender {
-    /// A sender whose call begins at `start`.
+    /// Creates a sender whose call begins at `start`.
     pub fn new(sending: Sending, numbers: Numbers, mut spurts: Spurts, start: Time) -> Sender {
         let packet = sending.packet();
         let every = sending.codec.rtp.noise.every_ms;
@@ -154,13 +154,13 @@ impl Sender {
         sender
     }
 
-    /// When the next packet is sent; `None` if there will be none.
+    /// Time at which the next packet is sent; `None` if there will be none.
     #[inline]
     pub fn due(&self) -> Option<Time> {
         self.next.map(|next| self.time_of(next.period))
     }
 
-    /// The packet that is due, which is sent now.
+    /// The packet that is due now.
     pub fn send(&mut self) -> Media {
         let Next { period, noise } = self.next.expect("a packet is due");
         let media = match noise {
@@ -174,7 +174,7 @@ impl Sender {
         media
     }
 
-    /// When the packet of a period is sent, by the true clock.
+    /// Time at which the packet of a period is sent, by the true clock.
     fn time_of(&self, period: u64) -> Time {
         let ahead = Span::from_secs_f64(self.sending.codec.rtp.lookahead_ms / 1e3);
         let since = self.packet * (period + 1) + ahead;
@@ -195,7 +195,7 @@ impl Sender {
         Some(Next { period: first, noise: false })
     }
 
-    /// What follows the packet of a period.
+    /// Determines what follows the packet of a period.
     fn after(&mut self, period: u64, noise: bool) -> Option<Next> {
         let speech = self.speech_from(period + 1);
         if speech.is_some_and(|next| next.period == period + 1) {

@@ -1,0 +1,147 @@
+//! One end of a call: its state, its numbering, and the reliable frames that wait for their acknowledgments.
+
+use super::events::Sending;
+use super::frame::{Codec, Full, Kind};
+use bentpipe_core::{Span, Time};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// State of a call at one end (RFC 5456, section 6.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// This end has sent NEW and waits for the answer.
+    Calling,
+    /// A NEW has arrived, and this end has not accepted it yet.
+    Offered,
+    /// This end has sent ACCEPT and has not answered yet.
+    Accepted,
+    /// The call was answered, and both parties can talk.
+    Up,
+    /// This end has sent HANGUP or REJECT and waits for the acknowledgment.
+    Ending,
+}
+
+/// A reliable frame that the other end has not acknowledged yet.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub full: Full,
+    pub data: Vec<u8>,
+    pub mark: Option<u64>,
+    /// Time of the next retransmission.
+    pub next: Time,
+    /// Interval between the last transmission and the next.
+    pub interval: Span,
+    /// Number of retransmissions so far.
+    pub tries: u32,
+}
+
+/// One end of a call.
+#[derive(Clone, Debug)]
+pub(super) struct Leg {
+    pub state: State,
+    /// Address of the other end.
+    pub peer: SocketAddr,
+    /// Number that the other end gave the call; 0 until its first frame arrives.
+    pub number: u16,
+    /// Time from which the time stamps of this end count.
+    pub began: Time,
+    /// Sequence number of the next reliable frame that this end sends (OSeqno).
+    pub out: u8,
+    /// Sequence number of the next reliable frame of the other end (ISeqno).
+    pub expected: u8,
+    /// Reliable frames that the other end has not acknowledged, in the order of sending.
+    pub waiting: VecDeque<Waiting>,
+    pub codec: Codec,
+    /// Time stamp of the last speech that this end sent, if it has sent any.
+    pub voice: Option<u32>,
+    /// Time stamp of the latest speech that arrived, once a full frame of speech has.
+    pub heard: Option<u32>,
+    /// Time stamp of the last frame that this end sent. Time stamps must not decrease.
+    pub last: u32,
+    /// Time of the next PING; `Time::MAX` before the call is answered.
+    pub ping: Time,
+    /// Time of the next LAGRQ; `Time::MAX` before the call is answered.
+    pub lag: Time,
+}
+
+/// Time from the first transmission of a frame to its first retransmission.
+pub(super) const FIRST: Span = Span::from_secs(1);
+/// Upper bound of the interval between retransmissions, which doubles each time.
+pub(super) const LONGEST: Span = Span::from_secs(10);
+/// Number of retransmissions after which the other end counts as gone.
+pub(super) const TRIES: u32 = 4;
+/// Time between two PINGs of an answered call.
+pub(super) const PING: Span = Span::from_secs(20);
+/// Time between two LAGRQs of an answered call.
+pub(super) const LAG: Span = Span::from_secs(10);
+
+/// The frame that answers `full` if it belongs to no call. The kind of the answer is still to be set.
+pub(super) fn reply(full: &Full) -> Full {
+    Full {
+        source: full.destination.max(1),
+        destination: full.source,
+        timestamp: full.timestamp,
+        ..Full::default()
+    }
+}
+
+impl Waiting {
+    /// The same frame once more, with the retransmission flag and the current numbers.
+    pub fn again(&self, to: SocketAddr, destination: u16, expected: u8) -> Sending {
+        let full = Full { retransmitted: true, destination, expected, ..self.full };
+        Sending { to, bytes: full.bytes(&self.data), marks: self.mark.into_iter().collect() }
+    }
+}
+
+impl Leg {
+    /// A call that begins now.
+    pub fn new(now: Time, state: State, peer: SocketAddr, codec: Codec) -> Leg {
+        Leg {
+            state,
+            peer,
+            number: 0,
+            began: now,
+            out: 0,
+            expected: 0,
+            waiting: VecDeque::new(),
+            codec,
+            voice: None,
+            heard: None,
+            last: 0,
+            ping: Time::MAX,
+            lag: Time::MAX,
+        }
+    }
+
+    /// Schedules the first PING and the first LAGRQ, which show whether the other end is still there.
+    pub fn watch(&mut self, now: Time) {
+        (self.ping, self.lag) = (now + PING, now + LAG);
+    }
+
+    /// The time stamp of a frame that is sent now, in ms since the call began.
+    pub fn stamp(&mut self, now: Time) -> u32 {
+        let elapsed = (now.since(self.began).as_nanos() / 1_000_000) as u32;
+        self.last = self.last.max(elapsed);
+        self.last
+    }
+
+    /// Removes the frames that the other end has acknowledged, since it expects the frame numbered `expected` next.
+    pub fn acknowledge(&mut self, expected: u8) {
+        self.waiting.retain(|waiting| waiting.full.out.wrapping_sub(expected).cast_signed() >= 0);
+    }
+
+    /// A frame without a sequence number of its own, which the other end does not acknowledge, such as ACK.
+    pub fn unreliable(&mut self, now: Time, number: u16, kind: u8, timestamp: Option<u32>) -> Vec<u8> {
+        let timestamp = timestamp.unwrap_or_else(|| self.stamp(now));
+        let full = Full {
+            source: number,
+            destination: self.number,
+            retransmitted: false,
+            timestamp,
+            out: self.out,
+            expected: self.expected,
+            kind: Kind::Iax(kind),
+        };
+        full.bytes(&[])
+    }
+}

@@ -1,0 +1,213 @@
+//! Two exchanges, and the frames on their way between them.
+
+use super::events::{cause, Call, Event, Out, Trunk};
+use super::exchange::Exchange;
+use super::frame::{iax, Codec, Frame, Kind};
+use bentpipe_core::{Span, Stream, Streams, Time};
+use std::net::SocketAddr;
+
+/// A caller and a callee, and what is on its way between them: when, to which of them, what.
+struct Pair {
+    ends: [Exchange; 2],
+    way: Vec<(Time, usize, Vec<u8>)>,
+    events: [Vec<(Time, Event)>; 2],
+    sent: Vec<(Time, usize, Vec<u8>)>,
+    retransmissions: u64,
+    delay: Span,
+    loss: f64,
+    stream: Stream,
+}
+
+fn address(end: usize) -> SocketAddr {
+    SocketAddr::from(([198, 18, 0, end as u8 + 1], 4569))
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+impl Pair {
+    fn new(trunk: Option<Trunk>, loss: f64) -> Pair {
+        Pair {
+            ends: [Exchange::new(trunk), Exchange::new(trunk)],
+            way: Vec::new(),
+            events: [Vec::new(), Vec::new()],
+            sent: Vec::new(),
+            retransmissions: 0,
+            delay: Span::from_millis(250),
+            loss,
+            stream: Streams::new(1, 0).stream("loss"),
+        }
+    }
+
+    fn act(&mut self, now: Time, end: usize, act: impl FnOnce(&mut Exchange, &mut Out)) {
+        let mut out = Out::default();
+        act(&mut self.ends[end], &mut out);
+        for sending in out.send {
+            assert_eq!(sending.to, address(1 - end));
+            self.sent.push((now, end, sending.bytes.clone()));
+            if !self.stream.chance(self.loss) {
+                self.way.push((now + self.delay, 1 - end, sending.bytes));
+            }
+        }
+        self.retransmissions += out.retransmissions;
+        self.events[end].extend(out.events.into_iter().map(|event| (now, event)));
+    }
+
+    /// Runs until `until`; the callee rings, and answers 1 s later.
+    fn run(&mut self, until: Time) {
+        let mut answer = Vec::new();
+        loop {
+            let arrival = self.way.iter().map(|(time, ..)| *time).min();
+            let wakes = self.ends.iter().map(Exchange::next_wake);
+            let now = wakes.chain(arrival).chain(answer.iter().map(|(time, _)| *time)).min().unwrap();
+            if now > until {
+                return;
+            }
+            for end in 0..2 {
+                if self.ends[end].next_wake() <= now {
+                    self.act(now, end, |exchange, out| exchange.wake(now, out));
+                }
+            }
+            while let Some(place) = self.way.iter().position(|(time, ..)| *time <= now) {
+                let (_, end, bytes) = self.way.remove(place);
+                let before = self.events[1].len();
+                self.act(now, end, |exchange, out| exchange.receive(now, address(1 - end), &bytes, out));
+                let news: Vec<_> = self.events[1][before..].iter().map(|(_, event)| event.clone()).collect();
+                for event in news {
+                    if let Event::Incoming { call, .. } = event {
+                        self.act(now, 1, |exchange, out| exchange.ring(now, call, out));
+                        answer.push((now + Span::from_secs(1), call));
+                    }
+                }
+            }
+            while let Some(place) = answer.iter().position(|(time, _)| *time <= now) {
+                let (_, call) = answer.remove(place);
+                self.act(now, 1, |exchange, out| exchange.answer(now, call, out));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_over_a_satellite_from_new_to_hangup() {
+    let mut pair = Pair::new(None, 0.0);
+    let pcmu = Codec::of("PCMU").unwrap();
+    pair.act(Time::ZERO, 0, |one, out| {
+        assert_eq!(one.call(Time::ZERO, address(1), "100", "7", pcmu, out), Some(Call(1)));
+    });
+    pair.run(at(12_000));
+    let call = Call(1);
+    assert_eq!(
+        pair.events[0][..3],
+        [
+            (at(500), Event::Progress { call, ringing: false }),
+            (at(500), Event::Progress { call, ringing: true }),
+            (at(1500), Event::Answered { call }),
+        ]
+    );
+    assert!(matches!(&pair.events[1][0], (time, Event::Incoming { from, to, codec, .. })
+        if *time == at(250) && from == "7" && to == "100" && *codec == pcmu));
+    // LAGRQ, 10 s after the answer: the round trip takes 0.5 s.
+    assert_eq!(pair.events[0][3], (at(12_000), Event::Lag { call, lag: Span::from_millis(500) }));
+    // Speech: a full frame first, then mini frames; the low 15 bits begin again at 32.768 s.
+    for step in 0..2000 {
+        let now = at(12_010 + step * 20);
+        pair.run(now);
+        pair.act(now, 0, |one, out| one.voice(now, call, vec![0; 160], 0, out));
+    }
+    let voice: Vec<_> = pair.sent.iter().filter(|(_, end, bytes)| *end == 0 && bytes.len() > 150).collect();
+    let full: Vec<_> =
+        voice.iter().filter(|(.., bytes)| bytes.len() == 172).map(|(time, ..)| *time).collect();
+    assert_eq!(full, [at(12_010), at(32_770)]);
+    assert!(voice.iter().all(|(.., bytes)| matches!(bytes.len(), 164 | 172)));
+    pair.run(at(60_000));
+    let heard: Vec<_> = pair.events[1]
+        .iter()
+        .filter_map(|(time, event)| match event {
+            Event::Voice { timestamp, bytes: 160, .. } => Some((*time, u64::from(*timestamp))),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(heard.len(), 2000);
+    assert!(heard.iter().all(|(time, timestamp)| *time == at(timestamp + 250)));
+    pair.act(at(60_000), 0, |one, out| one.hang_up(at(60_000), call, out));
+    pair.run(at(70_000));
+    assert!(
+        matches!(pair.events[1].last(), Some((time, Event::Ended { by_other: true, .. })) if *time == at(60_250))
+    );
+    assert_eq!((pair.ends[0].calls(), pair.ends[1].calls(), pair.retransmissions), (0, 0, 0));
+}
+
+#[test]
+fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
+    let mut pair = Pair::new(None, 1.0);
+    pair.act(Time::ZERO, 0, |one, out| {
+        one.call(Time::ZERO, address(1), "100", "7", Codec(4), out);
+    });
+    pair.run(at(60_000));
+    let times: Vec<_> = pair.sent.iter().map(|(time, ..)| time.as_secs_f64()).collect();
+    assert_eq!(times, [0.0, 1.0, 3.0, 7.0, 15.0]);
+    assert_eq!(pair.events[0], [(at(25_000), Event::Failed { call: Call(1), cause: cause::TIMER })]);
+    for (number, (.., bytes)) in pair.sent.iter().enumerate() {
+        let Ok(Frame::Full(full, _)) = Frame::read(bytes) else { panic!() };
+        assert_eq!((full.kind, full.out, full.retransmitted), (Kind::Iax(iax::NEW), 0, number > 0));
+    }
+}
+
+/// However frames are lost, both sides agree in the end, and a call that was answered was answered at both ends.
+#[test]
+fn calls_under_loss_end_at_both_ends() {
+    let mut pair = Pair::new(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.6);
+    let (mut answered, mut failed) = (0, 0);
+    for number in 0..200u64 {
+        let now = at(number * 100_000);
+        pair.run(now);
+        let mut call = None;
+        pair.act(now, 0, |one, out| call = one.call(now, address(1), "1", "2", Codec(2), out));
+        let call = call.unwrap();
+        let until = at(number * 100_000 + 40_000);
+        pair.run(until);
+        pair.act(until, 0, |one, out| one.voice(until, call, vec![0; 33], 0, out));
+        pair.act(until, 0, |one, out| one.hang_up(until, call, out));
+        pair.run(at(number * 100_000 + 99_000));
+        assert_eq!((pair.ends[0].calls(), pair.ends[1].calls()), (0, 0), "call {number}");
+        let events = std::mem::take(&mut pair.events[0]);
+        answered += events.iter().filter(|(_, event)| matches!(event, Event::Answered { .. })).count();
+        failed += events.iter().filter(|(_, event)| matches!(event, Event::Failed { .. })).count();
+        let over =
+            events.iter().filter(|(_, event)| matches!(event, Event::Failed { .. } | Event::Ended { .. }));
+        assert_eq!(over.count(), 1, "{events:?}");
+    }
+    assert!(answered > 20 && failed > 20 && pair.retransmissions > 100, "{answered} {failed}");
+}
+
+#[test]
+fn the_voice_of_several_calls_leaves_in_one_trunk() {
+    let mut pair = Pair::new(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.0);
+    for _ in 0..3 {
+        pair.act(Time::ZERO, 0, |one, out| {
+            one.call(Time::ZERO, address(1), "1", "2", Codec(2), out);
+        });
+    }
+    pair.run(at(2_000));
+    let mut calls: Vec<_> = pair.ends[0].legs.keys().copied().collect();
+    calls.sort_unstable();
+    for step in 0..2 {
+        for (offset, call) in calls.iter().enumerate() {
+            let now = at(2_001 + offset as u64 + step * 20);
+            pair.run(now);
+            pair.act(now, 0, |one, out| one.voice(now, Call(*call), vec![0; 33], 0, out));
+        }
+    }
+    pair.run(at(2_400));
+    let trunks: Vec<_> = pair.sent.iter().filter(|(.., bytes)| bytes[..2] == [0, 0]).collect();
+    assert_eq!(trunks.len(), 1);
+    // 114 bytes for two calls, 231 for five: 36 + calls (6 + 33), 28 of which are IP and UDP.
+    assert_eq!((trunks[0].0, trunks[0].2.len()), (at(2_040), 8 + 3 * 39));
+    let minis = pair.events[1].iter().filter_map(|(_, event)| match event {
+        Event::Voice { timestamp, .. } => Some(*timestamp),
+        _ => None,
+    });
+    assert_eq!(minis.collect::<Vec<_>>(), [2001, 2002, 2003, 2021, 2022, 2023]);
+}

@@ -1,0 +1,79 @@
+//! A dialog (RFC 3261, section 12): what both parties of a call know about each other.
+
+use super::super::message::{Address, Message};
+use super::super::transaction::Repeat;
+use bentpipe_core::Time;
+use std::net::SocketAddr;
+
+/// State of a call at one end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// The caller has sent an INVITE and has no final response.
+    Inviting,
+    /// The caller has given up: CANCEL was sent, or will be once a provisional response arrives.
+    Cancelled,
+    /// The callee has not answered yet.
+    Offered,
+    /// Both parties can talk.
+    Confirmed,
+    /// The callee has hung up before the ACK arrived, and may not send BYE yet (section 15).
+    Leaving,
+    /// This end has sent BYE.
+    Ending,
+}
+
+/// A call and its dialog.
+pub(super) struct Dialog {
+    pub state: State,
+    pub call_id: String,
+    /// Value of From in requests that this end sends.
+    pub local: String,
+    /// Value of To in requests that this end sends; it has a tag once the other end has sent one.
+    pub remote: String,
+    pub local_tag: String,
+    /// Tag of the other end; empty until it is known.
+    pub remote_tag: String,
+    /// CSeq number of the last request that this end sent.
+    pub number: u32,
+    /// CSeq number of the INVITE that began the call.
+    pub invite: u32,
+    /// URI at which the other end accepts requests (the remote target).
+    pub target: String,
+    /// Proxies that requests inside the dialog pass (the route set).
+    pub routes: Vec<String>,
+    /// Address from which the other end was last heard, or to which the INVITE was sent.
+    pub peer: SocketAddr,
+    /// Session description of this end.
+    pub body: String,
+    /// The last ACK (caller) or 2xx (callee), which answers repetitions of what it answered.
+    pub last: Vec<u8>,
+    /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up (section 13.3.1.4).
+    pub unacknowledged: Option<(Repeat, Time)>,
+}
+
+impl Dialog {
+    /// Address to which requests inside the dialog are sent: the first proxy, else the remote target, else the address from which the
+    /// other end was heard.
+    pub fn next_hop(&self) -> SocketAddr {
+        let host = |uri: &str| Address::read(uri).and_then(|uri| address(uri.host()));
+        let route = self.routes.first().and_then(|route| host(route));
+        route.or_else(|| host(&self.target)).unwrap_or(self.peer)
+    }
+
+    /// Whether a message, with this end's tag and the other's, belongs to the dialog (section 12.2.2).
+    pub fn owns(&self, call_id: &str, local: &str, remote: &str) -> bool {
+        self.call_id == call_id && self.local_tag == local && self.remote_tag == remote
+    }
+
+    /// Whether an INVITE is the one that began the call.
+    pub fn began_with(&self, invite: &Message) -> bool {
+        self.call_id == invite.field("Call-ID").unwrap_or_default()
+            && self.remote_tag == invite.tag("From").unwrap_or_default()
+            && self.invite == invite.number()
+    }
+}
+
+/// Address and port of a host that is given in numbers; the port is 5060 if it is missing.
+fn address(host: &str) -> Option<SocketAddr> {
+    host.parse().ok().or_else(|| Some(SocketAddr::new(host.parse().ok()?, 5060)))
+}

@@ -1,0 +1,169 @@
+//! The agent as a server: requests that arrive (RFC 3261, sections 8.2, 9.2, 13.3 and 15.1.2).
+
+use super::super::message::{Address, Message, Start, Via};
+use super::super::transaction::Server;
+use super::dialog::{Dialog, State};
+use super::events::{Call, Event, Out};
+use super::{Agent, Got};
+use bentpipe_core::Time;
+use std::net::SocketAddr;
+
+/// Methods that the agent understands, for the header field Allow.
+const ALLOWED: &str = "INVITE, ACK, BYE, CANCEL, OPTIONS, REGISTER";
+
+impl Agent {
+    /// Handles a request.
+    pub(super) fn request(&mut self, now: Time, from: SocketAddr, request: Message, out: &mut Out) {
+        let same = |server: &Server| {
+            let (one, two) = (server.request.via(), request.via());
+            let names = |via: Via<'_>| (via.branch().to_owned(), via.sent_by.to_owned());
+            one.map(names) == two.map(names)
+        };
+        let method = request.method().to_owned();
+        if method == "ACK" {
+            let invite = |got: &&mut Got| got.server.request.method() == "INVITE" && same(&got.server);
+            if let Some(got) = self.got.iter_mut().find(invite) {
+                got.server.acknowledged(now);
+            }
+            let dialog = self.find(&request);
+            if let Some((call, dialog)) = dialog.filter(|(_, dialog)| dialog.unacknowledged.is_some()) {
+                dialog.unacknowledged = None;
+                match dialog.state {
+                    State::Leaving => self.bye(now, call, out),
+                    _ => out.events.push(Event::Acknowledged { call }),
+                }
+            }
+            return;
+        }
+        let known = self.got.iter().find(|got| got.server.request.method() == method && same(&got.server));
+        if let Some(Got { server, from, .. }) = known {
+            if server.repeated() {
+                out.again(*from, &server.bytes);
+            }
+            return;
+        }
+        let mut server = Server::new(request, self.timers);
+        let request = &server.request;
+        let status = match method.as_str() {
+            "INVITE" => return self.invited(now, from, server, out),
+            "BYE" => self.ended(request, out),
+            "CANCEL" => {
+                let invite = self
+                    .got
+                    .iter()
+                    .find(|got| got.server.request.method() == "INVITE" && same_as(got, request));
+                let call = invite.map(|got| got.call);
+                if let Some(Some(call)) =
+                    call.filter(|call| call.is_some_and(|call| self.state(call) == Some(State::Offered)))
+                {
+                    self.respond(now, call, 487, "", out);
+                    self.dialogs.remove(&call);
+                    out.events.push(Event::Failed { call, status: 487 });
+                }
+                if call.is_some() {
+                    200
+                } else {
+                    481
+                }
+            }
+            "OPTIONS" => 200,
+            "REGISTER" if self.registrar.is_some() => 200,
+            "REGISTER" => 405,
+            _ => 501,
+        };
+        let tag = self.token();
+        let response = match (&mut self.registrar, method.as_str()) {
+            (Some(registrar), "REGISTER") => registrar.register(now, &server.request, from, &tag),
+            _ => Message::response(&server.request, status, &tag).with("Allow", ALLOWED),
+        };
+        server.respond(now, &response);
+        out.send.push((from, server.bytes.clone()));
+        self.got.push(Got { server, from, call: None });
+    }
+
+    /// Handles a BYE, and returns the status of its response.
+    fn ended(&mut self, request: &Message, out: &mut Out) -> u16 {
+        let Some((call, dialog)) = self.find(request) else { return 481 };
+        let ending = matches!(dialog.state, State::Leaving | State::Ending);
+        self.dialogs.remove(&call);
+        if !ending {
+            out.events.push(Event::Ended { call, by_other: true });
+        }
+        200
+    }
+
+    /// Handles an INVITE: a new call, a change of a call's session, or a repetition.
+    fn invited(&mut self, now: Time, from: SocketAddr, mut server: Server, out: &mut Out) {
+        let request = &server.request;
+        if request.tag("To").is_some() {
+            // A change of the session. That of this end remains as it is.
+            let body = self.find(request).map(|(_, dialog)| dialog.body.clone());
+            let response = match &body {
+                Some(body) => Message::response(request, 200, "")
+                    .with("Contact", &self.me.contact())
+                    .with_body("application/sdp", body),
+                None => Message::response(request, 481, ""),
+            };
+            server.respond(now, &response);
+            out.send.push((from, server.bytes.clone()));
+            self.got.push(Got { server, from, call: None });
+            return;
+        }
+        // A repetition after the 2xx, with which the transaction ended.
+        if let Some(dialog) = self.dialogs.values().find(|dialog| dialog.began_with(request)) {
+            if !dialog.last.is_empty() {
+                out.again(from, &dialog.last);
+            }
+            return;
+        }
+        let user = |name| {
+            let address = request.field(name).and_then(Address::read);
+            address.and_then(|address| address.user()).unwrap_or_default().to_owned()
+        };
+        let contact = request.field("Contact").and_then(Address::read).map(|contact| contact.uri.to_owned());
+        let to = match &request.start {
+            Start::Request { uri, .. } => Address::read(uri).and_then(|uri| uri.user()).map(str::to_owned),
+            Start::Response { .. } => None,
+        };
+        let (caller, offer) = (user("From"), request.body.clone());
+        let local_tag = format!("{:016x}", self.stream.bits());
+        let dialog = Dialog {
+            state: State::Offered,
+            call_id: request.field("Call-ID").unwrap_or_default().to_owned(),
+            local: format!("{};tag={local_tag}", request.field("To").unwrap_or_default()),
+            remote: request.field("From").unwrap_or_default().to_owned(),
+            local_tag,
+            remote_tag: request.tag("From").unwrap_or_default().to_owned(),
+            number: 0,
+            invite: request.number(),
+            target: contact.unwrap_or_else(|| format!("sip:{from}")),
+            routes: request.all("Record-Route").map(str::to_owned).collect(),
+            peer: from,
+            body: String::new(),
+            last: Vec::new(),
+            unacknowledged: None,
+        };
+        let call = self.next_call();
+        server.respond(now, &Message::response(request, 100, ""));
+        out.send.push((from, server.bytes.clone()));
+        self.got.push(Got { server, from, call: Some(call) });
+        self.dialogs.insert(call, dialog);
+        out.events.push(Event::Incoming { call, from: caller, to: to.unwrap_or_default(), offer });
+    }
+
+    /// Finds the dialog to which a request or a response of the other end belongs (section 12.2.2).
+    pub(super) fn find(&mut self, message: &Message) -> Option<(Call, &mut Dialog)> {
+        let (local, remote) = if message.status().is_none() { ("To", "From") } else { ("From", "To") };
+        let call_id = message.field("Call-ID")?;
+        let (local, remote) = (message.tag(local)?, message.tag(remote).unwrap_or_default());
+        let mut dialogs = self.dialogs.iter_mut();
+        let (call, dialog) = dialogs.find(|(_, dialog)| dialog.owns(call_id, local, remote))?;
+        Some((*call, dialog))
+    }
+}
+
+/// Whether a CANCEL is for the request `got`: it has the same branch (section 9.1).
+fn same_as(got: &Got, cancel: &Message) -> bool {
+    let branch = |message: &Message| message.via().map(|via| via.branch().to_owned());
+    branch(&got.server.request) == branch(cancel)
+}

@@ -1,0 +1,241 @@
+"""Real speech through real codecs, for ``bentpipe listen``.
+
+| codec | library |
+| --- | --- |
+| G.711 | :mod:`bentpipe.voice.g711` |
+| GSM-FR | libgsm (Debian: libgsm1) |
+| G.729A | bcg729 (Debian: libbcg729-0) |
+| AMR-12.2, GSM-EFR (its 12.2 kbit/s mode), Opus, G.723.1 | FFmpeg, through PyAV |
+| iLBC | none: neither FFmpeg as PyAV and Debian have it, nor Debian or PyPI have an encoder |
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from bentpipe.errors import InputError
+
+from . import g711
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Samples = NDArray[np.float64]
+
+#: Samples in a second.
+RATE: Final = 8000
+
+
+class Coded(Protocol):
+    """A recording in the frames of a codec, and its decoder, which hears of the frames in order."""
+
+    def decode(self, first: int, count: int) -> Samples:
+        """Returns the samples of so many frames from ``first`` on."""
+
+    def lose(self, count: int) -> Samples | None:
+        """Returns what the codec's own concealment makes of so many lost frames; None if it has none."""
+
+
+def missing(error: ImportError) -> InputError:
+    """The refusal if a library of the extra `voice` is not installed."""
+    return InputError(f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'")
+
+
+def whole(samples: Samples) -> NDArray[np.int16]:
+    """Samples of 16 bits from those between -1 and 1, which are clipped."""
+    return (np.clip(samples, -1, 1) * 32767).astype(np.int16)
+
+
+def blocks(speech: Samples, samples: int) -> NDArray[np.int16]:
+    """The whole frames of a recording, one in each row."""
+    count = len(speech) // samples
+    return whole(speech[: count * samples]).reshape(count, samples)
+
+
+class _G711:
+    def __init__(self, encoding: str, speech: Samples, samples: int) -> None:
+        self.encoding, self.samples = encoding, samples
+        self.bytes = g711.encode(encoding, whole(speech).astype(np.int32))
+
+    def decode(self, first: int, count: int) -> Samples:
+        payload = self.bytes[first * self.samples : (first + count) * self.samples]
+        return g711.decode(self.encoding, payload) / 32768
+
+    def lose(self, count: int) -> None:  # noqa: ARG002
+        return None
+
+
+def _library(name: str, number: int, package: str, codec: str) -> ctypes.CDLL:
+    """The shared library ``name``."""
+    try:
+        return ctypes.CDLL(ctypes.util.find_library(name) or f"lib{name}.so.{number}")
+    except OSError:
+        raise InputError(
+            f"{codec} is coded by lib{name}, which is not installed (Debian: {package}); "
+            f"without it a call can be heard with {', '.join(name for name in CODECS if name != codec)}"
+        ) from None
+
+
+class _Gsm:
+    """GSM-FR by libgsm: frames of 160 samples in 33 bytes."""
+
+    def __init__(self, speech: Samples, samples: int) -> None:
+        library = _library("gsm", 1, "libgsm1", "GSM-FR")
+        library.gsm_create.restype = ctypes.c_void_p
+        for function in (library.gsm_encode, library.gsm_decode):
+            function.argtypes = [ctypes.c_void_p] * 3
+        library.gsm_destroy.argtypes = [ctypes.c_void_p]
+        self.library, self.samples = library, samples
+        encoder = library.gsm_create()
+        self.frames = []
+        for block in blocks(speech, samples):
+            frame = ctypes.create_string_buffer(33)
+            library.gsm_encode(encoder, np.ascontiguousarray(block).ctypes.data, frame)
+            self.frames.append(frame)
+        library.gsm_destroy(encoder)
+        self.decoder = library.gsm_create()
+
+    def __del__(self) -> None:
+        if hasattr(self, "decoder"):
+            self.library.gsm_destroy(self.decoder)
+
+    def decode(self, first: int, count: int) -> Samples:
+        out = np.zeros((count, self.samples), np.int16)
+        for row, frame in zip(out, self.frames[first : first + count], strict=False):
+            self.library.gsm_decode(self.decoder, frame, row.ctypes.data)
+        return out.ravel() / 32768
+
+    def lose(self, count: int) -> None:  # noqa: ARG002
+        return None
+
+
+class _G729:
+    """G.729A by bcg729: frames of 80 samples in 10 bytes, with the recommendation's own concealment."""
+
+    def __init__(self, speech: Samples, samples: int) -> None:
+        library = _library("bcg729", 0, "libbcg729-0", "G.729A")
+        for function in (library.initBcg729EncoderChannel, library.initBcg729DecoderChannel):
+            function.restype = ctypes.c_void_p
+        library.bcg729Encoder.argtypes = [ctypes.c_void_p] * 4
+        library.bcg729Decoder.argtypes = [
+            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint8),
+            *(ctypes.c_uint8, ctypes.c_uint8, ctypes.c_uint8, ctypes.c_void_p),
+        ]
+        for function in (library.closeBcg729EncoderChannel, library.closeBcg729DecoderChannel):
+            function.argtypes = [ctypes.c_void_p]
+        self.library, self.samples = library, samples
+        encoder = library.initBcg729EncoderChannel(0)
+        self.frames = []
+        for block in blocks(speech, samples):
+            frame, length = ctypes.create_string_buffer(10), ctypes.c_uint8()
+            library.bcg729Encoder(
+                encoder, np.ascontiguousarray(block).ctypes.data, frame, ctypes.byref(length)
+            )
+            self.frames.append(frame)
+        library.closeBcg729EncoderChannel(encoder)
+        self.decoder = library.initBcg729DecoderChannel()
+
+    def __del__(self) -> None:
+        if hasattr(self, "decoder"):
+            self.library.closeBcg729DecoderChannel(self.decoder)
+
+    def _frames(self, frames: list[Any], count: int) -> Samples:
+        out = np.zeros((count, self.samples), np.int16)
+        for row, frame in zip(out, frames, strict=False):
+            lost = frame is None
+            self.library.bcg729Decoder(
+                self.decoder, frame, 0 if lost else 10, int(lost), 0, 0, row.ctypes.data
+            )
+        return out.ravel() / 32768
+
+    def decode(self, first: int, count: int) -> Samples:
+        return self._frames(self.frames[first : first + count], count)
+
+    def lose(self, count: int) -> Samples:
+        return self._frames([None] * count, count)
+
+
+class _Ffmpeg:
+    """A codec of FFmpeg, through PyAV."""
+
+    def __init__(self, names: tuple[str, str, int], speech: Samples, samples: int) -> None:
+        self.av = av()
+        encoder, decoder, bit_rate = names
+        self.samples = samples
+        context = self.av.CodecContext.create(encoder, "w")
+        context.sample_rate = RATE
+        context.layout = "mono"
+        context.format = "s16"
+        context.bit_rate = bit_rate
+        if encoder == "libopus":
+            context.options = {"application": "voip", "vbr": "off", "frame_duration": "20"}
+        self.packets: list[bytes] = []
+        for number, block in enumerate(blocks(speech, samples)):
+            frame = self.av.AudioFrame.from_ndarray(
+                np.ascontiguousarray(block[np.newaxis, :]), format="s16", layout="mono"
+            )
+            frame.sample_rate = RATE
+            frame.pts = number * samples
+            self.packets.extend(bytes(packet) for packet in context.encode(frame))
+        self.packets.extend(bytes(packet) for packet in context.encode(None))
+        self.decoder = self.av.CodecContext.create(decoder, "r")
+        self.decoder.sample_rate = RATE
+        self.decoder.layout = "mono"
+
+    def decode(self, first: int, count: int) -> Samples:
+        frames = [
+            frame
+            for packet in self.packets[first : first + count]
+            for frame in self.decoder.decode(self.av.Packet(packet))
+        ]
+        decoded = resampled(self.av, frames, RATE) if frames else np.zeros(0)
+        wanted = count * self.samples
+        return np.pad(decoded, (0, max(0, wanted - len(decoded))))[:wanted]
+
+    def lose(self, count: int) -> None:  # noqa: ARG002
+        return None
+
+
+def av() -> Any:
+    """PyAV. Raises :class:`bentpipe.InputError` if it is not installed."""
+    try:
+        import av
+    except ImportError as error:
+        raise missing(error) from None
+    return av
+
+
+def resampled(av: Any, frames: Any, rate: int) -> Samples:
+    """The samples of PyAV's frames, with one channel and at another rate."""
+    resampler = av.AudioResampler(format="flt", layout="mono", rate=rate)
+    parts = [part.to_ndarray()[0] for frame in (*frames, None) for part in resampler.resample(frame)]
+    return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+
+
+def _ffmpeg(encoder: str, decoder: str, bit_rate: int) -> Callable[[Samples, int], Coded]:
+    return lambda speech, samples: _Ffmpeg((encoder, decoder, bit_rate), speech, samples)
+
+
+def _g711(encoding: str) -> Callable[[Samples, int], Coded]:
+    return lambda speech, samples: _G711(encoding, speech, samples)
+
+
+#: The codecs that can be heard, by name: each codes a recording in frames of so many samples.
+CODECS: Final[dict[str, Callable[[Samples, int], Coded]]] = {
+    "G.711u": _g711("PCMU"),
+    "G.711a": _g711("PCMA"),
+    "G.711u+PLC": _g711("PCMU"),
+    "G.711a+PLC": _g711("PCMA"),
+    "GSM-FR": _Gsm,
+    "GSM-EFR": _ffmpeg("libopencore_amrnb", "libopencore_amrnb", 12200),
+    "AMR-12.2": _ffmpeg("libopencore_amrnb", "libopencore_amrnb", 12200),
+    "Opus-10": _ffmpeg("libopus", "libopus", 10000),
+    "Opus-8": _ffmpeg("libopus", "libopus", 8000),
+    "G.729A": _G729,
+    "G.723.1": _ffmpeg("g723_1", "g723_1", 6300),
+}
