@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
 from bentpipe.voice import coded
-from bentpipe.voice.coded import RATE
+from bentpipe.voice.coded import RATE as RATE
 
 if TYPE_CHECKING:
     import numpy as np
