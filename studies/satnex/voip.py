@@ -32,10 +32,24 @@ PAPER: Final = {
 SEEDS: Final = (1, 2)
 #: A call is set up, but its speech is impaired, below this score.
 LAGGED: Final = 1.5
+#: Parties of the conference, and what is listed of what they say and hear.
+PARTIES: Final = ("remote-1", "remote-2", "local-1", "local-2")
+SAID: Final = ("late", "delay_mean", "mos_mean")
+HEARD: Final = ("delay_mean", "mos_mean")
 #: Datagrams of the load.
 DATAGRAM: Final = 1000
 #: A talker that pauses rarely: 86 % of the time is speech, in talk spurts of 2 s.
 TALKATIVE: Final = 'flow.calls.app.talker={kind="exponential",speech="2 s",pause="0.32 s"}'
+
+#: A queue without an end before 28 of 48 slots, and a load that is there for five minutes before the call.
+DEEP: Final = (
+    'network.sat.cir="1232 kbit/s"',
+    'network.sat.return.queue={kind="unlimited"}',
+    'flow.calls.start="300 s"',
+    'duration="540 s"',
+    'flow.calls.app.playout={kind="fixed",delay="160 ms"}',
+)
+DEEP_LOADS_MBIT_S: Final = (1.4, 1.2, 1.1)
 
 Key = tuple[str, int]
 
@@ -67,6 +81,12 @@ def causes() -> dict[str, tuple[str, ...]]:
         "talkative": (TALKATIVE,),
         "talkative-iax": ('flow.calls.transport="iax2"', TALKATIVE),
         "queue": ("network.sat.return.queue.packets=400", 'flow.calls.app.codec="G.711a"', *loaded(1.4)),
+        "slots": ('network.sat.cir="352 kbit/s"',),
+        **{
+            f"deep-{name}-{load}": (*DEEP, f'flow.calls.app.codec="{codec}"', *loaded(load))
+            for name, codec in CODECS.items()
+            for load in DEEP_LOADS_MBIT_S
+        },
     }
 
 
@@ -123,7 +143,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
             key = f"{name}-{load}"
             outcome, score, answered = opinion([runs[key, seed] for seed in SEEDS])
             row.append(f"{outcome} ({paper})")
-            place = f"voip-{name.lower().replace('.', '')}-{str(load).replace('.', '')}"
+            place = f"voip-{_word(name)}-{_word(load)}"
             ours[place] = round(answered if paper == "X" else score, 3)
         rows.append(row)
     scores = Table(
@@ -136,7 +156,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     files = [
         plots.save(figure, out / "figures" / f"figure-08-voip.{ending}") for ending in ("png", "svg", "pdf")
     ]
-    return Reproduction(judge(statements, ours), figures=files, tables=[scores])
+    return Reproduction(judge(statements, ours), figures=files, tables=[scores, conference(out, json)])
 
 
 def _rated(of: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -163,8 +183,49 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         "voip-talkative-mean": round(float(talkative.mean()), 3),
         "voip-talkative-deviation": round(float(talkative.std()), 3),
         "voip-queue": round(mean_of(answered).value, 3),
+        "voip-slots-jitter": round(
+            float(np.mean([float(heard(runs["slots", seed])["jitter_mean"]) * 1e3 for seed in SEEDS])), 3
+        ),
     }
+    for name in CODECS:
+        for load in DEEP_LOADS_MBIT_S:
+            _, score, set_up = opinion([runs[f"deep-{name}-{load}", seed] for seed in SEEDS])
+            ours[f"voip-deep-{_word(name)}-{_word(load)}"] = round(set_up if load == 1.4 else score, 3)
     return Reproduction(judge(statements, ours))
+
+
+def _word(value: object) -> str:
+    """A codec or a load as it is written in the names of statements."""
+    return str(value).lower().replace(".", "")
+
+
+def conference(out: Path, json: bool) -> Table:
+    """Simulate a conference of local and remote parties, and list what each of them hears."""
+    jobs = [Job(f"voip-conference-{seed}", HERE / "voip-conference.toml", (), seed) for seed in SEEDS]
+    with bar("voip-conference", shown=not json) as progress:
+        done = run_all(jobs, out / "runs", progress)
+    runs = [done[job] for job in jobs]
+    rows = []
+    for party in PARTIES:
+        values = []
+        # What the bridge hears of the party, and what the party hears of the others.
+        for end, columns in (("destination", SAID), ("source", HEARD)):
+            ends = [
+                next(row for row in run.table("calls").to_dicts() if f"{party}.{end}" in row.values())
+                for run in runs
+            ]
+            values += [float(np.mean([row[column] for row in ends])) for column in columns]
+        rows.append([party, *(f"{value:.3g}" for value in values)])
+    wait = np.mean([run.table("bridge").to_dicts()[0]["delay_mean"] for run in runs]) * 1e3
+    return Table(
+        "A conference at the gateway's exchange: two parties behind Skyplex DATA, the first beside 400 kbit/s of UDP, "
+        "and two at the gateway's site. What the exchange hears of each, and each of the others. A packet waits "
+        f"{wait:.0f} ms for the mix on average, which the delays do not contain",
+        [
+            *("party", "late", "to bridge (s)", "MOS there", "from bridge (s)", "MOS"),
+        ],
+        rows,
+    )
 
 
 @figure_function
