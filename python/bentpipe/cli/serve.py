@@ -8,6 +8,18 @@ from typing import Annotated, Literal
 import typer
 
 
+def number_of(group: str) -> int:
+    """Returns the number of a group, given by name or number. Raises :class:`bentpipe.InputError`."""
+    import grp
+
+    from bentpipe.errors import InputError
+
+    try:
+        return int(group) if group.isdecimal() else grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise InputError(f"there is no group {group} on this machine") from None
+
+
 def serve(
     data: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder of the database and of all runs.")
@@ -51,6 +63,14 @@ def serve(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Allow emulation in real time, one run at a time.")
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The group that shares the data, where web and executor are different users.",
+            show_default=False,
+        ),
+    ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow log-ins over plain HTTP from other machines.")
     ] = False,
@@ -79,6 +99,7 @@ def serve(
         tuple(names or ()),
         insecure=insecure or socket is not None,
         real_time=real_time,
+        group=None if group is None else number_of(group),
         **given,
     )
     address = Address(host, port, socket)

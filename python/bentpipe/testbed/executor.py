@@ -1,8 +1,8 @@
 """The executor: takes runs from the queue and does each in a process of its own.
 
 It is told over a Unix socket that there is work, and reads everything else from the database: the socket carries a
-run's number and nothing more, and only from a process of the same user. One executor works in a folder of data at a
-time.
+run's number and nothing more, and only from a process of the same user or of the group that shares the data. One
+executor works in a folder of data at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 
-from . import live, queue
+from . import bounds, live, queue
 from .accounts import Refused
 from .drafts import read
 from .rules import OF_LEVEL, Limits, check_cost, cost
@@ -58,6 +58,7 @@ class Executor:
         self.busy: dict[int, threading.Thread] = {}
         self.exclusive = False
         self.lock = _alone(settings.data)
+        self.groups = bounds.parent()
         with store.writing() as rows:
             # No other executor works here, so whatever is marked as active belongs to one that was killed.
             for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
@@ -84,6 +85,7 @@ class Executor:
             self.work.clear()
         for thread in list(self.busy.values()):
             thread.join()
+        bounds.leave(self.groups)
         self.lock.close()
 
     def _take(self) -> bool:
@@ -159,13 +161,24 @@ class Executor:
         )
         assert process.stdin is not None and process.stdout is not None
         said = Said(process.stdout)
+        group = None
         try:
+            # It waits for what it is told, so it is bounded before it does anything.
+            if self.groups is not None:
+                with contextlib.suppress(OSError):
+                    group = bounds.Group(self.groups, f"run-{run.id}", limits.memory)
+                    group.add(process.pid)
             tell(process.stdin, given)
-            return self._watch(run, process, said, folder, limits)
+            state, reason = self._watch(run, process, said, folder, limits)
+            if state == "failed" and group is not None and group.exceeded():
+                reason = f"it needed more than {limits.memory // 1_000_000} MB of memory"
+            return state, reason
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            if group is not None:
+                group.end()
             said.thread.join()
             process.stdout.close()
             with contextlib.suppress(BrokenPipeError):
@@ -227,7 +240,7 @@ class Executor:
             while not self.ending.is_set():
                 connection, _ = server.accept()
                 with connection:
-                    if permitted(connection):
+                    if permitted(connection, self.settings.group):
                         self.work.set()
 
 
@@ -271,11 +284,12 @@ class Said:
         return found
 
 
-def permitted(connection: socket.socket) -> bool:
-    """Whether the other end of a Unix socket is a process of this user, or of root."""
+def permitted(connection: socket.socket, group: int | None = None) -> bool:
+    """Whether the other end of a Unix socket is a process of this user, of root, or of the ``group`` that shares the
+    data."""
     size_of = struct.calcsize("3i")
-    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size_of))
-    return user in (0, os.geteuid())
+    _, user, of = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size_of))
+    return user in (0, os.geteuid()) or (group is not None and of == group)
 
 
 def wake(settings: Settings, number: int) -> None:

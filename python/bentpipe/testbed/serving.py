@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import uvicorn
 
@@ -27,6 +27,10 @@ from .store import Store, migrate
 
 #: What of the test bed a process is: both together, or one where they are units of their own.
 Part = Literal["all", "web", "executor"]
+
+
+#: Mode of a folder of data that a group shares: what is made in it belongs to the group.
+SHARED: Final = 0o2770
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,21 @@ def prepare(settings: Settings) -> str | None:
     """Create the folder and the database, or bring it up to date. Returns the secret of the first administrator's
     invitation if there is no administrator."""
     settings.data.mkdir(parents=True, exist_ok=True)
-    settings.data.chmod(0o700)
+    if settings.group is None:
+        settings.data.chmod(0o700)
+    else:
+        # The group may write what the other process has made; nobody else may look.
+        os.umask(0o007)
+        about = settings.data.stat()
+        if (about.st_gid, about.st_mode & 0o7777) != (
+            settings.group,
+            SHARED,
+        ) and about.st_uid == os.geteuid():
+            os.chown(settings.data, -1, settings.group)
+            settings.data.chmod(SHARED)
+        if not settings.database:
+            # SQLite would let the group only read.
+            settings.file.touch(mode=0o660)
     settings.runs.mkdir(exist_ok=True)
     store = Store(settings.url)
     migrate(store)

@@ -13,7 +13,8 @@ class Settings:
 
     ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are names of this machine,
     beside its loopback addresses, under which browsers may reach the page. ``slots`` is the number of runs at a time.
-    ``insecure`` allows log-ins over plain HTTP from other machines.
+    ``insecure`` allows log-ins over plain HTTP from other machines. ``group`` is the number of the group that shares
+    the data, if web process and executor are different users.
     """
 
     data: Path
@@ -22,11 +23,17 @@ class Settings:
     slots: int = max(1, (os.cpu_count() or 2) - 1)
     insecure: bool = False
     real_time: bool = False
+    group: int | None = None
 
     @property
     def url(self) -> str:
         """The database."""
-        return self.database or f"sqlite:///{self.data / 'testbed.sqlite'}"
+        return self.database or f"sqlite:///{self.file}"
+
+    @property
+    def file(self) -> Path:
+        """The file of the database, if it is SQLite's."""
+        return self.data / "testbed.sqlite"
 
     @property
     def runs(self) -> Path:
