@@ -83,7 +83,7 @@ duration = "{seconds:g} s"
 [network.sat]
 kind = "dvb-rcs"
 forward = {{ rate = "{10 * times} Mbit/s" }}
-terminals = [{{ prefix = "st", count = {terminals} }}]
+terminals = [{{ name = "st", count = {terminals} }}]
 gateway = "gw"
 
 [network.sat.return]
@@ -114,7 +114,7 @@ duration = "{seconds:g} s"
 [network.sat]
 kind = "dvb-rcs"
 forward = {{ rate = "10 Mbit/s" }}
-terminals = [{{ prefix = "st", count = {terminals} }}]
+terminals = [{{ name = "st", count = {terminals} }}]
 gateway = "gw"
 
 [network.sat.return]
@@ -172,7 +172,7 @@ duration = "{seconds:g} s"
 [network.sat]
 kind = "dvb-rcs"
 forward = {{ rate = "200 Mbit/s" }}
-terminals = [{{ prefix = "st", count = {terminals} }}, {{ prefix = "idle", count = {max(idle, 1)} }}]
+terminals = [{{ name = "st", count = {terminals} }}, {{ name = "idle", count = {max(idle, 1)} }}]
 gateway = "gw"
 
 [network.sat.return]

@@ -58,7 +58,7 @@ class Scores:
 
 def calls(run: Run) -> list[str]:
     """The calls of a run: its voice flows, and NAME.reverse for what each caller heard."""
-    flows = [flow["name"] for flow in run.scenario["flow"] if flow["app"]["kind"] == "voice"]
+    flows = [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] == "voice"]
     return [name for flow in flows for name in (flow, f"{flow}.reverse")]
 
 
@@ -232,7 +232,7 @@ def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
     if name not in known:
         raise InputError(f'"{name}" is no call of {run.name}; allowed: {", ".join(known)}')
     flow = name.removesuffix(".reverse")
-    app = next(flow_["app"] for flow_ in run.scenario["flow"] if flow_["name"] == flow)
+    app = next(flow_["app"] for flow_ in run.flow_tables if flow_["name"] == flow)
     return name, app
 
 

@@ -46,7 +46,7 @@ class Block:
 
 def flows(run: Run) -> list[str]:
     """The flows of a run that NetPIPE ran on, in the scenario's order."""
-    return [flow["name"] for flow in run.scenario["flow"] if flow["app"]["kind"] == "netpipe"]
+    return [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] == "netpipe"]
 
 
 def blocks(run: Run, flow: str | None = None) -> list[Block]:

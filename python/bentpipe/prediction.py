@@ -47,6 +47,8 @@ class FlowPrediction:
     prediction: Prediction | None
     note: str
     arguments: dict[str, Any]
+    #: The group to which the flow belongs, if any.
+    group: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -56,7 +58,7 @@ class FlowPrediction:
             for key, value in self.arguments.items()
         }
         prediction = None if self.prediction is None else self.prediction.as_dict()
-        return {"flow": self.flow, "note": self.note, "arguments": arguments, "prediction": prediction}
+        return {"flow": self.flow, "group": self.group, "note": self.note, "arguments": arguments, "prediction": prediction}
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,10 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     from .scenarios import load
 
     loaded = load(scenario, overrides)
-    flows = zip(loaded.data.get("flow", []), facts(loaded)["flows"], strict=True)
-    return {flow["name"]: _predict(loaded.data, flow, known) for flow, known in flows}
+    flows = zip(loaded.flows, facts(loaded)["flows"], strict=True)
+    return {
+        flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group")) for flow, known in flows
+    }
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
@@ -106,8 +110,7 @@ def _predict_run(run: Run) -> dict[str, FlowPrediction]:
         return predict_scenario(run.scenario)
     except ScenarioError as refused:
         note = f"the run's scenario is not valid in this version: {refused.problems[0]['message']}"
-        names = [flow["name"] for flow in run.scenario.get("flow", [])]
-        return {name: FlowPrediction(name, None, note, {}) for name in names}
+        return {name: FlowPrediction(name, None, note, {}) for name in run.flow_names}
 
 
 def kind_of(variant: str | Mapping[str, Any]) -> str:

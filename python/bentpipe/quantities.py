@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Final
 
 _PREFIX: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -86,6 +87,17 @@ def size_text(count: float | None) -> str:
     ('12 MB', '752 B')
     """
     return _scaled(count, "bytes")
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Returns names in a sentence, the first few of many with the number of the others.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
 
 
 #: Base unit, as in the columns of results -> units for display, the largest first.

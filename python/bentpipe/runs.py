@@ -72,6 +72,30 @@ class Run:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
 
     @cached_property
+    def flow_tables(self) -> list[dict[str, Any]]:
+        """The scenario's flows in the order of their numbers, with the members of groups in place of groups. Raises
+        :class:`bentpipe.ScenarioError` for groups of an older version that are no longer valid."""
+        flows: list[dict[str, Any]] = self.scenario.get("flow", [])
+        if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
+            return flows
+        from .scenarios import load
+
+        return load(self.scenario).flows
+
+    @property
+    def flow_names(self) -> list[str]:
+        """Names of the scenario's flows in the order of their numbers."""
+        return [flow["name"] for flow in self.flow_tables]
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per group of flows and quantity: number of flows, mean, 5th, 50th and 95th percentile, best and worst
+        value, and the flows that have these. Flows without a group are one group."""
+        from .groups import group_table
+
+        return group_table(self)
+
+    @cached_property
     def fidelity(self) -> dict[str, Any]:
         """What an emulation imposed and how far it deviates from the scenario, with a ``verdict``: ``"valid"``,
         ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""

@@ -24,7 +24,8 @@ class Scenario:
     names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about what is
     allowed but probably unintended. ``source`` is the file it came from. ``campaign`` is its table of that name, also
     complete; it belongs to none of the runs and so is not in ``data``. ``memory`` is the number of ``bytes`` that an
-    emulation holds while all links are full, and the ``largest`` of them.
+    emulation holds while all links are full, and the ``largest`` of them. ``flows`` are the flows with the members of
+    groups in place of groups, which ``data`` has as they are written.
     """
 
     data: dict[str, Any]
@@ -35,6 +36,7 @@ class Scenario:
     source: str | None = None
     campaign: dict[str, Any] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+    flows: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -86,6 +88,7 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
         source=source,
         campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
         memory=answer["memory"],
+        flows=answer["flows"],
     )
 
 

@@ -148,7 +148,7 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
         last = frame["sent"].max()
         shown = "there is none" if last is None else f"the last one left at {float(str(last)) / 1e9:.3f} s"
         raise InputError(f"no packet waited at {at_s:g} s or arrived later: {shown}")
-    flows = [flow["name"] for flow in run.scenario.get("flow", [])]
+    flows = run.flow_names
     return [_wait(row, flows) for row in there.iter_rows(named=True)]
 
 

@@ -796,8 +796,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _places("terminals.site", 'terminals=[{name="st",site={latitude="60 deg",longitude="20 deg"}}]'),
     _star(
-        "terminals.cra terminals.prefix terminals.count",
-        'terminals=[{name="st",cra="512 kbit/s"},{prefix="x",count=3}]',
+        "terminals.cra terminals.name terminals.count",
+        'terminals=[{name="st",cra="512 kbit/s"},{name="x",count=3}]',
     ),
     _star(
         "terminals.logon terminals.logoff terminals.period",

@@ -208,7 +208,7 @@ def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe
     file.write_text(
         'name = "crowd"\nduration = "1 h"\n'
         '[network.sat]\nkind = "dvb-rcs"\npropagation = "10 ms"\nforward = { rate = "10 Mbit/s" }\ngateway = "gw"\n'
-        'terminals = [{ prefix = "st", count = 20 }]\n'
+        'terminals = [{ name = "st", count = 20 }]\n'
         '[network.sat.return]\nrate = "2048 kbit/s"\nslots_per_frame = 32\nframe = "23.5 ms"\n'
         "frames_per_superframe = 4\n"
         '[network.sat.return.dama]\nscheme = "rbdc"\nresponse = 11\n'

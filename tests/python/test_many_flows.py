@@ -41,7 +41,7 @@ def run_with(flows: int, folder: Path) -> bp.Run:
     scenario: dict[str, Any] = {
         "name": f"{flows} uploads",
         "duration": "2 s",
-        "network": {"sat": {**STAR, "terminals": [{"prefix": "st", "count": flows}]}},
+        "network": {"sat": {**STAR, "terminals": [{"name": "st", "count": flows}]}},
         "flow": [
             {"name": f"f{one}", "from": f"st{one}", "to": "gw", "app": "bulk", "transport": "tcp"}
             for one in range(1, flows + 1)

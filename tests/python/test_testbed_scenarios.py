@@ -35,7 +35,7 @@ ATTACKS: dict[str, str] = {
     "varied kind": '[campaign]\nvary."flow.up.app.kind" = ["command"]',
     "varied program": '[campaign]\nvary."flow.up.app.run" = ["id"]',
     # 18: bombs
-    "terminals": '[network.x]\nkind = "dvb-rcs"\nterminals = [{ prefix = "t", count = 65000 }]\ngateway = "g"',
+    "terminals": '[network.x]\nkind = "dvb-rcs"\nterminals = [{ name = "t", count = 65000 }]\ngateway = "g"',
     "deep": "x = " + "[" * 200 + "]" * 200,
     "deeper": "x = " + "[" * 100_000 + "]" * 100_000,
     "long": "# " + "x" * 300_000,

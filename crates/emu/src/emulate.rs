@@ -116,6 +116,8 @@ pub(crate) fn emulate_on(
     options: &Options,
     follow: &mut dyn Follow,
 ) -> Result<Emulated, Error> {
+    let (seed, number) = options.seeds(scenario);
+    let scenario = &*scenario.started(seed, number);
     let planned = commands::plan(scenario);
     if !planned.is_empty() && !options.allow_commands {
         return Err(Error::NotAllowed(planned));

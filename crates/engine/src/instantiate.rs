@@ -71,6 +71,7 @@ pub fn instantiate_ends(
     run: u64,
     hosts: &[Host],
 ) -> (Network, BTreeMap<(FlowId, NodeId), StageId>) {
+    let scenario = &*scenario.started(seed, run);
     let mut builder = Builder::new(Streams::new(seed, run), Recorder::default(), &scenario.record);
     let gates: Vec<StageId> = (0..hosts.len() as u32)
         .map(|number| builder.stage(&gate::name(&hosts[number as usize].name), Box::new(Gate::new(number))))
@@ -116,6 +117,7 @@ fn build(
     recorder: Recorder,
     hosts: Option<&[String]>,
 ) -> (Network, Vec<Host>) {
+    let scenario = &*scenario.started(seed, run);
     let mut builder = lay(scenario, Streams::new(seed, run), recorder);
     for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.is_modelled() {

@@ -92,6 +92,7 @@ fn load(py: Python<'_>, source: Option<&str>, text: Option<&str>, overrides: Vec
         "stages": network.names().len(),
         "warnings": warnings,
         "memory": bentpipe_emu::memory::Need::of(scenario),
+        "flows": scenario.flow,
     })
     .to_string())
 }

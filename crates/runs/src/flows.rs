@@ -3,6 +3,7 @@
 use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_models::net::proxy;
+use bentpipe_models::network::Classes;
 use bentpipe_models::transport::names;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 
@@ -58,12 +59,26 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
         about: about.to_owned(),
         values: FlowValues::Text(directions.iter().map(value).collect()),
     };
+    let classes: Vec<Classes> = scenario.network.values().filter_map(|network| network.classes()).collect();
     let goodput = directions.iter().map(|direction| goodput(&direction.name, report, end)).collect();
     FlowColumns {
         flows: directions.iter().map(|direction| direction.name.clone()).collect(),
         columns: vec![
             text("from", "node of the source", &|direction| Some(direction.from.to_owned())),
             text("to", "node of the destination", &|direction| Some(direction.to.to_owned())),
+            text("group", "group of flows to which it belongs, if any", &|direction| direction.flow.group.clone()),
+            FlowColumn {
+                name: "dscp".to_owned(),
+                unit: "1".to_owned(),
+                about: "differentiated services code point of the packets".to_owned(),
+                values: FlowValues::Whole(
+                    directions.iter().map(|one| Some(i64::from(one.flow.dscp.value()))).collect(),
+                ),
+            },
+            text("class", "traffic class at the source's terminal, if its network has classes", &|direction| {
+                let own = classes.iter().find(|classes| classes.nodes.contains(direction.from))?;
+                own.by_dscp.get(usize::from(direction.flow.dscp.value())).cloned()
+            }),
             text("app", "application", &|direction| Some(direction.flow.app.kind().to_owned())),
             text("transport", "transport protocol", &|direction| {
                 Some(direction.flow.transport.kind().to_owned())

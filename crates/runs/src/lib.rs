@@ -36,6 +36,13 @@ pub struct Options {
 /// Rows of an entity in a table that a watcher gets to see in a whole run: about the columns of a screen.
 const POINTS: u64 = 1000;
 
+impl Options {
+    /// Seed and number of a run of `scenario`, for its random streams.
+    pub fn seeds(&self, scenario: &Scenario) -> (u64, u64) {
+        (self.seed.unwrap_or(scenario.seed.value()), self.run)
+    }
+}
+
 /// A run whose folder is open. One that is dropped before [`Run::close`] is marked incomplete.
 pub struct Run<'a> {
     scenario: &'a Scenario,
@@ -90,7 +97,7 @@ impl<'a> Run<'a> {
         options: &Options,
         epoch: u64,
     ) -> Result<(Run<'a>, Writers), ResultsError> {
-        let seed = options.seed.unwrap_or(scenario.seed.value());
+        let (seed, _) = options.seeds(scenario);
         let mut provenance = Provenance::new(instrument, seed, options.run);
         provenance.command.clone_from(&options.command);
         provenance.started.clone_from(&options.started);

@@ -59,5 +59,5 @@ pub use overrides::Given;
 pub use parse::parse_bytes;
 pub use print::to_toml;
 pub use read::SIZE_LIMIT;
-pub use resolve::{load, load_given, Check, Loaded, Source};
+pub use resolve::{load, load_given, Check, Loaded, Members, Source};
 pub use value::{Entry, Node, Origin, Table, Text, Value};

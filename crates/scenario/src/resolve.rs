@@ -9,6 +9,7 @@ use crate::{include, overrides, parse, print, read};
 use bentpipe_core::Problems;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The source of a scenario.
@@ -25,8 +26,21 @@ pub enum Source<'a> {
     },
 }
 
+/// Where the members of groups were written: by the key path of a member, the key of its group, which stands in place of the
+/// path's last key.
+pub type Members = BTreeMap<Vec<String>, String>;
+
 /// Checks of a scenario beyond the types of its keys.
 pub trait Check {
+    /// The same with every group replaced by its members, which is what [`check`](Check::check) gets to see, and where the
+    /// members were written; None if there is no group. Adds what is wrong with the groups.
+    fn expanded(&self, _problems: &mut Problems) -> Option<(Self, Members)>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0 if the name
     /// is not unique.
     fn check(&self, problems: &mut Problems);
@@ -35,8 +49,11 @@ pub trait Check {
 /// A scenario that has passed all checks.
 #[derive(Clone, Debug)]
 pub struct Loaded<T> {
-    /// The scenario.
+    /// The scenario, with members in place of groups.
     pub value: T,
+    /// The scenario with its groups, if it has any.
+    written: Option<T>,
+    members: Members,
     /// Remarks about keys of a lower layer that are not used because a layer above chose another `kind`.
     pub notes: Vec<Problem>,
     tree: Value,
@@ -69,17 +86,18 @@ pub fn load_given<T: DeserializeOwned + Check>(
     let (typed, found) = deserialize::<T>(&tree);
     let Some(Typed { value, notes }) = typed else { return Err(found.into()) };
     let mut problems = Problems::default();
-    value.check(&mut problems);
-    let loaded = Loaded { value, notes, tree };
-    let checked = problems.into_vec();
+    let loaded = match value.expanded(&mut problems) {
+        Some((expanded, members)) => Loaded { value: expanded, written: Some(value), members, notes, tree },
+        None => Loaded { value, written: None, members: Members::new(), notes, tree },
+    };
+    if problems.count() == 0 {
+        loaded.value.check(&mut problems);
+    }
+    let checked = loaded.placed(problems);
     if found.is_empty() && checked.is_empty() {
         return Ok(loaded);
     }
-    Err(found
-        .into_iter()
-        .chain(checked.iter().map(|problem| loaded.place(problem)))
-        .collect::<Vec<_>>()
-        .into())
+    Err(found.into_iter().chain(checked).collect::<Vec<_>>().into())
 }
 
 /// The tree with all its layers, before deserialization.
@@ -111,16 +129,37 @@ impl<T> Loaded<T> {
     /// # Errors
     /// The problems, if there are any.
     pub fn refuse(&self, problems: Problems) -> Result<(), ScenarioError> {
-        let problems = problems.into_vec();
+        let problems = self.placed(problems);
         if problems.is_empty() {
             return Ok(());
         }
-        Err(problems.iter().map(|problem| self.place(problem)).collect::<Vec<Problem>>().into())
+        Err(problems.into())
     }
 
     /// The tree with all its layers, in which every value knows where it was written.
     pub fn tree(&self) -> &Value {
         &self.tree
+    }
+
+    /// The problems with their places: of the members of a group, the first one at each place, as they have all the same.
+    fn placed(&self, problems: Problems) -> Vec<Problem> {
+        let mut seen = BTreeSet::new();
+        let mut placed = Vec::new();
+        for mut problem in problems.into_vec() {
+            let mut is_member = false;
+            for depth in 0..problem.path.len() {
+                // A member's own keys are below the path of its group by now.
+                let expanded = &problem.path[..=depth];
+                if let Some(group) = self.members.get(expanded) {
+                    problem.path[depth].clone_from(group);
+                    is_member = true;
+                }
+            }
+            if !is_member || seen.insert(problem.path.clone()) {
+                placed.push(self.place(&problem));
+            }
+        }
+        placed
     }
 
     fn place(&self, problem: &bentpipe_core::Problem) -> Problem {
@@ -134,13 +173,18 @@ impl<T> Loaded<T> {
 }
 
 impl<T: Serialize> Loaded<T> {
+    /// The scenario with its groups.
+    fn written(&self) -> &T {
+        self.written.as_ref().unwrap_or(&self.value)
+    }
+
     /// The resolved scenario as TOML: with every default, without presets; it loads to the same value.
     pub fn to_toml(&self) -> String {
-        print::to_toml(&self.value).expect("what was loaded from TOML can be written as TOML")
+        print::to_toml(self.written()).expect("what was loaded from TOML can be written as TOML")
     }
 
     /// The resolved scenario as JSON.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.value).expect("what was loaded from TOML can be written as JSON")
+        serde_json::to_value(self.written()).expect("what was loaded from TOML can be written as JSON")
     }
 }

@@ -38,6 +38,9 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="PATH", help="Where to write the result.", show_default=False),
 ]
+AllFlows = Annotated[
+    bool, typer.Option("--flows", help="Print every flow instead of the statistics of groups.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 #: Exit codes: an error that the caller can fix, as for a wrong option; an error of bentpipe or of the machine.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, Json, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .simulate import tell
 from .stopping import stoppable
@@ -44,6 +44,7 @@ def emulate(
         bool, typer.Option("--allow-commands", help="Allow the scenario to run programs.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
+    flows: AllFlows = False,
     json: Json = False,
 ) -> None:
     """Run a scenario with real TCP stacks and applications.
@@ -82,7 +83,7 @@ def emulate(
         from bentpipe.report import write_report
 
         page = write_report([run], folder / "report.html", variations)
-    tell([run], variations, folder, page, json)
+    tell([run], variations, folder, page, json=json, all_flows=flows)
     for sentence in command_texts(run):
         typer.echo(f"command  {sentence}", err=json)
     if text := fidelity_text(run):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from bentpipe.quantities import number, span_text
+from bentpipe.quantities import listed, number, span_text
 
-from .common import Json, Overrides, ScenarioFile
+from .common import AllFlows, Json, Overrides, ScenarioFile
 
 if TYPE_CHECKING:
     from bentpipe.predict import Prediction
+    from bentpipe.prediction import FlowPrediction
 
 _COLUMNS = (
     "flow",
@@ -25,34 +27,54 @@ _COLUMNS = (
 )
 
 
-def predict(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
+def predict(
+    scenario: ScenarioFile, overrides: Overrides = None, flows: AllFlows = False, json: Json = False
+) -> None:
     """Predict every flow of a scenario by equations."""
     from bentpipe.prediction import predict_scenario
 
-    from .output import print_json, print_table
+    from .output import print_json, print_note, print_table
 
     predictions = predict_scenario(scenario, overrides or [])
     if json:
         print_json({"flows": [one.as_dict() for one in predictions.values()]})
         return
-    known = [(one.flow, one.prediction) for one in predictions.values() if one.prediction is not None]
     if not predictions:
         typer.echo("the scenario has no flow to predict")
-    if known:
-        print_table(_COLUMNS, [[flow, *_numbers(prediction)] for flow, prediction in known])
+    groups: dict[str, list[FlowPrediction]] = {}
     for one in predictions.values():
-        if one.note:
-            typer.echo(f"{one.flow}: {one.note}")
+        groups.setdefault(one.flow if flows or one.group is None else one.group, []).append(one)
+    known = [
+        (name if len(members) == 1 else f"{name} ({len(members)})", there)
+        for name, members in groups.items()
+        if (there := [one.prediction for one in members if one.prediction is not None])
+    ]
+    if known:
+        print_table(_COLUMNS, [[name, *_numbers(there)] for name, there in known])
+    about: dict[str, list[str]] = {}
+    for name, members in groups.items():
+        for note in dict.fromkeys(one.note for one in members if one.note):
+            about.setdefault(note, []).append(name)
+    for note, names in about.items():
+        print_note(f"{listed(names)}: {note}")
 
 
-def _numbers(prediction: Prediction) -> list[str]:
-    rtt = prediction.round_trip
+def _numbers(members: Sequence[Prediction]) -> list[str]:
+    """Returns the numbers of a flow; of a group, means within the whole range of its flows."""
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    rtts = [one.round_trip for one in members]
+    low, high = min(one.goodput_low_bit_s for one in members), max(one.goodput_high_bit_s for one in members)
+    fills = [one.time_to_fill_s for one in members]
+    transfers = [one.bounded_transfer_s for one in members]
     return [
-        number(prediction.goodput_bit_s / 1e3),
-        f"{number(prediction.goodput_low_bit_s / 1e3)}-{number(prediction.goodput_high_bit_s / 1e3)}",
-        prediction.limited_by,
-        number(1e3 * rtt.mean_s),
-        f"{number(1e3 * rtt.minimum_s)}-{number(1e3 * rtt.maximum_s)}",
-        span_text(prediction.time_to_fill_s),
-        span_text(prediction.bounded_transfer_s),
+        number(mean([one.goodput_bit_s for one in members]) / 1e3),
+        f"{number(low / 1e3)}-{number(high / 1e3)}",
+        ", ".join(dict.fromkeys(one.limited_by for one in members)),
+        number(1e3 * mean([rtt.mean_s for rtt in rtts])),
+        f"{number(1e3 * min(rtt.minimum_s for rtt in rtts))}-{number(1e3 * max(rtt.maximum_s for rtt in rtts))}",
+        span_text(None if None in fills else mean([fill for fill in fills if fill is not None])),
+        span_text(None if None in transfers else mean([one for one in transfers if one is not None])),
     ]

@@ -1,17 +1,20 @@
-"""The table of flows that ``simulate`` and ``emulate`` print."""
+"""The tables of flows and groups that ``simulate`` and ``emulate`` print."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bentpipe.groups import GroupResult, by_class, by_group, summarise
 from bentpipe.quantities import number
-from bentpipe.results import MOST_FLOWS, over_flows
 
 from .output import print_table
 
 if TYPE_CHECKING:
     from bentpipe.results import FlowResult
+
+#: The flows of runs, each run with the labels that distinguish it.
+Runs = Sequence[tuple[dict[str, str], Sequence["FlowResult"]]]
 
 _NUMBERS = (
     "goodput\nkbit/s",
@@ -24,11 +27,26 @@ _NUMBERS = (
 )
 
 
-def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
-    """Print the flows of runs, each run with its distinguishing labels; for runs with many flows, quantiles over
-    the flows."""
-    if max((len(flows) for _, flows in runs), default=0) > MOST_FLOWS:
-        return _print_summary(runs)
+def print_results(runs: Runs, *, all_flows: bool = False) -> None:
+    """Print the groups of runs with their statistics, and the flows that belong to none; every flow with
+    ``all_flows``."""
+    parted = [(own, *by_group([] if all_flows else flows)) for own, flows in runs]
+    single = [(own, flows if all_flows else rest) for (own, flows), (_, _, rest) in zip(runs, parted, strict=True)]
+    if any(flows for _, flows in single) or not any(groups for _, groups, _ in parted):
+        _print_flows(single)
+    groups = [
+        (own, [summarise(name, members) for name, members in found.items()]) for own, found, _ in parted
+    ]
+    if any(found for _, found in groups):
+        _print_groups("group", groups)
+        classes = [
+            (own, [summarise(name, members) for name, members in by_class(flows).items()]) for own, flows in runs
+        ]
+        if any(found for _, found in classes):
+            _print_groups("class", classes)
+
+
+def _print_flows(runs: Runs) -> None:
     labels = list(runs[0][0]) if runs else []
     several = len({flow.flow for _, flows in runs for flow in flows}) > 1
     words = [*labels, *(["flow"] if several or not labels else [])]
@@ -41,20 +59,23 @@ def print_results(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -
         for own, flows in runs
         for flow in flows
     ]
-    return print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+    print_table([*words, *_NUMBERS], rows, text_columns=len(words))
 
 
-def _print_summary(runs: Sequence[tuple[dict[str, str], Sequence[FlowResult]]]) -> None:
+def _print_groups(kind: str, runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
+    """Print a block of rows per group, one row per quantity."""
     labels = list(runs[0][0])
-    rows = [
-        [*own.values(), one.about, *map(number, one.quantiles), str(one.count)]
-        for own, flows in runs
-        for one in over_flows(flows)
-    ]
-    words = [*labels, "over flows"]
-    print_table(
-        [*words, "least", "10 %", "median", "90 %", "greatest", "flows"], rows, text_columns=len(words)
-    )
+    rows = []
+    for own, groups in runs:
+        for group in groups:
+            named = [*own.values(), f"{group.name} ({group.flows})"]
+            for one in group.statistics:
+                numbers = (one.mean, one.p05, one.median, one.p95, one.best, one.worst)
+                rows.append([*named, one.about, *map(number, numbers), one.worst_flow])
+                named = [""] * len(named)
+    words = [*labels, kind, "quantity"]
+    columns = [*words, "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
+    print_table(columns, rows, text_columns=len(words))
 
 
 def _numbers(flow: FlowResult) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, Json, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .stopping import stoppable
 
@@ -38,6 +38,7 @@ def simulate(
         ),
     ] = os.cpu_count() or 1,
     report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
+    flows: AllFlows = False,
     json: Json = False,
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
@@ -64,7 +65,7 @@ def simulate(
         from bentpipe.report import write_report
 
         page = write_report(runs, folder / "report.html", variations)
-    tell(runs, variations, folder, page, json)
+    tell(runs, variations, folder, page, json=json, all_flows=flows)
     if stop.wanted:
         typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
         raise typer.Exit(stop.exit_code)
@@ -81,8 +82,18 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
     return folder
 
 
-def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path | None, json: bool) -> None:
-    """Print the table of flows and the folder of the results."""
+def tell(
+    runs: list[Run],
+    variations: list[Variation],
+    folder: Path,
+    page: Path | None,
+    *,
+    json: bool,
+    all_flows: bool = False,
+) -> None:
+    """Print the table of flows and groups, and the folder of the results."""
+    from bentpipe.groups import by_group, summarise
+    from bentpipe.quantities import listed
     from bentpipe.results import flow_results
     from bentpipe.variation import short_names, short_value
 
@@ -102,18 +113,21 @@ def tell(runs: list[Run], variations: list[Variation], folder: Path, page: Path 
                 "labels": labels,
                 "status": run.provenance.get("status"),
                 "seed": run.provenance.get("seed"),
+                "groups": [summarise(*group).as_dict() for group in by_group(flows)[0].items()],
                 "flows": [flow.as_dict() for flow in flows],
             }
             for run, labels, flows in results
         ]
         print_json({"runs": documents, "report": page})
         return
-    print_results([(labels, flows) for _, labels, flows in results])
+    print_results([(labels, flows) for _, labels, flows in results], all_flows=all_flows)
     for _, labels, flows in results:
+        failed: dict[str, list[str]] = {}
         for flow in flows:
             if flow.failure is not None:
-                name = ", ".join([*labels.values(), flow.flow])
-                typer.echo(f"failed   {name}: {flow.failure}")
+                failed.setdefault(flow.failure, []).append(flow.flow)
+        for failure, names in failed.items():
+            typer.echo(f"failed   {', '.join([*labels.values(), listed(names)])}: {failure}")
     typer.echo(f"results  {folder}")
     if page is not None:
         typer.echo(f"report   {page}")

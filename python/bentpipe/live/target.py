@@ -89,7 +89,7 @@ def _preset(argument: str) -> str | None:
 
 def _crowd(scenario: Scenario) -> set[str]:
     """Returns the nodes at which only simulated flows end: they need no host."""
-    flows = scenario.data.get("flow", [])
+    flows = scenario.flows
     simulated = {flow[end] for flow in flows if flow.get("endpoints") == "model" for end in ("from", "to")}
     real = {flow[end] for flow in flows if flow.get("endpoints") != "model" for end in ("from", "to")}
     return simulated - real

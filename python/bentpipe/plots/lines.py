@@ -123,24 +123,17 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
         traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
         if traces and "delivery.delivered" in quantities:
             traces += _starved(run, {entity for entity, _ in traces})
-        trips = dict(run.flows.select("flow", "rtt_mean").iter_rows())
-        starts = {
-            flow["name"]: base_value(flow["start"])
-            for flow in run.scenario.get("flow", [])
-            if "start" in flow
-        }
+        starts = dict(run.flows.select("flow", "start").iter_rows())
         for entity, (time_s, values) in traces:
             label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
             known = predict_run(run).get(entity)
-            trip = trips.get(entity)
             yield Line(
                 label,
                 name,
                 time_s,
                 values,
                 end_s=duration_s(run),
-                start_s=starts.get(entity, 0.0),
-                bin_s=round_up(trip) if trip else 0.0,
+                start_s=starts.get(entity) or 0.0,
                 prediction=None if known is None else known.prediction,
             )
 

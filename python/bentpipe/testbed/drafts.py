@@ -126,17 +126,17 @@ def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
 
 
 def _attached(network: Mapping[str, Any]) -> list[str]:
-    """Returns the nodes of an access network; a group of terminals is PREFIX with its number."""
+    """Returns the nodes of an access network; a group of terminals is its number and name."""
     listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
     if "gateway" in network:
         listed.append(network["gateway"])
     for terminal in network.get("terminals", []):
         if isinstance(terminal, str):
             listed.append(terminal)
-        elif terminal.get("name"):
-            listed.append(terminal["name"])
+        elif "count" in terminal:
+            listed.append(f"{terminal['count']} × {terminal['name']}")
         else:
-            listed.append(f"{terminal['count']} × {terminal['prefix']}")
+            listed.append(terminal["name"])
     return listed
 
 
@@ -144,9 +144,8 @@ def _is_grouped(node: str, data: Mapping[str, Any]) -> bool:
     used = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
     return node not in used and any(
         isinstance(one, Mapping)
-        and one.get("prefix")
-        and node.startswith(one["prefix"])
         and one.get("count", 0) > 8
+        and node.startswith(one["name"].partition("{}")[0])
         for network in data.get("network", {}).values()
         for one in network.get("terminals", [])
     )

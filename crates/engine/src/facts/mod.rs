@@ -101,6 +101,8 @@ pub struct Proxy {
 
 /// The facts of a scenario that its check has passed.
 pub fn facts(scenario: &Scenario) -> Facts {
+    // Times of start that are drawn are those of the first replication.
+    let scenario = &*scenario.started(scenario.seed.value(), 0);
     let mut builder = lay(scenario, Streams::new(0, 0), Recorder::default());
     let mut flows: Vec<Flow> = scenario.flow.iter().map(of_flow).collect();
     let mut paths = hops::Paths::new(scenario);

@@ -1,11 +1,12 @@
 //! What must hold between the parts of a scenario: unique names, and references that lead somewhere.
 
-use super::{Endpoints, Flow, LinkPair, Scenario};
+use super::{groups, Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
 use bentpipe_models::transport::{names, tcp};
+use bentpipe_scenario::Members;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -13,6 +14,10 @@ use std::collections::BTreeMap;
 const NODES: usize = 65_535;
 
 impl bentpipe_scenario::Check for Scenario {
+    fn expanded(&self, problems: &mut Problems) -> Option<(Scenario, Members)> {
+        groups::expanded(self, problems)
+    }
+
     fn check(&self, problems: &mut Problems) {
         if self.name.is_empty() || self.name.contains(['/', '\\', '\0']) {
             problems.add(

@@ -1,6 +1,6 @@
 //! A link between two nodes: two directions, identical unless the return direction is given.
 
-use bentpipe_core::{Fraction, Problems, Rate, Span};
+use bentpipe_core::{Count, Fraction, Problems, Rate, Span};
 use bentpipe_models::network::RatedLink;
 use bentpipe_models::{channel, link, queue};
 use schemars::JsonSchema;
@@ -21,12 +21,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPair {
-    /// Name of the link, in results and messages.
+    /// Name of the link, in results and messages. Links of a group have the numbers from 1 at `{}` in it, or after
+    /// it.
     pub name: String,
-    /// Name of the node at one end.
+    /// Name of the node at one end. In a group of links, `{}` in it is the number of the link.
     pub from: String,
-    /// Name of the node at the other end.
+    /// Name of the node at the other end, or of the node of each link of a group.
     pub to: String,
+    /// Number of links in a group of identical links. If unset, there is one, under its name as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 65_000>>,
     /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,

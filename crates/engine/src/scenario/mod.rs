@@ -4,11 +4,13 @@ mod campaign;
 mod change;
 mod check;
 mod fidelity;
+mod groups;
 mod handover;
 mod link;
 mod proxy;
 mod record;
 mod service;
+mod starts;
 
 pub use campaign::Campaign;
 pub use change::Change;
@@ -16,6 +18,7 @@ pub use fidelity::Fidelity;
 pub use handover::Handover;
 pub use link::LinkPair;
 pub use record::Record;
+pub use starts::Starts;
 
 pub use bentpipe_models::network::NetworkKind;
 
@@ -94,19 +97,43 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
     Count::new(1)
 }
 
-/// Traffic between two nodes: an application at both ends, over a transport.
+/// Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
+/// pattern as `from` or `to`, stands for a group of flows.
+///
+/// ```toml
+/// [[flow]]
+/// name = "web"            # web1 to web400
+/// from = "st*"            # two at each of 200 terminals
+/// to = "gw"
+/// count = 400
+/// starts = { kind = "poisson", mean = "100 ms" }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Name of the flow, in results.
+    /// Name of the flow, in results. Flows of a group have the numbers from 1 at `{}` in it, or after it.
     pub name: String,
-    /// Name of the node whose application starts and opens connections.
+    /// Name of the node whose application starts and opens connections, or a pattern for the nodes of a group:
+    /// `*` stands for any characters, `?` for one. Numbers in names count as numbers: `st2` comes before `st10`.
     pub from: String,
-    /// Name of the node whose application answers.
+    /// Name of the node whose application answers, or a pattern.
     pub to: String,
+    /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If unset, there is
+    /// one flow per node of the pattern (of the longer list, if both ends are patterns), and a single flow without a
+    /// pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 65_000>>,
+    /// Name under which results summarise this flow with others; that of the table for the flows of a group. If
+    /// unset, a single flow belongs to no group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Time at which the application starts, 0 s by default.
     #[serde(default)]
     pub start: Span,
+    /// How the starts of a group are distributed after `start`. If unset, all start at `start`. Each replication
+    /// draws other times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Starts>,
     /// Differentiated services code point (DSCP) of the flow's packets; 0 (best effort) by default.
     #[serde(default)]
     pub dscp: Dscp,

@@ -12,7 +12,7 @@ const TERMINALS: usize = 8;
 fn network(dama: &str, load: f64) -> String {
     let mut text = format!(
         "name = \"access\"\nduration = \"90 s\"\npreset = \"dvb-rcs\"\n\
-         network.sat.terminals = [{{ prefix = \"st\", count = {TERMINALS} }}]\n\
+         network.sat.terminals = [{{ name = \"st\", count = {TERMINALS} }}]\n\
          network.sat.return.dama = {{ {dama} }}\n"
     );
     for terminal in 1..=TERMINALS {
@@ -179,7 +179,7 @@ path                            delivered   delay      p95   tries  collisions
     ] {
         let mut text = format!(
             "name = \"access\"\nduration = \"120 s\"\npreset = \"dvb-rcs\"\n\
-             network.sat.terminals = [{{ prefix = \"st\", count = 12 }}]\n\
+             network.sat.terminals = [{{ name = \"st\", count = 12 }}]\n\
              network.sat.return.dama = {{ scheme = \"avbdc\", cra = \"0 bit/s\", response = 11, requests = {requests} }}\n"
         );
         for terminal in 1..=12 {

@@ -114,7 +114,7 @@ const ISLAND_NETWORK: &str = r#"
 kind = "dvb-rcs"
 forward = { rate = "1 Mbit/s", error = { kind = "bit", rate = 1e-6 } }
 return = { rate = "2048 kbit/s", dama = { scheme = "vbdc" } }
-terminals = [{ prefix = "hut", count = 3 }]
+terminals = [{ name = "hut", count = 3 }]
 gateway = "palm"
 "#;
 

@@ -152,7 +152,7 @@ fn flow(keys: &str) -> String {
 /// A star of three terminals with the keys `keys`.
 fn star(keys: &str) -> String {
     format!(
-        "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ prefix = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
+        "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ name = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
         flows("st1", "gw"),
         flows("st2", "gw").replace("load", "more"),
     )

@@ -26,6 +26,7 @@ use crate::net::{atm, constellation};
 use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 kinds! {
@@ -47,6 +48,18 @@ pub trait AccessNetwork {
     /// part. None if results name no part after its node.
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         ("", Vec::new())
+    }
+
+    /// The same network with every group of nodes replaced by its nodes, and for each node the key path of its group
+    /// within the network; None if it keeps its groups, as it has none or numbers their nodes itself. Adds what is wrong
+    /// with the groups.
+    fn expanded(&self, _problems: &mut Problems) -> Option<(NetworkKind, Vec<Expanded>)> {
+        None
+    }
+
+    /// The traffic classes into which its nodes place packets; None if it has none.
+    fn classes(&self) -> Option<Classes> {
+        None
     }
 
     /// Everything of the network that has a name: stages, random streams, links in results.
@@ -90,6 +103,24 @@ pub trait AccessNetwork {
 
     /// Adds what this configuration must not be in a network that was built from `start`, of the same kind.
     fn check_change(&self, _start: &Changing, _problems: &mut Problems) {}
+}
+
+/// The traffic classes of a network.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    /// The nodes that have them.
+    pub nodes: BTreeSet<String>,
+    /// The name of each packet's class, by its code point.
+    pub by_dscp: Vec<String>,
+}
+
+/// A node that was written as a member of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expanded {
+    /// Key path of the node in the expanded network.
+    pub path: Vec<String>,
+    /// Key under which its group was written, in place of the last of `path`.
+    pub group: String,
 }
 
 /// A named part of a network.

@@ -281,10 +281,8 @@ impl Config {
 
 impl Group {
     fn check(&self, problems: &mut Problems) {
-        match (&self.name, &self.prefix, &self.count) {
-            (Some(_), None, None) | (None, Some(_), Some(_)) => {}
-            _ => problems
-                .add("", "needs either a name, for one terminal, or a prefix and a count, for several"),
+        if self.name.is_none() {
+            problems.add("", "needs a name, with a count for several terminals");
         }
         let logon = self.logon.unwrap_or(Span::ZERO);
         match (self.logoff, self.period) {

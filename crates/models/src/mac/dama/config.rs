@@ -5,7 +5,7 @@
 //! kind = "dvb-rcs"
 //! forward = { rate = "10 Mbit/s" }
 //! return = { rate = "2048 kbit/s", dama = { scheme = "rbdc", cra = "64 kbit/s" } }
-//! terminals = ["st1", { name = "st2", cra = "128 kbit/s", logon = "5 s" }, { prefix = "crowd", count = 20 }]
+//! terminals = ["st1", { name = "st2", cra = "128 kbit/s", logon = "5 s" }, { name = "crowd", count = 20 }]
 //! gateway = "gw"
 //! ```
 //!
@@ -23,7 +23,7 @@ use super::{allocator, requests, scheme};
 use crate::link::framing;
 use crate::orbit::geo::{Satellite, Site};
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
+use bentpipe_core::{numbered, Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
 use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -207,13 +207,10 @@ pub struct Positions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Group {
-    /// Node name of a single terminal. Give either this or `prefix` and `count`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow it.
+    #[serde(alias = "prefix", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Prefix of the node names of `count` terminals; the numbers from 1 follow it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
-    /// Number of terminals whose names start with `prefix`.
+    /// Number of identical terminals. If unset, there is one, and `name` is its name as it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
     /// Constant rate of each terminal (CRA), instead of the network's.
@@ -325,10 +322,10 @@ impl Terminals {
     pub fn names(&self) -> Vec<String> {
         match self {
             Terminals::Name(name) => vec![name.clone()],
-            Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
-            Terminals::Group(Group { prefix: Some(prefix), count: Some(count), .. }) => {
-                (1..=count.value()).map(|number| format!("{prefix}{number}")).collect()
+            Terminals::Group(Group { name: Some(name), count: Some(count), .. }) => {
+                numbered(name, count.value()).collect()
             }
+            Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
             Terminals::Group(_) => Vec::new(),
         }
     }
@@ -336,7 +333,7 @@ impl Terminals {
     /// Number of terminals of this entry.
     fn count(&self) -> u64 {
         match self {
-            Terminals::Group(Group { name: None, count: Some(count), .. }) => count.value(),
+            Terminals::Group(Group { count: Some(count), .. }) => count.value(),
             _ => 1,
         }
     }
@@ -586,7 +583,7 @@ macro_rules! text_or_table {
 
 text_or_table!(
     Terminals,
-    "a node name, or a table with name, or with prefix and count",
+    "a node name, or a table with name",
     |text| Ok(Terminals::Name(text.to_owned())),
     Terminals::Group
 );

@@ -4,8 +4,8 @@ use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
 use crate::facts::{Crossing, Hop};
 use crate::link::framing;
-use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
-use crate::queue;
+use crate::network::{AccessNetwork, Changing, Classes, Construction, Part, RatedLink};
+use crate::queue::{self, classes};
 use crate::Port;
 use bentpipe_core::{NodeId, Problems, Rate, Span};
 use std::sync::Arc;
@@ -27,6 +27,14 @@ impl AccessNetwork for Config {
 
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         (TERMINAL, self.terminal_names())
+    }
+
+    fn classes(&self) -> Option<Classes> {
+        let listed = &self.return_link.classes;
+        let named = classes::by_dscp(listed)
+            .map(|place| listed.get(usize::from(place)).map(|class| class.name.clone()));
+        let by_dscp: Option<Vec<String>> = named.into_iter().collect();
+        Some(Classes { nodes: self.terminal_names().into_iter().collect(), by_dscp: by_dscp? })
     }
 
     fn parts(&self, name: &str) -> Vec<Part> {

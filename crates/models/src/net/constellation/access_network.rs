@@ -1,11 +1,12 @@
 //! The constellation as an access network: one stage with a port per site, which routes between the sites by itself.
 
 use super::config::Config;
+use super::groups;
 use super::path::{FlowPath, PATH};
 use super::routes::Exit;
 use super::stage::{Constellation, Parts, HANDOVER};
 use crate::facts::{Crossing, Hop};
-use crate::network::{AccessNetwork, Beyond, Construction, FlowEnds, Part};
+use crate::network::{AccessNetwork, Beyond, Construction, Expanded, FlowEnds, NetworkKind, Part};
 use crate::queue;
 use crate::transport::names::reverse;
 use crate::Port;
@@ -23,6 +24,13 @@ impl AccessNetwork for Config {
 
     fn nodes(&self) -> Vec<String> {
         self.sites.keys().cloned().collect()
+    }
+
+    fn expanded(&self, problems: &mut Problems) -> Option<(NetworkKind, Vec<Expanded>)> {
+        let mut expanded = None;
+        problems.within("sites", |problems| expanded = groups::expanded(&self.sites, problems));
+        let (sites, members) = expanded?;
+        Some((NetworkKind::Constellation(Config { sites, ..self.clone() }), members))
     }
 
     fn parts(&self, name: &str) -> Vec<Part> {

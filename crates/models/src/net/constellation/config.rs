@@ -100,6 +100,14 @@ pub struct GroundSite {
     /// Number of antennas of this site; that of `gsl` if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antennas: Option<Count<1, 16>>,
+    /// Number of sites like this one. If unset, there is one, and its name is the key as it stands; otherwise the
+    /// numbers from 1 stand at `{}` in the key, or follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 10_000>>,
+    /// Radius of the circle around the position over which `count` sites are spread evenly, up to 5000 km. If
+    /// unset, all are at the position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Distance>,
 }
 
 fn sea_level() -> Distance {

@@ -17,6 +17,7 @@ mod config;
 mod facts;
 pub mod forwarding;
 pub mod graph;
+mod groups;
 pub mod isl;
 mod path;
 mod ranging;

@@ -1,0 +1,133 @@
+//! Names of the members of a group, and patterns that select names.
+
+use std::cmp::Ordering;
+
+/// Where the number of a member stands in the name of its group.
+const NUMBER: &str = "{}";
+
+/// The names of `count` members of a group called `name`: the numbers from 1, at `{}` if the name has it, after the name
+/// otherwise.
+///
+/// ```
+/// use bentpipe_core::numbered;
+/// assert_eq!(numbered("st", 3).collect::<Vec<_>>(), ["st1", "st2", "st3"]);
+/// assert_eq!(numbered("lan-{}.host", 2).collect::<Vec<_>>(), ["lan-1.host", "lan-2.host"]);
+/// ```
+pub fn numbered(name: &str, count: u64) -> impl Iterator<Item = String> + '_ {
+    (1..=count).map(move |number| with_number(name, number))
+}
+
+/// The name of member `number` of a group called `name`.
+pub fn with_number(name: &str, number: u64) -> String {
+    match name.contains(NUMBER) {
+        true => name.replace(NUMBER, &number.to_string()),
+        false => format!("{name}{number}"),
+    }
+}
+
+/// Whether a name has a place for the number of a member.
+pub fn has_number(name: &str) -> bool {
+    name.contains(NUMBER)
+}
+
+/// Whether a text is a pattern, which may stand for several names: `*` stands for any characters, `?` for one.
+pub fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// Whether `pattern` stands for `name`.
+///
+/// ```
+/// use bentpipe_core::matches_pattern;
+/// assert!(matches_pattern("st*", "st17") && matches_pattern("*-gw", "north-gw") && matches_pattern("st?", "st1"));
+/// assert!(!matches_pattern("st?", "st17") && !matches_pattern("st", "st1") && matches_pattern("st1", "st1"));
+/// ```
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    // The last star and where in the name its text ends: a mismatch after it lengthens that text by one character.
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(wanted) if *wanted == '?' || *wanted == name[place] => (at, place) = (at + 1, place + 1),
+            _ => match star {
+                Some((stood, end)) => {
+                    star = Some((stood, end + 1));
+                    (at, place) = (stood + 1, end + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == '*')
+}
+
+/// The order of names in which numbers within them count as numbers: `st2` comes before `st10`.
+///
+/// ```
+/// let mut names = ["st10", "gw", "st2", "st1"];
+/// names.sort_by(|a, b| bentpipe_core::natural_order(a, b));
+/// assert_eq!(names, ["gw", "st1", "st2", "st10"]);
+/// ```
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    loop {
+        let (Some(first), Some(second)) = (left.chars().next(), right.chars().next()) else {
+            return left.len().cmp(&right.len()).then_with(|| a.cmp(b));
+        };
+        let order = match first.is_ascii_digit() && second.is_ascii_digit() {
+            true => {
+                let (one, other) = (digits(&mut left), digits(&mut right));
+                one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+            }
+            false => {
+                (left, right) = (&left[first.len_utf8()..], &right[second.len_utf8()..]);
+                first.cmp(&second)
+            }
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+/// Takes the number at the beginning of a text, without leading zeros.
+fn digits<'a>(text: &mut &'a str) -> &'a str {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    *text = rest;
+    number.trim_start_matches('0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_pattern_made_from_a_name_matches_it(name in "[a-c0-2]{0,8}", cut in 0usize..9, end in 0usize..9) {
+            let (cut, end) = (cut.min(name.len()), end.min(name.len()));
+            let (cut, end) = (cut.min(end), cut.max(end));
+            let starred = format!("{}*{}", &name[..cut], &name[end..]);
+            prop_assert!(matches_pattern(&starred, &name));
+            let mark: String = name.chars().map(|_| '?').collect();
+            let longer = format!("{name}x");
+            prop_assert!(matches_pattern(&mark, &name) && !matches_pattern(&mark, &longer));
+        }
+
+        #[test]
+        fn numbers_are_ordered_as_numbers(a in 0u32..2000, b in 0u32..2000) {
+            prop_assert_eq!(natural_order(&format!("st{a}x"), &format!("st{b}x")), a.cmp(&b));
+        }
+    }
+
+    #[test]
+    fn leading_zeros_do_not_make_two_names_one() {
+        assert_ne!(natural_order("st01", "st1"), Ordering::Equal);
+    }
+}

@@ -1,0 +1,264 @@
+//! Groups: one table that stands for several links or flows, expanded into its members before anything else looks at the
+//! scenario. Every later part, from the checks to the results, knows members only, each with the name of its group.
+//!
+//! - A link with a `count` is that many links; `{}` in its name and ends is the number of the link, from 1.
+//! - A flow with a `count`, or whose `from` or `to` is a pattern (`st*`), is a flow per number; member i of the group takes the
+//!   i-th of the nodes that `from` stands for, and of those that `to` stands for, starting over after the last. Without a
+//!   `count` there are as many as the longer of the two lists.
+//! - Names of flows in rules of edges, services and proxies may be those of groups, or patterns; so may the nodes of rules and
+//!   captures be patterns, and the links of changes groups.
+
+use super::{Flow, LinkPair, Scenario};
+use bentpipe_core::{
+    has_number, is_pattern, matches_pattern, natural_order, numbered, with_number, Problems,
+};
+use bentpipe_scenario::{Members, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Maximum number of flows and links: more are a mistake in a count.
+const MOST: usize = 65_000;
+
+/// An expansion under way.
+struct Expansion {
+    scenario: Scenario,
+    members: Members,
+    /// Names of the members of groups, in their order, by list and name of the group.
+    groups: BTreeMap<(&'static str, String), Vec<String>>,
+}
+
+/// Returns the scenario with members in place of groups, and where they were written; None if it has no group and no pattern.
+pub(super) fn expanded(scenario: &Scenario, problems: &mut Problems) -> Option<(Scenario, Members)> {
+    if !any(scenario) {
+        return None;
+    }
+    let mut done = Expansion { scenario: scenario.clone(), members: Members::new(), groups: BTreeMap::new() };
+    done.networks(problems);
+    done.links(problems);
+    let nodes = done.nodes();
+    done.flows(&nodes, problems);
+    if problems.count() == 0 {
+        done.references(&nodes);
+    }
+    Some((done.scenario, done.members))
+}
+
+fn any(scenario: &Scenario) -> bool {
+    let Scenario { link, flow, network, edge, service, proxy, record, .. } = scenario;
+    let ends = |rule: &bentpipe_models::net::edge::Rule| {
+        [&rule.flow, &rule.from, &rule.to].iter().any(|names| patterned(names))
+    };
+    link.iter().any(|link| link.count.is_some())
+        || flow.iter().any(|flow| flow.is_group() || flow.starts.is_some())
+        || network.values().any(|network| network.expanded(&mut Problems::default()).is_some())
+        || edge.values().flatten().any(ends)
+        || service.iter().any(|service| patterned(&service.flows))
+        || proxy.iter().any(|proxy| patterned(&proxy.flows))
+        || patterned(&record.capture)
+}
+
+fn patterned(names: &[String]) -> bool {
+    names.iter().any(|name| is_pattern(name))
+}
+
+impl Flow {
+    /// Whether it stands for several flows.
+    pub(super) fn is_group(&self) -> bool {
+        self.count.is_some() || is_pattern(&self.from) || is_pattern(&self.to)
+    }
+}
+
+impl Expansion {
+    fn networks(&mut self, problems: &mut Problems) {
+        for (name, network) in &mut self.scenario.network {
+            let mut expanded = None;
+            problems.within("network", |problems| {
+                problems.within(name, |problems| expanded = network.expanded(problems));
+            });
+            let Some((whole, members)) = expanded else { continue };
+            for member in members {
+                let path = ["network".to_owned(), name.clone()].into_iter().chain(member.path).collect();
+                self.members.insert(path, member.group);
+            }
+            *network = whole;
+        }
+    }
+
+    fn links(&mut self, problems: &mut Problems) {
+        let mut all: Vec<LinkPair> = Vec::new();
+        for (place, link) in std::mem::take(&mut self.scenario.link).into_iter().enumerate() {
+            let Some(count) = link.count else {
+                self.note("link", all.len(), place, None);
+                all.push(link);
+                continue;
+            };
+            if !has_number(&link.from) && !has_number(&link.to) {
+                let message = "a group of links needs a node of its own for each: write {} for the number of the link in `from` \
+                               or `to`, as in \"site{}\"";
+                within("link", &link.name, problems, |problems| problems.add("count", message));
+                continue;
+            }
+            if all.len() + count.value() as usize > MOST {
+                within("link", &link.name, problems, |problems| problems.add("count", too_many("links")));
+                continue;
+            }
+            for (number, name) in (1..).zip(numbered(&link.name, count.value())) {
+                self.note("link", all.len(), place, Some((&name, &link.name)));
+                let end = |end: &str| if has_number(end) { with_number(end, number) } else { end.to_owned() };
+                let (from, to) = (end(&link.from), end(&link.to));
+                all.push(LinkPair { name, from, to, count: None, ..link.clone() });
+            }
+        }
+        self.scenario.link = all;
+    }
+
+    fn flows(&mut self, nodes: &[String], problems: &mut Problems) {
+        let mut all: Vec<Flow> = Vec::new();
+        for (place, flow) in std::mem::take(&mut self.scenario.flow).into_iter().enumerate() {
+            if let Some(starts) = &flow.starts {
+                within("flow", &flow.name, problems, |problems| {
+                    problems.within("starts", |problems| starts.check(problems));
+                    if !flow.is_group() {
+                        let message =
+                            "needs several flows: a count, or a pattern such as \"st*\" in `from` or `to`";
+                        problems.add("starts", message);
+                    }
+                });
+            }
+            if !flow.is_group() {
+                self.note("flow", all.len(), place, None);
+                all.push(flow);
+                continue;
+            }
+            let mut ends =
+                [("from", &flow.from), ("to", &flow.to)].map(|(key, end)| (key, of(end, nodes), end));
+            for (key, found, end) in &mut ends {
+                if found.is_empty() {
+                    let message = format!("no node has a name like \"{end}\"; {}", known(nodes));
+                    within("flow", &flow.name, problems, |problems| problems.add(key, message));
+                }
+            }
+            let [(_, from, _), (_, to, _)] = ends;
+            if from.is_empty() || to.is_empty() {
+                continue;
+            }
+            let count = flow.count.map_or(from.len().max(to.len()), |count| count.value() as usize);
+            if all.len() + count > MOST {
+                within("flow", &flow.name, problems, |problems| problems.add("count", too_many("flows")));
+                continue;
+            }
+            let group = flow.group.clone().unwrap_or_else(|| plain(&flow.name));
+            for (index, name) in numbered(&flow.name, count as u64).enumerate() {
+                self.note("flow", all.len(), place, Some((&name, &flow.name)));
+                all.push(Flow {
+                    name,
+                    from: from[index % from.len()].clone(),
+                    to: to[index % to.len()].clone(),
+                    count: None,
+                    group: Some(group.clone()),
+                    ..flow.clone()
+                });
+            }
+        }
+        self.scenario.flow = all;
+    }
+
+    /// Remembers that element `index` of a list was written as element `place`, if it is a member of a group under another
+    /// name.
+    fn note(&mut self, list: &'static str, index: usize, place: usize, member: Option<(&str, &str)>) {
+        let path = |key: String| vec![list.to_owned(), key];
+        if index != place {
+            self.members.insert(path(index.to_string()), place.to_string());
+        }
+        if let Some((name, group)) = member {
+            self.members.insert(path(name.to_owned()), group.to_owned());
+            self.groups.entry((list, group.to_owned())).or_default().push(name.to_owned());
+            if plain(group) != group {
+                self.groups.entry((list, plain(group))).or_default().push(name.to_owned());
+            }
+        }
+    }
+
+    /// Names of all nodes, numbers in them counting as numbers.
+    fn nodes(&self) -> Vec<String> {
+        let links = self.scenario.link.iter().flat_map(|link| [link.from.clone(), link.to.clone()]);
+        let networks = self.scenario.network.values().flat_map(|network| network.nodes());
+        let names: BTreeSet<String> = links.chain(networks).collect();
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.sort_by(|a, b| natural_order(a, b));
+        names
+    }
+
+    /// Replaces groups and patterns by members wherever the scenario refers to flows, nodes or links.
+    fn references(&mut self, nodes: &[String]) {
+        let flows: Vec<String> = self.scenario.flow.iter().map(|flow| flow.name.clone()).collect();
+        let mut of_groups = self.groups.clone();
+        for Flow { name, group, .. } in &self.scenario.flow {
+            if let Some(group) = group {
+                let members = of_groups.entry(("flow", group.clone())).or_default();
+                if !members.contains(name) {
+                    members.push(name.clone());
+                }
+            }
+        }
+        let named = |names: &mut Vec<String>| {
+            let members = names.iter().flat_map(|name| match of_groups.get(&("flow", name.clone())) {
+                Some(members) if !flows.contains(name) => members.clone(),
+                _ => of(name, &flows),
+            });
+            *names = members.collect();
+        };
+        let Scenario { edge, service, proxy, record, change, .. } = &mut self.scenario;
+        for rule in edge.values_mut().flatten() {
+            named(&mut rule.flow);
+            for ends in [&mut rule.from, &mut rule.to] {
+                *ends = ends.iter().flat_map(|end| of(end, nodes)).collect();
+            }
+        }
+        service.iter_mut().for_each(|service| named(&mut service.flows));
+        proxy.iter_mut().for_each(|proxy| named(&mut proxy.flows));
+        record.capture = record.capture.iter().flat_map(|node| of(node, nodes)).collect();
+        for change in change {
+            let Some(serde_json::Value::Object(links)) = change.set.get_mut("link") else { continue };
+            let mut all = Set::new();
+            for (name, keys) in std::mem::take(links) {
+                match self.groups.get(&("link", name.clone())) {
+                    Some(members) => all.extend(members.iter().map(|member| (member.clone(), keys.clone()))),
+                    None => _ = all.insert(name, keys),
+                }
+            }
+            *links = all;
+        }
+    }
+}
+
+/// The names for which `text` stands: those that it matches if it is a pattern, or itself.
+fn of(text: &str, names: &[String]) -> Vec<String> {
+    match is_pattern(text) {
+        true => names.iter().filter(|name| matches_pattern(text, name)).cloned().collect(),
+        false => vec![text.to_owned()],
+    }
+}
+
+/// The name of a group without the place of the number.
+fn plain(name: &str) -> String {
+    match has_number(name) {
+        true => name.replace("{}", "").trim_matches(['-', '_', '.', ' ']).to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+fn within(list: &str, name: &str, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
+    problems.within(list, |problems| problems.within(name, look));
+}
+
+fn too_many(what: &str) -> String {
+    format!("too many {what}; allowed: {MOST} in all")
+}
+
+fn known(nodes: &[String]) -> String {
+    match nodes.len() {
+        0 => "there are no nodes".to_owned(),
+        1..=12 => format!("nodes: {}", nodes.join(", ")),
+        count => format!("nodes: {}, ... ({count} nodes)", nodes[..12].join(", ")),
+    }
+}

@@ -1,0 +1,194 @@
+"""Groups of flows: what the flows of a group, or of a traffic class, have in common as one row of statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from .results import FlowResult
+    from .runs import Run
+
+#: With more flows than this outside of groups, those form a group of their own.
+MOST_FLOWS: Final = 30
+
+#: Name of the group of flows that belong to none, if there are many.
+OTHERS: Final = "other flows"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity of flows: heading, field of :class:`bentpipe.results.FlowResult`, unit of display with its size in the
+    field's unit, and whether more of it is better."""
+
+    name: str
+    field: str
+    unit: str
+    size: float
+    more_is_better: bool = False
+
+    @property
+    def about(self) -> str:
+        """The quantity with its unit, as a heading."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+
+#: The quantities of groups, in the order of tables. Everything that shows flows uses these units.
+QUANTITIES: Final = (
+    Quantity("goodput", "goodput", "kbit/s", 1e3, more_is_better=True),
+    Quantity("loss", "loss", "%", 1e-2),
+    Quantity("delay mean", "delay_mean", "ms", 1e-3),
+    Quantity("delay 95 %", "delay_p95", "ms", 1e-3),
+    Quantity("RTT mean", "rtt_mean", "ms", 1e-3),
+    Quantity("RTT 95 %", "rtt_p95", "ms", 1e-3),
+    Quantity("transaction mean", "transaction_mean", "ms", 1e-3),
+    Quantity("transaction 95 %", "transaction_p95", "ms", 1e-3),
+    Quantity("completed", "completed", "s", 1.0),
+    Quantity("time-outs", "timeouts", "", 1.0),
+    Quantity("retransmissions", "retransmissions", "", 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A quantity over the flows of a group, in the unit of ``about``: mean, 5th, 50th and 95th percentile, and the best
+    and worst value with the flows that have them."""
+
+    about: str
+    count: int
+    mean: float
+    p05: float
+    median: float
+    p95: float
+    best: float
+    worst: float
+    best_flow: str
+    worst_flow: str
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The flows of one group, or of one traffic class."""
+
+    name: str
+    flows: int
+    statistics: tuple[Statistics, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
+
+
+def by_group(flows: Iterable[FlowResult]) -> tuple[dict[str, list[FlowResult]], list[FlowResult]]:
+    """Returns the flows of each group, and the single flows. More than :data:`MOST_FLOWS` single flows are a group."""
+    groups: dict[str, list[FlowResult]] = {}
+    single: list[FlowResult] = []
+    for flow in flows:
+        (single if flow.group is None else groups.setdefault(flow.group, [])).append(flow)
+    if len(single) > MOST_FLOWS:
+        groups[OTHERS if groups else "all flows"] = single
+        single = []
+    return groups, single
+
+
+def by_class(flows: Iterable[FlowResult]) -> dict[str, list[FlowResult]]:
+    """Returns the flows of each traffic class: by code point, and by the class at the terminal if the network has
+    classes. Empty if all flows are of one class."""
+    classes: dict[tuple[int, str], list[FlowResult]] = {}
+    for flow in flows:
+        classes.setdefault((flow.dscp, flow.traffic_class or ""), []).append(flow)
+    if len(classes) < 2:
+        return {}
+    return {
+        f"DSCP {dscp}" + (f", class {name}" if name else ""): members
+        for (dscp, name), members in sorted(classes.items(), reverse=True)
+    }
+
+
+def summarise(name: str, flows: Sequence[FlowResult]) -> GroupResult:
+    """Returns the statistics of a group. A quantity that none of its flows has, or that is 0 for all, is left out."""
+    rows = []
+    for quantity in QUANTITIES:
+        known = [
+            (value, flow) for flow in flows if (value := getattr(flow, quantity.field)) is not None
+        ]
+        if known and (quantity.field == "goodput" or any(value for value, _ in known)):
+            rows.append(_statistics(quantity, known))
+    return GroupResult(name, len(flows), tuple(rows))
+
+
+def _statistics(quantity: Quantity, known: Sequence[tuple[float, FlowResult]]) -> Statistics:
+    import numpy as np
+
+    values = np.array([value for value, _ in known]) / quantity.size
+    p05, median, p95 = np.quantile(values, (0.05, 0.5, 0.95)).tolist()
+    most, least = int(values.argmax()), int(values.argmin())
+    best, worst = (most, least) if quantity.more_is_better else (least, most)
+    return Statistics(
+        quantity.about,
+        len(known),
+        float(values.mean()),
+        p05,
+        median,
+        p95,
+        float(values[best]),
+        float(values[worst]),
+        known[best][1].flow,
+        known[worst][1].flow,
+    )
+
+
+def worst_ends(flows: Sequence[FlowResult], most: int = 5) -> list[tuple[str, float]]:
+    """Returns the nodes at which flows fare worst, the worst first, each with the mean over its flows of their goodput as
+    a fraction of their group's mean. The ends that all flows share, such as the gateway, are left out."""
+    shares: dict[str, list[float]] = {}
+    groups, single = by_group(flows)
+    for members in [*groups.values(), single]:
+        known = [flow for flow in members if flow.goodput is not None]
+        mean = sum(flow.goodput or 0.0 for flow in known) / len(known) if known else 0.0
+        if mean <= 0:
+            continue
+        ends = [{flow.source for flow in known}, {flow.destination for flow in known}]
+        for flow in known:
+            end = flow.source if len(ends[0]) >= len(ends[1]) else flow.destination
+            shares.setdefault(end, []).append((flow.goodput or 0.0) / mean)
+    if len(shares) < 2:
+        return []
+    means = {end: sum(parts) / len(parts) for end, parts in shares.items()}
+    return sorted(means.items(), key=lambda one: one[1])[:most]
+
+
+def losses(run: Run) -> dict[str, float]:
+    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network."""
+    dropped: dict[str, int] = {}
+    for loss in run.summary.get("losses", []):
+        if loss["data"]:
+            dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
+    sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
+    return {
+        flow: min(1.0, dropped.get(flow, 0) / packets)
+        for flow, packets in sent.items()
+        if packets and not math.isnan(packets)
+    }
+
+
+def group_table(run: Run) -> pl.DataFrame:
+    """Returns one row per group and quantity: mean, percentiles, best and worst, and the flows that have these."""
+    import polars as pl
+
+    from .results import flow_results
+
+    groups, single = by_group(flow_results(run))
+    if single:
+        groups[OTHERS if groups else "all flows"] = single
+    rows = [
+        {"group": group.name, "flows": group.flows, "quantity": one.about}
+        | {key: value for key, value in asdict(one).items() if key != "about"}
+        for group in (summarise(name, flows) for name, flows in groups.items())
+        for one in group.statistics
+    ]
+    return pl.DataFrame(rows)
