@@ -87,6 +87,24 @@ fn list(folder: &Path, names: &[String]) -> String {
         writeln!(text, "    include_str!({:?}),", folder.join(format!("{name}.c")).display().to_string())
             .expect("a String takes all");
     }
+    text.push_str("];\n\n/// The headers, by their paths, for variants that are compiled later.\npub static HEADERS: &[(&str, &str)] = &[\n");
+    for path in headers(folder) {
+        let full = folder.join(&path).display().to_string();
+        writeln!(text, "    ({path:?}, include_str!({full:?})),").expect("a String takes all");
+    }
     text.push_str("];\n");
     text
+}
+
+/// Paths of the headers below the folder, in alphabetical order.
+fn headers(folder: &Path) -> Vec<String> {
+    let within = |below: &str| {
+        let entries = fs::read_dir(folder.join(below)).expect("this folder can be read");
+        let names =
+            entries.map(|entry| entry.expect("its entries too").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".h")).map(|name| format!("{below}{name}")).collect::<Vec<_>>()
+    };
+    let mut paths = [within(""), within("home/")].concat();
+    paths.sort();
+    paths
 }

@@ -23,11 +23,14 @@ use bentpipe_models::transport::tcp::congestion::{Congestion, MAX_PARAMETERS};
 
 mod linux;
 mod raw;
+mod source;
 #[cfg(test)]
 mod tests;
 
 pub use linux::{of_linux, LINUX};
+pub use raw::HEADERS;
 use raw::{Control, RawVariant};
+pub use source::{is_source, label, register, set_compiler, Compiled, Compiler, Maker};
 
 /// A congestion control: one C file.
 #[derive(Debug)]
@@ -73,11 +76,19 @@ pub enum CongestionError {
         /// All known names.
         known: Vec<&'static str>,
     },
+    /// C source is not compiled, or not by the compiler.
+    #[error("{name}: {why}")]
+    Refused {
+        /// The name that the source gives itself, if any.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// The variant has no parameter of this name.
     #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
     UnknownParameter {
         /// The variant.
-        variant: &'static str,
+        variant: String,
         /// The requested name.
         name: String,
         /// The most similar known name, if any.
@@ -134,11 +145,23 @@ pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
 ) -> Result<Box<dyn Congestion>, CongestionError> {
-    variant(name)?.create(parameters)
+    match source::registered(name) {
+        Some(_) if !parameters.is_empty() => Err(CongestionError::UnknownParameter {
+            variant: name.to_owned(),
+            name: parameters.keys().next().cloned().unwrap_or_default(),
+            nearest: None,
+            known: Vec::new(),
+        }),
+        Some(control) => Ok(control),
+        None => variant(name)?.create(parameters),
+    }
 }
 
-/// Returns the variant called `name`.
+/// Returns the variant called `name`, or the one of C source in its place.
 pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
+    if is_source(name) {
+        return source::compiled(name);
+    }
     variants().iter().find(|variant| variant.name == name).ok_or_else(|| {
         let known: Vec<_> = variants().iter().map(|variant| variant.name).collect();
         CongestionError::UnknownVariant { name: name.to_owned(), nearest: nearest(name, &known), known }
@@ -172,7 +195,7 @@ impl Variant {
             let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
             let nearest = nearest(name, &known);
             return Err(CongestionError::UnknownParameter {
-                variant: self.name,
+                variant: self.name.to_owned(),
                 name: name.clone(),
                 nearest,
                 known,

@@ -1,6 +1,7 @@
 //! The C side: the tables that the variants' files define, and calls through them. All unsafe code is here.
 
 use std::ffi::{c_char, CStr};
+use std::path::Path;
 
 use bentpipe_models::transport::tcp::congestion::{
     AckSample, Congestion, Event, RateSample, State, MAX_PARAMETERS,
@@ -56,7 +57,7 @@ pub fn heads() -> Vec<String> {
 }
 
 /// The first comment of a C file, without its stars.
-fn head(text: &str) -> String {
+pub fn head(text: &str) -> String {
     let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
     let lines = comment.map_or("", |(comment, _)| comment).trim_start_matches('\n').trim_end().lines();
     let bare = |line: &str| {
@@ -89,6 +90,66 @@ impl RawVariant {
                 about: unsafe { text(entry.about) },
             })
             .collect()
+    }
+}
+
+/// A shared object with the table of one variant. It is never unloaded.
+pub struct Loaded(&'static RawVariant);
+
+impl Loaded {
+    /// Loads the object of the variant `name`.
+    #[cfg(unix)]
+    pub fn open(object: &Path, name: &str) -> Result<Loaded, String> {
+        use std::ffi::CString;
+        use std::os::unix::ffi::OsStrExt;
+
+        let path = CString::new(object.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+        let symbol = CString::new(format!("bp_variant_{name}")).map_err(|error| error.to_string())?;
+        // SAFETY: both are strings that end with a zero byte. Loading runs the object's constructors, which whoever allowed the
+        // source has taken on.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            return Err(format!("its object cannot be loaded: {}", said()));
+        }
+        // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero byte.
+        let table = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
+        if table.is_null() {
+            return Err(format!("its object has no variant: {}", said()));
+        }
+        // SAFETY: the headers of this build declare the symbol as a constant of the type that layout.c shows, and the object is
+        // never unloaded.
+        let variant = unsafe { &*table.cast::<RawVariant>() };
+        if variant.ssthresh.is_none() || variant.undo_cwnd.is_none() {
+            return Err("it lacks ssthresh or undo_cwnd, which Linux demands".to_owned());
+        }
+        if variant.cong_avoid.is_none() && variant.cong_control.is_none() {
+            return Err("it has neither cong_avoid nor cong_control".to_owned());
+        }
+        Ok(Loaded(variant))
+    }
+
+    /// Nothing can be loaded here.
+    #[cfg(not(unix))]
+    pub fn open(_object: &Path, _name: &str) -> Result<Loaded, String> {
+        Err("this system loads no shared objects".to_owned())
+    }
+
+    /// Its table.
+    pub fn variant(&self) -> &'static RawVariant {
+        self.0
+    }
+}
+
+/// What the loader last said.
+#[cfg(unix)]
+fn said() -> String {
+    // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the loader on this thread.
+    unsafe {
+        let text = libc::dlerror();
+        match text.is_null() {
+            true => "no reason given".to_owned(),
+            false => CStr::from_ptr(text).to_string_lossy().into_owned(),
+        }
     }
 }
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .comparison import Comparison, compare
     from .emulation import emulate
     from .errors import InputError
+    from .groups import group_table
     from .prediction import predict_scenario
+    from .prototypes import allow_code, congestion
     from .runs import Run, open_run
     from .scenarios import Scenario, check, load, schema
     from .simulation import simulate
@@ -33,10 +35,13 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "allow_code",
     "campaign",
     "check",
     "compare",
+    "congestion",
     "emulate",
+    "group_table",
     "load",
     "open_run",
     "plots",
@@ -58,7 +63,10 @@ _HOME: Final = {
     "ScenarioError": "_native",
     "check": "scenarios",
     "compare": "comparison",
+    "allow_code": "prototypes",
+    "congestion": "prototypes",
     "emulate": "emulation",
+    "group_table": "groups",
     "load": "scenarios",
     "open_run": "runs",
     "predict_scenario": "prediction",

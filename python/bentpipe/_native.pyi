@@ -25,6 +25,8 @@ class ScenarioError(ValueError):
 
     problems: list[Problem]
 
+def allow_code(allowed: bool) -> None: ...
+def register_congestion(name: str, made: type) -> None: ...
 def load(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
     """Read, override, resolve and validate a scenario.
 

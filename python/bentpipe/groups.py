@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from .results import FlowResult, flow_results
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from .results import FlowResult
     from .runs import Run
 
 #: With more flows than this outside of groups, those form a group of their own.
@@ -84,11 +84,14 @@ class GroupResult:
 
 
 def by_group(flows: Iterable[FlowResult]) -> tuple[dict[str, list[FlowResult]], list[FlowResult]]:
-    """Returns the flows of each group, and the single flows. More than :data:`MOST_FLOWS` single flows are a group."""
+    """Returns the flows of each group, and the single flows, which are those of groups of one, too. More than
+    :data:`MOST_FLOWS` single flows are a group."""
     groups: dict[str, list[FlowResult]] = {}
     single: list[FlowResult] = []
     for flow in flows:
         (single if flow.group is None else groups.setdefault(flow.group, [])).append(flow)
+    single += [flow for members in groups.values() if len(members) == 1 for flow in members]
+    groups = {name: members for name, members in groups.items() if len(members) > 1}
     if len(single) > MOST_FLOWS:
         groups[OTHERS if groups else "all flows"] = single
         single = []
@@ -113,9 +116,7 @@ def summarise(name: str, flows: Sequence[FlowResult]) -> GroupResult:
     """Returns the statistics of a group. A quantity that none of its flows has, or that is 0 for all, is left out."""
     rows = []
     for quantity in QUANTITIES:
-        known = [
-            (value, flow) for flow in flows if (value := getattr(flow, quantity.field)) is not None
-        ]
+        known = [(value, flow) for flow in flows if (value := getattr(flow, quantity.field)) is not None]
         if known and (quantity.field == "goodput" or any(value for value, _ in known)):
             rows.append(_statistics(quantity, known))
     return GroupResult(name, len(flows), tuple(rows))
@@ -143,8 +144,8 @@ def _statistics(quantity: Quantity, known: Sequence[tuple[float, FlowResult]]) -
 
 
 def worst_ends(flows: Sequence[FlowResult], most: int = 5) -> list[tuple[str, float]]:
-    """Returns the nodes at which flows fare worst, the worst first, each with the mean over its flows of their goodput as
-    a fraction of their group's mean. The ends that all flows share, such as the gateway, are left out."""
+    """Returns the nodes at which flows fare worst, the worst first, each with the mean over its flows of their goodput
+    as a fraction of their group's mean. The ends that all flows share, such as the gateway, are left out."""
     shares: dict[str, list[float]] = {}
     groups, single = by_group(flows)
     for members in [*groups.values(), single]:
@@ -162,25 +163,15 @@ def worst_ends(flows: Sequence[FlowResult], most: int = 5) -> list[tuple[str, fl
     return sorted(means.items(), key=lambda one: one[1])[:most]
 
 
-def losses(run: Run) -> dict[str, float]:
-    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network."""
-    dropped: dict[str, int] = {}
-    for loss in run.summary.get("losses", []):
-        if loss["data"]:
-            dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
-    sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
-    return {
-        flow: min(1.0, dropped.get(flow, 0) / packets)
-        for flow, packets in sent.items()
-        if packets and not math.isnan(packets)
-    }
-
-
 def group_table(run: Run) -> pl.DataFrame:
-    """Returns one row per group and quantity: mean, percentiles, best and worst, and the flows that have these."""
-    import polars as pl
+    """Returns one row per group and quantity: mean, percentiles, best and worst, and the flows that have these.
 
-    from .results import flow_results
+    >>> import bentpipe as bp
+    >>> table = group_table(bp.simulate("examples/hub.toml", overrides=["duration=20 s"]))
+    >>> table.filter(table["quantity"] == "goodput, kbit/s").select("group", "flows").rows()
+    [('web', 200), ('voice', 100)]
+    """
+    import polars as pl
 
     groups, single = by_group(flow_results(run))
     if single:

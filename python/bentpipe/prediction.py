@@ -58,7 +58,13 @@ class FlowPrediction:
             for key, value in self.arguments.items()
         }
         prediction = None if self.prediction is None else self.prediction.as_dict()
-        return {"flow": self.flow, "group": self.group, "note": self.note, "arguments": arguments, "prediction": prediction}
+        return {
+            "flow": self.flow,
+            "group": self.group,
+            "note": self.note,
+            "arguments": arguments,
+            "prediction": prediction,
+        }
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     loaded = load(scenario, overrides)
     flows = zip(loaded.flows, facts(loaded)["flows"], strict=True)
     return {
-        flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group")) for flow, known in flows
+        flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group"))
+        for flow, known in flows
     }
 
 

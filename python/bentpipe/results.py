@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .groups import losses
 from .prediction import predict_run
 
 if TYPE_CHECKING:
@@ -88,6 +88,20 @@ def flow_results(run: Run) -> list[FlowResult]:
             )
         )
     return results
+
+
+def losses(run: Run) -> dict[str, float]:
+    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network."""
+    dropped: dict[str, int] = {}
+    for loss in run.summary.get("losses", []):
+        if loss["data"]:
+            dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
+    sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
+    return {
+        flow: min(1.0, dropped.get(flow, 0) / packets)
+        for flow, packets in sent.items()
+        if packets and not math.isnan(packets)
+    }
 
 
 def connection_failures(run: Run) -> dict[str, str]:

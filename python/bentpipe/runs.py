@@ -78,22 +78,15 @@ class Run:
         flows: list[dict[str, Any]] = self.scenario.get("flow", [])
         if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
             return flows
-        from .scenarios import load
+        from . import _native
 
-        return load(self.scenario).flows
+        text = (self.path / "scenario.toml").read_text(encoding="utf-8")
+        return cast("list[dict[str, Any]]", json.loads(_native.load(str(self.path), text, []))["flows"])
 
     @property
     def flow_names(self) -> list[str]:
         """Names of the scenario's flows in the order of their numbers."""
         return [flow["name"] for flow in self.flow_tables]
-
-    @cached_property
-    def groups(self) -> pl.DataFrame:
-        """One row per group of flows and quantity: number of flows, mean, 5th, 50th and 95th percentile, best and worst
-        value, and the flows that have these. Flows without a group are one group."""
-        from .groups import group_table
-
-        return group_table(self)
 
     @cached_property
     def fidelity(self) -> dict[str, Any]:

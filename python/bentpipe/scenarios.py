@@ -25,7 +25,8 @@ class Scenario:
     allowed but probably unintended. ``source`` is the file it came from. ``campaign`` is its table of that name, also
     complete; it belongs to none of the runs and so is not in ``data``. ``memory`` is the number of ``bytes`` that an
     emulation holds while all links are full, and the ``largest`` of them. ``flows`` are the flows with the members of
-    groups in place of groups, which ``data`` has as they are written.
+    groups in place of groups, which ``data`` has as they are written; so are ``links``, and ``attached`` are the nodes
+    of each network.
     """
 
     data: dict[str, Any]
@@ -37,6 +38,8 @@ class Scenario:
     campaign: dict[str, Any] | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     flows: list[dict[str, Any]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    attached: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -89,6 +92,8 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
         campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
         memory=answer["memory"],
         flows=answer["flows"],
+        links=answer["links"],
+        attached=answer["attached"],
     )
 
 

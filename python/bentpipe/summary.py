@@ -1,39 +1,234 @@
-"""A scenario and its paths in a few lines of text, as ``bentpipe check`` prints them."""
+"""A scenario, its paths and what is unusual about them in text, as ``bentpipe check`` prints them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from .quantities import base_value, listed, number, rate_text, size_text, span_text
+from .topology import drawing, ranges
 
 if TYPE_CHECKING:
     from .facts import Course, Facts, Flow, Hop, Queue
     from .scenarios import Scenario
 
+#: A queue is far from a bandwidth-delay product if it is smaller or larger than one by this factor.
+FAR: Final = 4.0
+#: A network is unloaded if its flows ask for less than this fraction of every hop.
+UNLOADED: Final = 0.05
+
+
+@dataclass
+class Row:
+    """A part of paths, that is one direction of a link or network, in numbers; ``rtts_s`` are those of the paths of
+    flows over it."""
+
+    part: str
+    hop: Hop
+    packet_bytes: int
+    rtts_s: list[float] = field(default_factory=list)
+
+    @property
+    def rtt_s(self) -> float:
+        """The longest round trip without waiting over this part."""
+        return max(self.rtts_s)
+
+    @property
+    def product_bytes(self) -> float:
+        """The bandwidth-delay product."""
+        return self.hop["rate_bit_s"]["mean"] * self.rtt_s / 8
+
+    @property
+    def queue_bytes(self) -> float:
+        """What the queue holds; infinite without a limit."""
+        queue = self.hop["queue"]
+        limits = [None if queue["packets"] is None else queue["packets"] * self.packet_bytes, queue["bytes"]]
+        return min((limit for limit in limits if limit is not None), default=math.inf)
+
+    def cells(self) -> list[str]:
+        """The part as cells of a table, without its name."""
+        rate = self.hop["rate_bit_s"]["mean"]
+        held = self.queue_bytes
+        full = math.isinf(held) or rate <= 0
+        return [
+            _course(self.hop["rate_bit_s"], rate_text),
+            _course(self.hop["delay_s"], span_text),
+            span_text(self.rtt_s),
+            size_text(self.product_bytes),
+            "no limit" if math.isinf(held) else size_text(held),
+            "-" if full else span_text(8 * held / rate),
+        ]
+
+
+#: Headings of the cells of :meth:`Row.cells`.
+COLUMNS: Final = ("part", "rate", "delay", "RTT", "BDP", "queue", "full\nqueue")
+
 
 def explain(scenario: Scenario, known: Facts) -> list[str]:
-    """Returns the lines of a scenario's summary."""
+    """Returns the lines of a scenario's summary, without its table of parts."""
     data = scenario.data
     lines = [f"valid: {scenario.name or scenario.source}"]
     properties = {
         "duration": str(data.get("duration", "-")),
         "seed": str(data.get("seed", "-")),
-        "nodes": f"{len(scenario.nodes)} ({_listed(scenario.nodes)})",
+        "nodes": f"{len(scenario.nodes)} ({ranges(_natural(scenario.nodes))})",
         "stages": str(scenario.stages),
-        "networks": _listed(
+        "networks": listed(
             [f"{name} ({network['kind']})" for name, network in data.get("network", {}).items()]
-        ),
+        )
+        or "none",
         "memory": _memory(scenario.memory),
     }
     lines += [f"  {name:<10}{text}" for name, text in properties.items()]
-    for flow, paths in zip(data.get("flow", []), known["flows"], strict=True):
+    lines += [f"  {label:<10}{line}" for label, line in _first("topology", drawing(scenario))]
+    tables: dict[str, list[tuple[dict[str, Any], Flow]]] = {}
+    for flow, paths in zip(scenario.flows, known["flows"], strict=True):
+        tables.setdefault(flow.get("group") or flow["name"], []).append((flow, paths))
+    for name, members in tables.items():
+        (flow, paths), count = members[0], len(members)
         transport = flow["transport"]
-        how = " ".join(filter(None, [transport["kind"], transport.get("congestion")]))
-        lines.append(
-            f"  {'flow':<10}{flow['name']}: {flow['app']['kind']} over {how}, {flow['from']} -> {flow['to']}"
-        )
+        how = " ".join(filter(None, [transport["kind"], _short(transport.get("congestion"))]))
+        ends = [ranges(list(dict.fromkeys(one[end] for one, _ in members)), 2) for end in ("from", "to")]
+        about = f"{flow['app']['kind']} over {how}, {' -> '.join(ends)}"
+        lines.append(f"  {'flow':<10}{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
         lines += [f"  {'':<10}{line}" for line in _paths(paths)]
-    lines += [f"  {'queue':<10}{line}" for line in _queues(known)]
     return lines
+
+
+def _first(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for index, line in enumerate(lines):
+        yield ("" if index else label), line
+
+
+def _short(congestion: str | None) -> str | None:
+    """Returns the name of a congestion control; what is given as source has none here."""
+    return "of its own" if congestion is not None and "\n" in congestion else congestion
+
+
+def _natural(names: list[str]) -> list[str]:
+    """Returns names in an order in which numbers count as numbers."""
+    import re
+
+    def parts(name: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+    return sorted(names, key=parts)
+
+
+def parts(known: Facts) -> list[Row]:
+    """Returns the parts of all paths of data and answers, in the order of the flows."""
+    rows: dict[str, Row] = {}
+    for flow in known["flows"]:
+        there, back = flow["there"] or [], flow["back"] or []
+        rtt = sum(hop["delay_s"]["mean"] for hop in (*there, *back))
+        sizes = ((hop, flow["packet_bytes"]) for hop in there), ((hop, flow["answer_bytes"]) for hop in back)
+        for hop, size in (pair for direction in sizes for pair in direction):
+            row = rows.setdefault(hop["part"], Row(hop["part"], hop, max(size, 1)))
+            if size > row.packet_bytes:
+                row.hop, row.packet_bytes = hop, size
+            row.rtts_s.append(rtt)
+    return list(rows.values())
+
+
+def table(known: Facts) -> list[list[str]]:
+    """Returns the rows of the table of parts; consecutive parts that are identical but for their names share one."""
+    rows = []
+    for cells, members in groupby(parts(known), key=Row.cells):
+        rows.append([ranges([member.part for member in members]), *cells])
+    return rows
+
+
+def cautions(scenario: Scenario, known: Facts) -> list[str]:
+    """Returns what is probably not meant, a sentence each: a queue far from a bandwidth-delay product, a window that
+    cannot fill its path, a network without load."""
+    return [*_windows(scenario, known), *_queues(known), *_loads(scenario, known)]
+
+
+def _queues(known: Facts) -> Iterator[str]:
+    """Queues in front of the slowest hop of flows that yield to losses."""
+    slowest: dict[str, None] = {}
+    for flow in known["flows"]:
+        if flow["responsive"] and flow["there"]:
+            slowest[min(flow["there"], key=lambda hop: hop["rate_bit_s"]["mean"])["part"]] = None
+    for about, members in groupby(
+        (row for row in parts(known) if row.part in slowest), key=lambda row: _about_queue(row)
+    ):
+        if about:
+            yield f"{ranges([member.part for member in members])}: {about}"
+
+
+def _about_queue(row: Row) -> str:
+    held, product = row.queue_bytes, row.product_bytes
+    if product <= row.packet_bytes or row.hop["queue"]["kind"] not in ("drop-tail", "unlimited"):
+        return ""
+    if held < product / FAR:
+        return (
+            f"the queue of {size_text(held)} is {number(held / product, 2)} of a bandwidth-delay product "
+            f"({size_text(product)}): losses may leave the link idle"
+        )
+    if held > FAR * product and math.isfinite(held):
+        wait = span_text(8 * held / row.hop["rate_bit_s"]["mean"])
+        return (
+            f"the queue of {size_text(held)} is {number(held / product, 2)} times a bandwidth-delay product "
+            f"({size_text(product)}): waits of up to {wait}"
+        )
+    return ""
+
+
+def _windows(scenario: Scenario, known: Facts) -> Iterator[str]:
+    """Windows of TCP that are smaller than the bandwidth-delay product of their path."""
+    found: dict[str, list[str]] = {}
+    for flow, paths in zip(scenario.flows, known["flows"], strict=True):
+        transport = flow["transport"]
+        if transport["kind"] != "tcp" or not paths["there"] or not paths["back"]:
+            continue
+        window, key = _window(transport)
+        rate = min(hop["rate_bit_s"]["mean"] for hop in paths["there"])
+        rtt = sum(hop["delay_s"]["mean"] for hop in (*paths["there"], *paths["back"]))
+        if rtt > 0 and window < rate * rtt / 8:
+            limit = rate_text(8 * window / rtt)
+            found.setdefault(
+                f"{key} of {size_text(window)} limits it to {limit} over a round trip of {span_text(rtt)}", []
+            ).append(flow.get("group") or flow["name"])
+    for about, names in found.items():
+        yield f"{listed(list(dict.fromkeys(names)))}: {about}"
+
+
+def _window(transport: Mapping[str, Any]) -> tuple[float, str]:
+    given = [
+        (base_value(transport[key]), key) for key in ("receive_window", "send_buffer") if transport.get(key)
+    ]
+    if not transport.get("window_scaling", True):
+        given.append((65_535.0, "window_scaling = false with a window"))
+    return min(given, default=(math.inf, ""))
+
+
+def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
+    """Networks and links that flows hardly use, if the flows of the scenario have known demands."""
+    if not known["flows"]:
+        return
+    asked: dict[str, float] = {}
+    rates: dict[str, float] = {}
+    for flow in known["flows"]:
+        for hop in flow["there"] or []:
+            wanted = math.inf if flow["demand_bit_s"] is None else flow["demand_bit_s"]
+            asked[hop["network"]] = asked.get(hop["network"], 0.0) + wanted
+            rates[hop["network"]] = max(rates.get(hop["network"], 0.0), hop["rate_bit_s"]["mean"])
+        for hop in flow["back"] or []:
+            if flow["answer_bytes"]:
+                asked.setdefault(hop["network"], math.inf)
+    there = [*(link["name"] for link in scenario.links), *scenario.attached]
+    accesses = {name for access in scenario.data.get("access", []) for name in access["links"]}
+    idle = [name for name in there if name not in asked and name not in accesses]
+    if idle:
+        yield f"{ranges(idle)}: no flow uses this part of the network"
+    for name, wanted in asked.items():
+        if wanted < UNLOADED * rates.get(name, 0.0):
+            share = number(100 * wanted / rates[name], 2)
+            yield f"{name}: all flows over it ask for {rate_text(wanted)}, {share} % of its rate: it is unloaded"
 
 
 def _memory(need: dict[str, Any]) -> str:
@@ -42,8 +237,6 @@ def _memory(need: dict[str, Any]) -> str:
     >>> _memory({"bytes": 17_750_000_000, "largest": "sat: 10 Gbit/s for 10 s"})
     'an emulation holds up to 17.8 GB (sat: 10 Gbit/s for 10 s)'
     """
-    from .quantities import size_text
-
     most = f" ({need['largest']})" if need["largest"] else ""
     return f"an emulation holds up to {size_text(need['bytes'])}{most}"
 
@@ -58,14 +251,8 @@ def _paths(flow: Flow) -> Iterator[str]:
 
 
 def _hop(hop: Hop) -> str:
-    from .quantities import number, rate_text, span_text
-
-    parts = [
-        f"{hop['from']} -> {hop['to']} over {hop['network']}",
-        _course(hop["rate_bit_s"], rate_text),
-        _course(hop["delay_s"], span_text),
-        queue_text(hop["queue"]),
-    ]
+    """Returns what a hop is besides the numbers of the table of parts."""
+    parts = [f"{hop['from']} -> {hop['to']} over {hop['network']}", queue_text(hop["queue"])]
     if hop["loss"]:
         parts.append(f"loss {number(hop['loss'])}")
     if hop["dama"] is not None:
@@ -78,10 +265,12 @@ def _hop(hop: Hop) -> str:
     return ", ".join([*parts, *hop["notes"], *hop["queue"]["notes"], *changes])
 
 
-def _course(course: Course, text: Callable[[float], str]) -> str:
+def _course(course: Course, text: Any) -> str:
     if course["least"] == course["greatest"]:
-        return text(course["mean"])
-    return f"{text(course['least'])} to {text(course['greatest'])} (mean {text(course['mean'])})"
+        return str(text(course["mean"]))
+    least, greatest = text(course["least"]), text(course["greatest"])
+    # The unit once, if both have the same.
+    return f"{least.split()[0] if least.split()[-1] == greatest.split()[-1] else least}-{greatest}"
 
 
 def queue_text(queue: Queue) -> str:
@@ -90,8 +279,6 @@ def queue_text(queue: Queue) -> str:
     >>> queue_text({"kind": "drop-tail", "packets": 1000, "bytes": None, "rate": None, "notes": []})
     'drop-tail queue of 1000 packets'
     """
-    from .quantities import size_text
-
     limits = [
         *([] if queue["packets"] is None else [f"{queue['packets']} packets"]),
         *([] if queue["bytes"] is None else [size_text(queue["bytes"])]),
@@ -99,23 +286,3 @@ def queue_text(queue: Queue) -> str:
     if not limits:
         return f"{queue['kind']} queue" + ("" if queue["kind"] == "unlimited" else " without a limit")
     return f"{queue['kind']} queue of {' and '.join(limits)}"
-
-
-def _queues(known: Facts) -> Iterator[str]:
-    """Returns each queue with its drain time when full; consecutive identical parts share a line."""
-    from itertools import groupby
-
-    from .quantities import rate_text, span_text
-
-    lines = []
-    for queue in known["queues"]:
-        drains = queue["drains_in_s"]
-        time = "" if drains is None else f", {span_text(drains)} at {rate_text(queue['rate_bit_s'])}"
-        lines.append((queue["part"], queue_text(queue["queue"]) + time))
-    for text, parts in groupby(lines, key=lambda line: line[1]):
-        yield f"{_listed([part for part, _ in parts])}: {text}"
-
-
-def _listed(names: list[str], most: int = 6) -> str:
-    shown = ", ".join(names[:most])
-    return f"{shown}, ..." if len(names) > most else shown or "none"

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from bentpipe import InputError, plots
 from bentpipe.campaign import Campaign, plan, run
@@ -47,12 +48,23 @@ def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
     call("export", store, "means.csv", "--by", "congestion", folder=tmp_path)
     with (tmp_path / "means.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [(row["congestion"], float(row["goodput"])) for row in rows] == [
-        (row["flow.down.transport.congestion"], row["mean"]) for row in found
+    # The units are those of the table.
+    assert [(row["congestion"], float(row["goodput (Mbit/s)"])) for row in rows] == [
+        (row["flow.down.transport.congestion"], pytest.approx(row["mean"] / 1e6)) for row in found
     ]
     call("export", store, "all.csv", "--rows", "link", folder=tmp_path)
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 12 * 4 * 2
-    assert "allowed: .csv, .tex" in refused("export", store, "means.txt")
+    assert "allowed: .csv, .parquet, .xlsx, .tex" in refused("export", store, "means.txt")
+    frames = [pl.read_csv(tmp_path / "means.csv")]
+    for name, read in (("means.parquet", pl.read_parquet), ("means.xlsx", pl.read_excel)):
+        call("export", store, name, "--by", "congestion", folder=tmp_path)
+        frames.append(read(tmp_path / name))
+    for frame in frames[1:]:
+        assert frame.columns == frames[0].columns
+        for column, other in zip(frame, frames[0], strict=True):
+            assert column.to_list() == (
+                pytest.approx(other.to_list()) if other.dtype.is_numeric() else other.to_list()
+            )
 
 
 def test_latex_is_standard_latex(store: Path, tmp_path: Path) -> None:

@@ -91,10 +91,21 @@ pub fn register(
     parameters: &BTreeMap<String, i64>,
     start: &Start,
 ) -> Result<Registered, Error> {
+    let known = bentpipe_congestion::variant(variant)?;
+    let object = objects::congestion(known.name).ok_or(Error::NoObject(known.name))?;
+    register_object(variant, object, parameters, start)
+}
+
+/// The same for an object that was compiled from source, of the variant that this source is.
+pub fn register_object(
+    variant: &str,
+    object: &[u8],
+    parameters: &BTreeMap<String, i64>,
+    start: &Start,
+) -> Result<Registered, Error> {
     let variant = bentpipe_congestion::variant(variant)?;
     let mut settings = start.settings()?;
     settings.extend(variant.values(parameters)?);
-    let object = objects::congestion(variant.name).ok_or(Error::NoObject(variant.name))?;
 
     // A congestion control's name is the machine's, not a namespace's. Another process may take one between the look
     // and the try, so the kernel's answer decides.

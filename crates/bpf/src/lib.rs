@@ -25,7 +25,7 @@ mod objects;
 mod rows;
 
 pub use available::{available, Unavailable};
-pub use congestion::{list, register, Error, Registered, Skipped, Start};
+pub use congestion::{list, register, register_object, Error, Registered, Skipped, Start};
 pub use event::{Event, Kind};
 pub use log::{Log, LogError, Namespace};
 pub use rows::{Row, Rows};

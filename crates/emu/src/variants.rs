@@ -4,8 +4,8 @@
 pub mod parameters;
 
 use crate::clock::Timing;
-use bentpipe_bpf::{available, list, register, Registered, Skipped, Start};
-use bentpipe_congestion::of_linux;
+use bentpipe_bpf::{available, list, register, register_object, Registered, Skipped, Start};
+use bentpipe_congestion::{is_source, label, of_linux};
 use bentpipe_models::transport::tcp;
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,7 @@ fn key(config: &tcp::Config) -> Key {
 }
 
 fn ours(name: &str) -> bool {
-    list().any(|variant| variant == name)
+    is_source(name) || list().any(|variant| variant == name)
 }
 
 /// What the kernel has without us.
@@ -82,7 +82,7 @@ impl Variants {
                 continue;
             }
             let has = built_in();
-            let own = of_linux(name).unwrap_or(name);
+            let own = of_linux(name).unwrap_or(label(name));
             if !has.split_whitespace().any(|other| other == own) {
                 let why = refusal.clone().filter(|_| ours(name));
                 let why = why.unwrap_or_else(|| "bentpipe has no file for it".to_owned());
@@ -107,15 +107,16 @@ impl Variants {
             initial_window: Some(config.initial_window.value() as u32),
             initial_ssthresh: config.initial_ssthresh.map(|segments| segments.value() as u32),
         };
-        let registered = register(&config.congestion, &config.parameters, &start).map_err(|error| {
-            Unknown::Refused { name: config.congestion.clone(), reason: error.to_string() }
-        })?;
-        self.note(format!(
-            "congestion control {} is congestion/{}.c, loaded as {}",
-            config.congestion,
-            config.congestion,
-            registered.name()
-        ));
+        let (name, own) = (&config.congestion, label(&config.congestion));
+        let refused = |reason: String| Unknown::Refused { name: own.to_owned(), reason };
+        let (registered, file) = if is_source(name) {
+            let object = bentpipe_compile::for_kernel(name).map_err(refused)?;
+            (register_object(name, &object, &config.parameters, &start), "the scenario's source".to_owned())
+        } else {
+            (register(name, &config.parameters, &start), format!("congestion/{name}.c"))
+        };
+        let registered = registered.map_err(|error| refused(error.to_string()))?;
+        self.note(format!("congestion control {own} is {file}, loaded as {}", registered.name()));
         self.loaded.push((key, registered));
         Ok(())
     }

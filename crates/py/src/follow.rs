@@ -1,5 +1,6 @@
 //! Runs in progress as Python follows them.
 
+use crate::congestion;
 use bentpipe_core::Seen;
 use bentpipe_runs::{Follow, Running};
 use pyo3::prelude::*;
@@ -22,6 +23,9 @@ impl Follower {
 
     /// Tells the fraction done.
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        if congestion::failed() {
+            return ControlFlow::Break(());
+        }
         let Some(progress) = &self.progress else { return ControlFlow::Continue(()) };
         let answer = Python::attach(|py| {
             progress.call1(py, (fraction,)).and_then(|answer| answer.extract::<bool>(py))
@@ -31,7 +35,7 @@ impl Follower {
 
     /// Raises what Python raised meanwhile.
     pub fn finish(self) -> PyResult<()> {
-        self.failure.map_or(Ok(()), Err)
+        congestion::take_failure().or(self.failure).map_or(Ok(()), Err)
     }
 
     fn judge(&mut self, answer: PyResult<bool>) -> ControlFlow<()> {

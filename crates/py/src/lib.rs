@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
 //! describes it.
 
+mod congestion;
 mod error;
 mod follow;
 mod guest;
@@ -23,6 +24,7 @@ use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// An override as Python gives it: `KEY.PATH=VALUE`, or what to call it in messages and that.
@@ -93,6 +95,8 @@ fn load(py: Python<'_>, source: Option<&str>, text: Option<&str>, overrides: Vec
         "warnings": warnings,
         "memory": bentpipe_emu::memory::Need::of(scenario),
         "flows": scenario.flow,
+        "links": scenario.link,
+        "attached": scenario.network.iter().map(|(name, network)| (name, network.nodes())).collect::<BTreeMap<_, _>>(),
     })
     .to_string())
 }
@@ -230,6 +234,9 @@ fn version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion::allow_code, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion::register_congestion, module)?)?;
+    module.add_class::<congestion::Tcp>()?;
     module.add_function(wrap_pyfunction!(facts, module)?)?;
     module.add_function(wrap_pyfunction!(refuse, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

@@ -1,5 +1,6 @@
 //! What is known of each flow besides what its endpoints report.
 
+use bentpipe_congestion::label;
 use bentpipe_core::{Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_models::net::proxy;
@@ -66,7 +67,10 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
         columns: vec![
             text("from", "node of the source", &|direction| Some(direction.from.to_owned())),
             text("to", "node of the destination", &|direction| Some(direction.to.to_owned())),
-            text("group", "group of flows to which it belongs, if any", &|direction| direction.flow.group.clone()),
+            text("group", "group of flows to which it belongs, if any, with what follows the name of the flow", &|direction| {
+                let further = direction.name.strip_prefix(&direction.flow.name).unwrap_or_default();
+                direction.flow.group.as_ref().map(|group| format!("{group}{further}"))
+            }),
             FlowColumn {
                 name: "dscp".to_owned(),
                 unit: "1".to_owned(),
@@ -85,7 +89,7 @@ pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
             }),
             text("congestion", "congestion control; none for a proxy", &|direction| {
                 let tcp = direction.flow.transport.tcp().filter(|_| direction.proxy.is_none());
-                tcp.map(|config| config.congestion.clone())
+                tcp.map(|config| label(&config.congestion).to_owned())
             }),
             FlowColumn {
                 name: "goodput".to_owned(),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError, unknown
+from bentpipe.quantities import readable_unit
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.variation import short_names
@@ -111,6 +112,12 @@ class Campaign:
         """Returns the unit of a metric, ``"1"`` for a number without one."""
         wanted = Metric(metric)
         return self.store.units(wanted.table).get(wanted.column, "1")
+
+    def shown_unit(self, metric: str) -> tuple[str, float]:
+        """Returns the unit in which tables, figures and exports show a metric, and its size in the unit of the values:
+        the most readable for the greatest value of the campaign, so that all show the same numbers."""
+        values = self.values(metric)["value"].drop_nulls().drop_nans()
+        return readable_unit(float(values.abs().max() or 0.0), self.unit(metric))  # type: ignore[arg-type]
 
     def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
         """Returns means over replications: the varied keys (or only ``by``), ``entity``, ``count`` (of replications),

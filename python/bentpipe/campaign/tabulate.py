@@ -1,19 +1,18 @@
-"""A campaign's means as a table: for the terminal, as CSV, and as LaTeX."""
+"""A campaign's means as a table: for the terminal, as a data frame, and as LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bentpipe.quantities import readable_unit
 from bentpipe.statistics import Mean
 from bentpipe.variation import short_names, value_labels
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from .results import Campaign
 
 _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -34,7 +33,7 @@ class Row:
 @dataclass(frozen=True)
 class Means:
     """Means of several metrics over the same variants. ``words`` are the headings of a row's labels, ``units`` and
-    ``scales`` the most readable units of each metric."""
+    ``scales`` the units of each metric and their sizes."""
 
     words: list[str]
     metrics: list[str]
@@ -68,9 +67,8 @@ def tabulate(
         value_labels(key[index] for key in found if key[index] is not None) for index in range(len(keys))
     ]
     units, scales = [], []
-    for metric, frame in zip(metrics, frames, strict=True):
-        greatest = max((abs(value) for value in frame["mean"]), default=0.0)
-        unit, scale = readable_unit(greatest, campaign.unit(metric))
+    for metric in metrics:
+        unit, scale = campaign.shown_unit(metric)
         units.append(unit)
         scales.append(scale)
     names = short_names(campaign.varied)
@@ -91,18 +89,24 @@ def tabulate(
     return Means(words, list(metrics), units, scales, rows, float(campaign.settings["confidence"]))
 
 
-def as_csv(means: Means) -> str:
-    """Returns one line per row, in base units: the labels, and mean, half width and replications of each metric."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    columns = [f"{metric}{part}" for metric in means.metrics for part in ("", "_half_width", "_replications")]
-    writer.writerow([*means.words, *columns])
-    for row in means.rows:
-        cells: list[object] = []
-        for one in row.means:
-            cells += ["", "", ""] if one is None else [one[0].value, _known(one[0].half_width), one[1]]
-        writer.writerow([*row.labels, *cells])
-    return text.getvalue()
+def as_frame(means: Means) -> pl.DataFrame:
+    """Returns one row per row: the labels, and mean, half width of the interval and number of replications of each
+    metric, in the units of the headings. A value that is missing is null."""
+    import polars as pl
+
+    columns: dict[str, list[object]] = {
+        word: [row.labels[index] for row in means.rows] for index, word in enumerate(means.words)
+    }
+    for index, (heading, scale) in enumerate(zip(means.headings, means.scales, strict=True)):
+        name, unit, rest = heading.partition(" (")
+        found = [row.means[index] for row in means.rows]
+        columns[heading] = [None if one is None else one[0].value / scale for one in found]
+        columns[f"{name} half width{unit}{rest}"] = [
+            None if one is None or math.isnan(one[0].half_width) else one[0].half_width / scale
+            for one in found
+        ]
+        columns[f"{name} replications"] = [0 if one is None else one[1] for one in found]
+    return pl.DataFrame(columns, strict=False)
 
 
 def as_latex(means: Means) -> str:
@@ -153,7 +157,3 @@ def _cell(one: tuple[Mean, int] | None, scale: float) -> str:
         return "--"
     value, half = plus_minus(Mean(one[0].value / scale, one[0].half_width / scale))
     return f"${value} \\pm {half}$" if half else f"${value}$"
-
-
-def _known(value: float) -> object:
-    return "" if math.isnan(value) else value

@@ -89,11 +89,22 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - acts as it is read
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+    allow_code: Annotated[
+        bool,
+        typer.Option(
+            "--allow-code",
+            help="Compile congestion controls that a scenario holds as C source, and run them with your rights.",
+        ),
     ] = False,
 ) -> None:
     """Options before the command."""
+    if allow_code:
+        from bentpipe.prototypes import allow_code as allow
+
+        allow()
 
 
 def main() -> None:

@@ -11,9 +11,9 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
     """Validate a scenario and summarise it."""
     from bentpipe import scenarios
     from bentpipe.facts import facts
-    from bentpipe.summary import explain
+    from bentpipe.summary import COLUMNS, cautions, explain, table
 
-    from .output import print_json
+    from .output import print_json, print_note, print_table
 
     if json:
         problems = scenarios.check(scenario, overrides or [])
@@ -21,13 +21,19 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
         if not problems:
             loaded = scenarios.load(scenario, overrides or [])
             document |= {"nodes": loaded.nodes, "stages": loaded.stages, "warnings": loaded.warnings}
-            document |= {"memory": loaded.memory, "facts": facts(loaded)}
+            known = facts(loaded)
+            document |= {"memory": loaded.memory, "cautions": cautions(loaded, known), "facts": known}
         print_json(document)
         if problems:
             raise typer.Exit(BAD_INPUT)
         return
     loaded = scenarios.load(scenario, overrides or [])
-    for line in explain(loaded, facts(loaded)):
+    known = facts(loaded)
+    for line in explain(loaded, known):
         typer.echo(line)
+    if rows := table(known):
+        print_table(COLUMNS, rows)
+    for caution in cautions(loaded, known):
+        print_note(f"note: {caution}")
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)

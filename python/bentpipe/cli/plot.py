@@ -13,7 +13,7 @@ from .common import Json
 
 FORMATS = ("png", "svg", "pdf")
 
-_FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficiency")
+_FIGURES = ("overview", "throughput", "rtt", "window", "queue", "dama", "efficiency", "cdf")
 
 
 def plot(
@@ -46,6 +46,9 @@ def plot(
     suffix: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
     ] = "png",
+    by: Annotated[
+        str, typer.Option(metavar="WHAT", help="Lines of the figure cdf: one per group or one per class.")
+    ] = "group",
     at: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time of the constellation's map.")
     ] = 0.0,
@@ -57,6 +60,8 @@ def plot(
 
     if suffix not in FORMATS:
         raise unknown("format", suffix, FORMATS)
+    if by not in (known := ("group", "class")):
+        raise unknown("value of --by", by, known)
     if runs[0] == Path("constellation") and not runs[0].exists():
         return tell(_constellation(runs[1:], out, suffix, at), json)
     opened = [Run(folder) for folder in runs]
@@ -70,7 +75,8 @@ def plot(
     written = []
     for name in chosen:
         what = opened[0] if len(opened) == 1 else opened
-        written.append(plots.save(getattr(plots, name)(what), folder / f"{name}.{suffix}"))
+        options = {"by": by} if name == "cdf" else {}
+        written.append(plots.save(getattr(plots, name)(what, **options), folder / f"{name}.{suffix}"))
     return tell(written, json)
 
 

@@ -31,7 +31,9 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
     """Print the groups of runs with their statistics, and the flows that belong to none; every flow with
     ``all_flows``."""
     parted = [(own, *by_group([] if all_flows else flows)) for own, flows in runs]
-    single = [(own, flows if all_flows else rest) for (own, flows), (_, _, rest) in zip(runs, parted, strict=True)]
+    single = [
+        (own, flows if all_flows else rest) for (own, flows), (_, _, rest) in zip(runs, parted, strict=True)
+    ]
     if any(flows for _, flows in single) or not any(groups for _, groups, _ in parted):
         _print_flows(single)
     groups = [
@@ -40,7 +42,8 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
     if any(found for _, found in groups):
         _print_groups("group", groups)
         classes = [
-            (own, [summarise(name, members) for name, members in by_class(flows).items()]) for own, flows in runs
+            (own, [summarise(name, members) for name, members in by_class(flows).items()])
+            for own, flows in runs
         ]
         if any(found for _, found in classes):
             _print_groups("class", classes)

@@ -126,8 +126,8 @@ def tell(
         for flow in flows:
             if flow.failure is not None:
                 failed.setdefault(flow.failure, []).append(flow.flow)
-        for failure, names in failed.items():
-            typer.echo(f"failed   {', '.join([*labels.values(), listed(names)])}: {failure}")
+        for failure, flows_of in failed.items():
+            typer.echo(f"failed   {', '.join([*labels.values(), listed(flows_of)])}: {failure}")
     typer.echo(f"results  {folder}")
     if page is not None:
         typer.echo(f"report   {page}")

@@ -68,11 +68,9 @@ def _median(flows: Sequence[FlowResult]) -> FlowResult:
 
 
 def _goodput(axes: Axes, flows: Sequence[FlowResult]) -> None:
-    greatest = max((flow.goodput or 0.0 for flow in flows), default=0.0)
-    unit, size = ("Mbit/s", 1e6) if greatest >= 10e6 else ("kbit/s", 1e3)
-    axes.set_title(f"Goodput ({unit})")
-    _bars(axes, [_scaled(flow.goodput, 1 / size) for flow in flows], COLOURS[0], "simulated")
-    _marks(axes, [_scaled(flow.predicted_goodput, 1 / size) for flow in flows])
+    axes.set_title("Goodput (kbit/s)")
+    _bars(axes, [_scaled(flow.goodput, 1e-3) for flow in flows], COLOURS[0], "simulated")
+    _marks(axes, [_scaled(flow.predicted_goodput, 1e-3) for flow in flows])
 
 
 def _rtt(axes: Axes, flows: Sequence[FlowResult]) -> None:

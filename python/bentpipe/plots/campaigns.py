@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.errors import InputError
-from bentpipe.quantities import UNITS, base_value, readable_unit
+from bentpipe.quantities import UNITS, base_value
 from bentpipe.variation import short_names, value_labels
 
 from .style import figure_function, grid, legend, line, panels
@@ -243,8 +243,7 @@ class _View:
         frame = campaign.means(metric, of, by)
         if not frame.height:
             raise InputError(f'{campaign.store.path} has no value of "{metric}" yet')
-        greatest = max(map(abs, frame["mean"].to_list()))
-        unit, size = readable_unit(greatest, campaign.unit(metric))
+        unit, size = campaign.shown_unit(metric)
         name = metric.replace("_", " ")
         several = frame["entity"].n_unique() > 1
         return _View(

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bentpipe.prediction import predict_run
-from bentpipe.quantities import base_value
 from bentpipe.runs import by_folder
 
-from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, round_up, thin, trace_of
+from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, thin, trace_of
 from .style import line
 
 if TYPE_CHECKING:
@@ -29,11 +28,7 @@ MOST_LINES: Final = 12
 
 @dataclass(frozen=True)
 class Line:
-    """One entity of one run: its samples, and for a flow its start and prediction.
-
-    ``bin_s`` is the smallest useful bin for its rate: a window that does not fill the pipe arrives in one burst per
-    round trip.
-    """
+    """One entity of one run: its samples, and for a flow its start and prediction."""
 
     label: str
     group: str
@@ -41,7 +36,6 @@ class Line:
     values: FloatArray
     end_s: float
     start_s: float
-    bin_s: float
     prediction: Prediction | None
 
 
@@ -51,9 +45,9 @@ def draw_lines(
     """Draw the quantities of all entities, times ``factor``; running totals of bytes as rates over bins of
     ``rate_bin_s`` seconds (0: chosen).
 
-    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run shows the median over its entities,
-    or over all entities if there are that many runs; shading shows the range from the 10th to the 90th percentile and,
-    lighter, from minimum to maximum. Returns the colour and meaning of each line.
+    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of flows shows the median
+    over its entities, or over all entities if there are that many groups; shading shows the range from the 10th to the
+    90th percentile and, lighter, from minimum to maximum. Returns the colour and meaning of each line.
     """
     lines = list(_lines(runs, *quantities))
     if len(lines) > MOST_LINES:
@@ -63,7 +57,7 @@ def draw_lines(
         if rate_bin_s is None:
             data = thin(one.time_s, one.values)
         else:
-            bins = rate_bin_s or max(bin_for(one.end_s), one.bin_s)
+            bins = rate_bin_s or bin_for(one.end_s)
             data = rate(one.time_s, one.values, bins, one.end_s)
         axes.plot(data[0], factor * data[1], label=one.label, **line(index))
         drawn.append((str(line(index)["color"]), [one]))
@@ -95,8 +89,7 @@ def _draw_quantiles(
             bins = bin_for(end_s)
             rows = [on_grid(one.time_s, one.values, bins, end_s) for one in members]
         else:
-            trip_s = float(np.median([one.bin_s for one in members]))
-            bins = rate_bin_s or max(bin_for(end_s), min(trip_s, 4 * bin_for(end_s)))
+            bins = rate_bin_s or bin_for(end_s)
             rows = [rate(one.time_s, one.values, bins, end_s)[1] for one in members]
         middle, ((tenth, ninetieth), (least, greatest)) = quantiles(factor * np.array(rows))
         middles = (np.arange(len(middle)) + 0.5) * bins
@@ -124,12 +117,13 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
         if traces and "delivery.delivered" in quantities:
             traces += _starved(run, {entity for entity, _ in traces})
         starts = dict(run.flows.select("flow", "start").iter_rows())
+        groups = dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
         for entity, (time_s, values) in traces:
             label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
             known = predict_run(run).get(entity)
             yield Line(
                 label,
-                name,
+                ", ".join(filter(None, (name, groups.get(entity)))),
                 time_s,
                 values,
                 end_s=duration_s(run),

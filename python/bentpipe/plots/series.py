@@ -42,8 +42,8 @@ def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = Tr
     """Draws payload delivered per time, in kbit/s or Mbit/s, over bins of ``bin_s`` seconds; predicted growth is
     dashed.
 
-    By default, a bin is about a two-hundredth of the run, but no less than the mean round-trip time: a window that does
-    not fill the pipe arrives in one burst per round trip.
+    By default, a bin is about a two-hundredth of the run. What is counted is delivered in order: after a repair, the
+    data that waited for it comes at once, so that a bin may exceed the rate of the link.
     """
     figure, (axes,) = panels([2.6])
     draw_throughput(axes, runs, bin_s=bin_s, predictions=predictions)
@@ -168,7 +168,7 @@ def draw_throughput(
     for colour, lines in draw_lines(axes, runs, *_VOLUMES, factor=factor, rate_bin_s=bin_s or 0.0):
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.goodput_bit_s * factor)
-    axes.set_ylabel(f"delivered ({unit})")
+    axes.set_ylabel(f"delivered in order ({unit})")
     axes.set_ylim(bottom=0)
     legend(axes)
 

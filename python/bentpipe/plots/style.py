@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -145,6 +146,22 @@ def _handles(axes: Axes) -> dict[str, Any]:
     return named
 
 
+def _limits(figure: Figure, name: str) -> str:
+    """Returns the limits of each panel as JSON, for a page that enlarges parts of them: the panel's id, and least and
+    greatest value of both axes with whether they are logarithmic."""
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    return json.dumps(
+        [
+            {
+                "id": f"{name}-axes_{index}",
+                "x": [*map(float, axes.get_xlim()), axes.get_xscale() == "log"],
+                "y": [*map(float, axes.get_ylim()), axes.get_yscale() == "log"],
+            }
+            for index, axes in enumerate(shown, start=1)
+        ]
+    )
+
+
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure; the ending of the name chooses the format (png, svg, pdf). Returns the path."""
     path = Path(path)
@@ -164,5 +181,6 @@ def to_svg(figure: Figure, name: str) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
+    text = text.replace("<svg", f"<svg data-axes='{_limits(figure, name)}'", 1)
     text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", text)
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.prediction import predict_run
-from bentpipe.quantities import number, span_text
+from bentpipe.quantities import listed, number, span_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +43,8 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
     import jinja2
 
     from bentpipe.fidelity import fidelity_text
-    from bentpipe.results import MOST_FLOWS, flow_results
+    from bentpipe.groups import by_group
+    from bentpipe.results import flow_results
 
     named = _named(runs, variations)
     results = {name: flow_results(run) for name, run in named.items()}
@@ -57,10 +60,12 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,
         rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
-        summaries=[
-            (name, len(flows), _summary(flows)) for name, flows in results.items() if len(flows) > MOST_FLOWS
-        ],
+        single=[_row(name, flow) for name, flows in results.items() for flow in by_group(flows)[1]],
+        tables=_tables(results),
+        worst=_worst(results),
         notes=_notes(named),
+        failures=_failures(results),
+        zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8"),
         pictures=[
             _Picture(caption, _svg(figure, index))
             for index, (caption, figure) in enumerate(_figures(named, results))
@@ -97,15 +102,33 @@ def _figures(
 ) -> list[tuple[str, Figure]]:
     from bentpipe import plots
     from bentpipe.errors import InputError
+    from bentpipe.groups import by_class, by_group
 
     if len(runs) == 1:
         (run,) = runs.values()
-        try:
-            caption = "Everything that was recorded. Dashed: predicted."
-            return [(caption + _about_quantiles(results), plots.overview(run))]
-        except InputError:
-            # Nothing was recorded, or nothing happened.
-            return []
+        figures = []
+        (flows,) = results.values()
+        if len(flows) > 1:
+            caption = (
+                "Distribution over the flows of each group; of transactions and datagrams, over all of them."
+            )
+            with suppress(InputError):
+                figures.append((caption, plots.cdf(run)))
+            parts = [
+                {frozenset(flow.flow for flow in members) for members in found.values()}
+                for found in (by_class(flows), by_group(flows)[0])
+            ]
+            if parts[0] and parts[0] != parts[1]:
+                with suppress(InputError):
+                    figures.append(("The same for each traffic class.", plots.cdf(run, by="class")))
+        # Nothing was recorded, or nothing happened: there is no such figure.
+        with suppress(InputError):
+            caption = (
+                "Everything that was recorded. Dashed: predicted. Throughput is what is delivered in order: after a "
+                "repair, the data that waited for it comes at once, above the rate of the link."
+            )
+            figures.append((caption + _about_quantiles(results), plots.overview(run)))
+        return figures
     about = _about_quantiles(results)
     summarised = (
         " Of each run, the medians over its flows."
@@ -178,33 +201,71 @@ def _change(run: Run) -> str:
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
-    """Returns the notes on the predictions, each once, with its flows."""
+    """Returns the notes on the predictions, each once, with its flows and groups."""
     flows: dict[str, dict[str, None]] = {}
     for run in runs.values():
         for prediction in predict_run(run).values():
             if prediction.note:
-                flows.setdefault(prediction.note, {})[prediction.flow] = None
-    return [f"{_listed(list(names))}: {note}" for note, names in flows.items()]
+                flows.setdefault(prediction.note, {})[prediction.group or prediction.flow] = None
+    return [f"{listed(list(names))}: {note}" for note, names in flows.items()]
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more flows"
+def _failures(results: Mapping[str, Sequence[FlowResult]]) -> list[str]:
+    """Returns why connections failed, each reason once, with its flows."""
+    flows: dict[str, list[str]] = {}
+    for found in results.values():
+        for flow in found:
+            if flow.failure is not None:
+                flows.setdefault(flow.failure, []).append(flow.flow)
+    return [f"{listed(names)}: {reason}" for reason, names in flows.items()]
 
 
-def _summary(flows: Sequence[FlowResult]) -> list[dict[str, Any]]:
-    """Returns a row per quantity, with numbers as text."""
-    from bentpipe.results import over_flows
+def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Returns the tables of groups and of traffic classes, those that have rows."""
+    from bentpipe.groups import by_class, by_group
+
+    groups = {name: by_group(flows)[0] for name, flows in results.items()}
+    classes = {name: by_class(flows) for name, flows in results.items()}
+    tables = [("group", _summaries(groups)), ("traffic class", _summaries(classes))]
+    return [(heading, rows) for heading, rows in tables if rows]
+
+
+def _worst(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Returns the nodes that fare worst in each run with groups, as text."""
+    from bentpipe.groups import by_group, worst_ends
+
+    ends = {name: worst_ends(flows) for name, flows in results.items() if by_group(flows)[0]}
+    return [
+        (name, [(end, f"{100 * share:.0f} %") for end, share in worst])
+        for name, worst in ends.items()
+        if worst
+    ]
+
+
+def _summaries(found: Mapping[str, Mapping[str, Sequence[FlowResult]]]) -> list[dict[str, Any]]:
+    """Returns the groups of each run, a row per quantity, with numbers as text."""
+    from bentpipe.groups import summarise
 
     return [
         {
-            "about": one.about,
-            "flows": str(one.count),
-            "quantiles": [number(value) for value in one.quantiles],
-            "extremes": f"{one.least}, {one.greatest}",
+            "run": run,
+            "name": name,
+            "flows": len(flows),
+            "rows": [
+                {
+                    "about": one.about,
+                    "numbers": [
+                        number(value)
+                        for value in (one.mean, one.p05, one.median, one.p95, one.best, one.worst)
+                    ],
+                    "best": one.best_flow,
+                    "worst": one.worst_flow,
+                }
+                for one in summarise(name, flows).statistics
+            ],
         }
-        for one in over_flows(flows)
+        for run, groups in found.items()
+        for name, flows in groups.items()
     ]
 
 

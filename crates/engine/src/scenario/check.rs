@@ -272,6 +272,10 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
             let message = format!("there is no congestion control \"{name}\"; allowed: {}", known.join(", "));
             problems.add("congestion", message);
         }
+        Err(CongestionError::Refused { name, why }) => {
+            let name = if name.is_empty() { "the source".to_owned() } else { name };
+            problems.add("congestion", format!("{name} {why}"));
+        }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
             let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

@@ -14,6 +14,7 @@ mod constellation;
 mod descriptions;
 mod determinism;
 mod golden;
+mod groups;
 mod handover;
 mod kinds;
 mod proxy;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,12 @@ from bentpipe.errors import InputError
 
 from .common import By, Metrics, Of, StoreFolder
 
-_ENDINGS = (".csv", ".tex")
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Formats of data frames; LaTeX is for means alone.
+_FRAMES = (".csv", ".parquet", ".xlsx")
+_ENDINGS = (*_FRAMES, ".tex")
 
 
 def export(
@@ -19,7 +24,9 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="The file to write; its name ends in .csv or .tex.", show_default=False
+            metavar="FILE",
+            help="The file to write; its name ends in .csv, .parquet, .xlsx or .tex.",
+            show_default=False,
         ),
     ],
     metric: Metrics = None,
@@ -29,24 +36,39 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Export every row of this table of every run as CSV instead of means: flows, link, ...",
+            help="Export every row of this table of every run, in base units, instead of means: flows, link, ...",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Export means with confidence intervals as CSV, in base units, or as a LaTeX table."""
+    """Export means with confidence intervals as CSV, Parquet, a spreadsheet or a LaTeX table."""
     from bentpipe.campaign import Campaign
-    from bentpipe.campaign.tabulate import as_csv, as_latex, tabulate
+    from bentpipe.campaign.tabulate import as_frame, as_latex, tabulate
     from bentpipe.cli.output import of_format, write_text
 
     of_format(file, _ENDINGS)
     campaign = Campaign(store)
     if rows is not None:
-        if metric or of or by or file.suffix != ".csv":
+        if metric or of or by or file.suffix not in _FRAMES:
             raise InputError(
-                "--rows exports complete tables as CSV, so it cannot be combined with --metric, --of or --by"
+                "--rows exports complete tables as CSV, Parquet or a spreadsheet, so it cannot be combined with "
+                "--metric, --of or --by"
             )
-        return write_text(file, campaign.table(rows).write_csv())
+        return _write(file, campaign.table(rows))
     keys = [campaign.key(name) for name in by] if by else None
     means = tabulate(campaign, metric or ["goodput"], of, keys)
-    return write_text(file, as_csv(means) if file.suffix == ".csv" else as_latex(means))
+    if file.suffix == ".tex":
+        return write_text(file, as_latex(means))
+    return _write(file, as_frame(means))
+
+
+def _write(file: Path, frame: pl.DataFrame) -> None:
+    """Write a data frame, and report it on stderr, where it does not disturb a pipe."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix == ".csv":
+        frame.write_csv(file)
+    elif file.suffix == ".parquet":
+        frame.write_parquet(file)
+    else:
+        frame.write_excel(file, autofit=True, float_precision=6)
+    typer.echo(f"written  {file}", err=True)

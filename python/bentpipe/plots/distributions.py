@@ -1,0 +1,147 @@
+"""Distribution functions of runs: delays, transaction times, goodput and loss, a line per group or traffic class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from bentpipe.errors import InputError
+from bentpipe.groups import OTHERS, by_class, by_group
+from bentpipe.quantities import number
+from bentpipe.results import flow_results
+
+from .data import POINTS, FloatArray
+from .lines import MOST_LINES, Runs, named_runs
+from .style import figure_function, legend_of_all, line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bentpipe.results import FlowResult
+    from bentpipe.runs import Run
+
+#: A range of values from this factor on is drawn on a logarithmic axis.
+WIDE: Final = 50.0
+
+
+class _Panel(NamedTuple):
+    """A quantity: title of its panel, label of its axis, and its values for the flows of a group."""
+
+    title: str
+    label: str
+    values: Callable[[Run, Sequence[FlowResult]], FloatArray]
+
+
+@figure_function
+def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
+    """Draws distribution functions, a line per group of flows, or per traffic class: of goodput, loss and mean delay
+    over the flows, of transaction times and one-way delays over the transactions and packets that were recorded.
+    Quantities that no flow has are left out; if values differ by more than a factor of 50, the axis is logarithmic.
+    Raises :class:`bentpipe.InputError` if nothing is known of any flow."""
+    from matplotlib.figure import Figure
+
+    parted = list(_parted(runs, by))
+    drawn = []
+    for panel in _PANELS:
+        lines = [(label, values) for label, run, flows in parted if len(values := panel.values(run, flows))]
+        if lines and any(values.max() > 0 for _, values in lines):
+            drawn.append((panel, lines))
+    if not drawn:
+        raise InputError("nothing to draw: no flow delivered anything")
+    rows = -(-len(drawn) // 2)
+    figure = Figure(figsize=(7.2, 2.3 * rows + 0.5), layout="constrained")
+    all_axes = list(figure.subplots(rows, 2, squeeze=False).flat)
+    for spare in all_axes[len(drawn) :]:
+        spare.set_visible(False)
+    places = {label: index for index, label in enumerate(dict.fromkeys(label for label, _, _ in parted))}
+    for axes, (panel, lines) in zip(all_axes, drawn, strict=False):
+        _draw(axes, panel, lines, places)
+    legend_of_all(figure, all_axes[: len(drawn)])
+    return figure
+
+
+def _parted(runs: Runs, by: str) -> list[tuple[str, Run, Sequence[FlowResult]]]:
+    """Returns what has a line: the groups, or classes, of each run, with their labels."""
+    parts: list[tuple[str, Run, Sequence[FlowResult]]] = []
+    for name, run in named_runs(runs):
+        flows = flow_results(run)
+        if by == "class":
+            members = by_class(flows) or {"all flows": flows}
+        else:
+            members, single = by_group(flows)
+            if single:
+                members[OTHERS if members else "all flows"] = single
+        parts += [(", ".join(filter(None, (name, part))), run, found) for part, found in members.items()]
+    if len(parts) > MOST_LINES:
+        raise InputError(
+            f"{len(parts)} lines cannot be told apart; allowed: {MOST_LINES} groups or classes of all runs together"
+        )
+    return parts
+
+
+def _draw(axes: Axes, panel: _Panel, lines: Sequence[tuple[str, FloatArray]], places: dict[str, int]) -> None:
+    axes.set_title(panel.title)
+    axes.set_xlabel(panel.label)
+    axes.set_ylabel("fraction up to")
+    if is_wide(np.concatenate([values for _, values in lines])):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+    for label, values in lines:
+        ranked = np.sort(values)
+        shares = np.arange(1, len(ranked) + 1) / len(ranked)
+        if len(ranked) > POINTS:
+            kept = np.unique(np.linspace(0, len(ranked) - 1, POINTS).astype(int))
+            ranked, shares = ranked[kept], shares[kept]
+        axes.step(
+            np.insert(ranked, 0, ranked[0]),
+            np.insert(shares, 0, 0.0),
+            where="post",
+            label=label,
+            **line(places[label]),
+        )
+    axes.set_ylim(0, 1.02)
+
+
+def is_wide(values: FloatArray) -> bool:
+    """Whether values are drawn on a logarithmic axis: their 2nd and 98th percentile differ by a factor of 50.
+
+    >>> is_wide(np.array([1.0, 2.0, 60.0])), is_wide(np.array([0.0, 1.0, 60.0])), is_wide(np.array([10.0, 20.0]))
+    (True, False, False)
+    """
+    if len(values) == 0 or values.min() <= 0:
+        return False
+    low, high = np.quantile(values, (0.02, 0.98))
+    return bool(high > WIDE * low * 0.98)
+
+
+def _of_flows(field: str, factor: float) -> Callable[[Run, Sequence[FlowResult]], FloatArray]:
+    def values(_run: Run, flows: Sequence[FlowResult]) -> FloatArray:
+        known = (getattr(flow, field) for flow in flows)
+        return factor * np.array([value for value in known if value is not None], dtype=float)
+
+    return values
+
+
+def _of_trace(quantity: str, factor: float) -> Callable[[Run, Sequence[FlowResult]], FloatArray]:
+    def values(run: Run, flows: Sequence[FlowResult]) -> FloatArray:
+        if not run.has_trace(quantity):
+            return np.zeros(0)
+        trace = run.trace(quantity)
+        chosen = trace.filter(trace[trace.columns[1]].is_in([flow.flow for flow in flows]))
+        found: FloatArray = factor * chosen[quantity.rpartition(".")[2]].drop_nulls().to_numpy().astype(float)
+        return found
+
+    return values
+
+
+_PANELS: Final = (
+    _Panel("Goodput of the flows", "kbit/s", _of_flows("goodput", 1e-3)),
+    _Panel("Transaction times", "ms", _of_trace("transaction.took", 1e3)),
+    _Panel("Mean delay of the flows, one way", "ms", _of_flows("delay_mean", 1e3)),
+    _Panel("95th percentile of the delay of each flow", "ms", _of_flows("delay_p95", 1e3)),
+    _Panel("Delay of datagrams, one way", "ms", _of_trace("datagram.delay", 1e3)),
+    _Panel("Loss of the flows", "%", _of_flows("loss", 1e2)),
+)
