@@ -66,7 +66,7 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
             return user, server
         first = network["terminals"][0]
         if not isinstance(first, str):
-            first = first.get("name") or f"{first['prefix']}1"
+            first = f"{first['name']}1" if "count" in first else first["name"]
         return first, network["gateway"]
     raise ValueError("the preset has neither a link nor a network")
 

@@ -112,6 +112,15 @@ def by_class(flows: Iterable[FlowResult]) -> dict[str, list[FlowResult]]:
     }
 
 
+def classes_beside(flows: Sequence[FlowResult]) -> dict[str, list[FlowResult]]:
+    """Returns the flows of each traffic class, or none if the classes are the groups under other names."""
+    found = [by_class(flows), by_group(flows)[0]]
+    classes, groups = (
+        {frozenset(flow.flow for flow in members) for members in one.values()} for one in found
+    )
+    return {} if classes == groups else found[0]
+
+
 def summarise(name: str, flows: Sequence[FlowResult]) -> GroupResult:
     """Returns the statistics of a group. A quantity that none of its flows has, or that is 0 for all, is left out."""
     rows = []

@@ -102,6 +102,7 @@ __all__ = [
     "Sizes",
     "SkyplexAccess",
     "Span",
+    "Starts",
     "Talker",
     "Tcp",
     "Terminals",
@@ -771,6 +772,36 @@ Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 Over: TypeAlias = 'Literal["udp", "tcp"]'
 
 
+class EvenStarts(TypedDict):
+    """Starts of the kind `even`. Starts at equal distances: the first flow at once, and each after a fraction
+    of `over`."""
+
+    kind: Literal["even"]
+    over: Span
+    """Time over which the starts are spread; longer than 0 s."""
+
+
+class UniformStarts(TypedDict):
+    """Starts of the kind `uniform`. Starts at independent random times, all equally likely."""
+
+    kind: Literal["uniform"]
+    over: Span
+    """Time within which all flows start; longer than 0 s."""
+
+
+class PoissonStarts(TypedDict):
+    """Starts of the kind `poisson`. Starts of a Poisson process: exponentially distributed times between one
+    start and the next."""
+
+    kind: Literal["poisson"]
+    mean: Span
+    """Mean time between two starts; longer than 0 s."""
+
+
+#: A process by which the flows of a group start, each after the time that `start` gives.
+Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
+
+
 class Adapt(TypedDict):
     """A change of the path for which senders set window and time-out at once (fast adaptation)."""
 
@@ -1059,16 +1090,20 @@ class UdpTransport(TypedDict):
 #: The transport protocol that carries a flow.
 Transport: TypeAlias = 'Iax2Transport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "sip", "tcp", "tfrc", "udp"]'
 
-#: Traffic between two nodes: an application at both ends, over a transport.
+#: Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
+#: pattern as `from` or `to`, stands for a group of flows.
 Flow = TypedDict(
     "Flow",
     {
         "app": "App",
+        "count": "NotRequired[int]",
         "dscp": "NotRequired[Dscp]",
         "endpoints": "NotRequired[Endpoints]",
         "from": "str",
+        "group": "NotRequired[str]",
         "name": "str",
         "start": "NotRequired[Span]",
+        "starts": "NotRequired[Starts]",
         "to": "str",
         "transport": "Transport",
     },
@@ -1554,6 +1589,7 @@ class LinkReturn(TypedDict):
 LinkPair = TypedDict(
     "LinkPair",
     {
+        "count": "NotRequired[int]",
         "delay": "Span",
         "error": "NotRequired[Error]",
         "framing": "NotRequired[Framing]",
@@ -1953,7 +1989,7 @@ class Group(TypedDict):
     """One terminal, or several identical ones. Values that are unset are the network's."""
 
     count: NotRequired[int]
-    """Number of terminals whose names start with `prefix`."""
+    """Number of identical terminals. If unset, there is one, and `name` is its name as it stands."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), instead of the network's."""
     esn0_db: NotRequired[float]
@@ -1968,12 +2004,11 @@ class Group(TypedDict):
     min: NotRequired[RateOrZero]
     """Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots."""
     name: NotRequired[str]
-    """Node name of a single terminal. Give either this or `prefix` and `count`."""
+    """Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow
+    it."""
     period: NotRequired[Span]
     """Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
     once."""
-    prefix: NotRequired[str]
-    """Prefix of the node names of `count` terminals; the numbers from 1 follow it."""
     site: NotRequired[Site]
     """Position of the terminals, if propagation is computed from positions."""
     weight: NotRequired[int]
@@ -2213,12 +2248,18 @@ class GroundSite(TypedDict):
     """Height above the ellipsoid; 0 m by default."""
     antennas: NotRequired[int]
     """Number of antennas of this site; that of `gsl` if unset."""
+    count: NotRequired[int]
+    """Number of sites like this one. If unset, there is one, and its name is the key as it stands; otherwise
+    the numbers from 1 stand at `{}` in the key, or follow it."""
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
     """Longitude of the site, east positive."""
     mask: NotRequired[Angle]
     """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
+    spread: NotRequired[Distance]
+    """Radius of the circle around the position over which `count` sites are spread evenly, up to 5000 km. If
+    unset, all are at the position."""
 
 
 class AtmTdma(TypedDict):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import fastexcel
 import numpy as np
 import polars as pl
 import pytest
@@ -49,14 +50,14 @@ def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
     with (tmp_path / "means.csv").open() as file:
         rows = list(csv.DictReader(file))
     # The units are those of the table.
-    assert [(row["congestion"], float(row["goodput (Mbit/s)"])) for row in rows] == [
-        (row["flow.down.transport.congestion"], pytest.approx(row["mean"] / 1e6)) for row in found
-    ]
+    assert [row["congestion"] for row in rows] == [row["flow.down.transport.congestion"] for row in found]
+    means = [float(row["goodput (Mbit/s)"]) for row in rows]
+    assert means == pytest.approx([row["mean"] / 1e6 for row in found])
     call("export", store, "all.csv", "--rows", "link", folder=tmp_path)
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 12 * 4 * 2
     assert "allowed: .csv, .parquet, .xlsx, .tex" in refused("export", store, "means.txt")
     frames = [pl.read_csv(tmp_path / "means.csv")]
-    for name, read in (("means.parquet", pl.read_parquet), ("means.xlsx", pl.read_excel)):
+    for name, read in (("means.parquet", pl.read_parquet), ("means.xlsx", spreadsheet)):
         call("export", store, name, "--by", "congestion", folder=tmp_path)
         frames.append(read(tmp_path / name))
     for frame in frames[1:]:
@@ -65,6 +66,10 @@ def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
             assert column.to_list() == (
                 pytest.approx(other.to_list()) if other.dtype.is_numeric() else other.to_list()
             )
+
+
+def spreadsheet(path: Path) -> pl.DataFrame:
+    return fastexcel.read_excel(path).load_sheet(0).to_polars()
 
 
 def test_latex_is_standard_latex(store: Path, tmp_path: Path) -> None:

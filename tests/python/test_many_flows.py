@@ -12,10 +12,11 @@ import bentpipe as bp
 import numpy as np
 import pytest
 from bentpipe import plots
+from bentpipe.groups import by_group, summarise
 from bentpipe.plots.data import on_grid, quantiles
 from bentpipe.prediction import predict_run
 from bentpipe.report import page
-from bentpipe.results import flow_results, over_flows
+from bentpipe.results import flow_results
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -102,14 +103,21 @@ def test_what_is_predicted_does_not_press_measured_quantiles_to_the_floor(tmp_pa
     assert np.nanmax(median) > 0.1 * axes.get_ylim()[1]
 
 
-def test_a_report_of_many_flows_begins_with_quantiles_over_them(tmp_path: Path) -> None:
+def test_a_report_of_many_flows_begins_with_statistics_over_them(tmp_path: Path) -> None:
     run = run_with(40, tmp_path)
     text = page([run])
-    assert "40 flows. The percentiles are over the flows." in text and "<summary>Every flow</summary>" in text
-    (goodput,) = [one for one in over_flows(flow_results(run)) if one.about == "goodput, kbit/s"]
+    assert "40 flows" in text and "<summary>Every flow (40)</summary>" in text
+    groups, single = by_group(flow_results(run))
+    assert single == [] and list(groups) == ["all flows"]
+    goodput = summarise("all flows", groups["all flows"]).statistics[0]
     known = sorted(run.flows["goodput"] / 1e3)
-    assert goodput.count == 40
-    assert goodput.quantiles == pytest.approx((known[0], *np.quantile(known, (0.1, 0.5, 0.9)), known[-1]))
+    assert (goodput.about, goodput.count) == ("goodput, kbit/s", 40)
+    found = (goodput.worst, goodput.p05, goodput.median, goodput.p95, goodput.best, goodput.mean)
+    assert found == pytest.approx(
+        (known[0], *np.quantile(known, (0.05, 0.5, 0.95)), known[-1], sum(known) / 40)
+    )
+    rows = {row["flow"]: row["goodput"] / 1e3 for row in run.flows.iter_rows(named=True)}
+    assert rows[goodput.best_flow] == known[-1] and rows[goodput.worst_flow] == known[0]
     # Each has its own row in the collapsed table.
     assert all(f">{name}<" in text for name in run.flows["flow"])
 

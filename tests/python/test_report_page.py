@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ _COVERED = """[...document.querySelectorAll('g[id*="legend"]')].filter((legend) 
 }).map((legend) => legend.id)"""
 
 
-def drag(page: Page, box: dict[str, float], across: tuple[float, float]) -> None:
+def drag(page: Page, box: Mapping[str, Any], across: tuple[float, float]) -> None:
     """Drags over a part of the width of a panel, at half its height."""
     start, end = (box["x"] + share * box["width"] for share in across)
     page.mouse.move(start, box["y"] + box["height"] / 2)
@@ -112,7 +112,7 @@ def test_a_part_of_a_figure_is_enlarged_and_the_whole_comes_back(
     assert box is not None
     ticks = figure.locator('g[id*="axes_1"] text.tick')
     assert ticks.count() == 0
-    drag(page, box, (0.5, 0.75))
+    drag(page, dict(box), (0.5, 0.75))
     moved = figure.locator("g[transform^='matrix(4']").count()
     labels = [float(text) for text in ticks.all_text_contents()]
     # The time axis of 3 s begins at 0 s: its third quarter is from 1.5 s to 2.25 s.

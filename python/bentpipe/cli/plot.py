@@ -21,7 +21,7 @@ def plot(
         list[Path],
         typer.Argument(
             metavar="RUN",
-            help="Folders of runs, drawn into the same axes; or `constellation` and a scenario or run.",
+            help="Folders of runs, drawn into the same axes; or `constellation` and a scenario, run or preset.",
             show_default=False,
         ),
     ],
@@ -97,15 +97,20 @@ _FRAMES = 120
 
 def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -> list[Path]:
     """Draws a map at one time, and a globe that shows the whole run."""
-    from bentpipe import plots
+    from bentpipe import _native, plots
+    from bentpipe.beginnings import scenario_from
     from bentpipe.constellations import constellation
     from bentpipe.quantities import base_value
-    from bentpipe.scenarios import load
+    from bentpipe.scenarios import ScenarioText, load
 
     if len(what) != 1:
-        raise InputError("give one scenario or run: bentpipe plot constellation FILE")
+        raise InputError("give one scenario, run or preset: bentpipe plot constellation iridium-next")
     is_run = what[0].is_dir()
-    scenario = load(what[0] / "scenario.toml" if is_run else what[0])
+    preset = next((one for one in _native.presets() if one[0] == str(what[0])), None)
+    if preset is not None and not what[0].exists():
+        scenario = load(ScenarioText(scenario_from(*preset), preset[0]))
+    else:
+        scenario = load(what[0] / "scenario.toml" if is_run else what[0])
     end = base_value(str(scenario.data["duration"]))
     if at > end:
         raise InputError(f"--at {at:g} is after the end of the run; allowed: 0 to {end:g}")

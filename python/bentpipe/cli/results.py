@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bentpipe.groups import GroupResult, by_class, by_group, summarise
+from bentpipe.groups import GroupResult, by_group, classes_beside, summarise
 from bentpipe.quantities import number
 
 from .output import print_table
@@ -40,13 +40,11 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
         (own, [summarise(name, members) for name, members in found.items()]) for own, found, _ in parted
     ]
     if any(found for _, found in groups):
-        _print_groups("group", groups)
-        classes = [
-            (own, [summarise(name, members) for name, members in by_class(flows).items()])
-            for own, flows in runs
-        ]
-        if any(found for _, found in classes):
-            _print_groups("class", classes)
+        _print_groups(groups)
+        classes = [(own, classes_beside(flows)) for own, flows in runs]
+        _print_groups(
+            [(own, [summarise(name, members) for name, members in found.items()]) for own, found in classes]
+        )
 
 
 def _print_flows(runs: Runs) -> None:
@@ -65,20 +63,21 @@ def _print_flows(runs: Runs) -> None:
     print_table([*words, *_NUMBERS], rows, text_columns=len(words))
 
 
-def _print_groups(kind: str, runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
-    """Print a block of rows per group, one row per quantity."""
-    labels = list(runs[0][0])
-    rows = []
+def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
+    """Print a table per group, one row per quantity."""
+    columns = ["quantity", "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
     for own, groups in runs:
         for group in groups:
-            named = [*own.values(), f"{group.name} ({group.flows})"]
-            for one in group.statistics:
-                numbers = (one.mean, one.p05, one.median, one.p95, one.best, one.worst)
-                rows.append([*named, one.about, *map(number, numbers), one.worst_flow])
-                named = [""] * len(named)
-    words = [*labels, kind, "quantity"]
-    columns = [*words, "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
-    print_table(columns, rows, text_columns=len(words))
+            rows = [
+                [
+                    one.about,
+                    *map(number, (one.mean, one.p05, one.median, one.p95, one.best, one.worst)),
+                    one.worst_flow,
+                ]
+                for one in group.statistics
+            ]
+            named = ", ".join([*own.values(), group.name])
+            print_table(columns, rows, title=f"{named}: {group.flows} flows")
 
 
 def _numbers(flow: FlowResult) -> list[str]:

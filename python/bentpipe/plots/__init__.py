@@ -18,6 +18,7 @@ from .access import timelines, waits
 from .bars import MOST_ROWS, comparison
 from .campaigns import campaign_cdf, campaign_lines, campaign_map, campaign_multiples
 from .constellation import constellation_globe, constellation_map
+from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
 from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
@@ -33,6 +34,7 @@ __all__ = [
     "campaign_multiples",
     "cdf",
     "comparison",
+    "constellation_course",
     "constellation_globe",
     "constellation_map",
     "dama",

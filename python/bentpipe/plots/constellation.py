@@ -119,7 +119,7 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
         f"{view.network}: {len(view.satellites)} satellites, {moment['time']:g} s after {view.epoch}"
     )
     if any(moment["paths"]):
-        axes.legend(loc="lower left", framealpha=0.8, frameon=True)
+        figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 

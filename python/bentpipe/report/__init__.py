@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe._native import ScenarioError
 from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
 
@@ -102,25 +103,22 @@ def _figures(
 ) -> list[tuple[str, Figure]]:
     from bentpipe import plots
     from bentpipe.errors import InputError
-    from bentpipe.groups import by_class, by_group
+    from bentpipe.groups import by_group, classes_beside
 
     if len(runs) == 1:
         (run,) = runs.values()
         figures = []
         (flows,) = results.values()
-        if len(flows) > 1:
+        if by_group(flows)[0]:
             caption = (
                 "Distribution over the flows of each group; of transactions and datagrams, over all of them."
             )
             with suppress(InputError):
                 figures.append((caption, plots.cdf(run)))
-            parts = [
-                {frozenset(flow.flow for flow in members) for members in found.values()}
-                for found in (by_class(flows), by_group(flows)[0])
-            ]
-            if parts[0] and parts[0] != parts[1]:
+            if classes_beside(flows):
                 with suppress(InputError):
                     figures.append(("The same for each traffic class.", plots.cdf(run, by="class")))
+        figures += _of_constellation(run)
         # Nothing was recorded, or nothing happened: there is no such figure.
         with suppress(InputError):
             caption = (
@@ -150,6 +148,25 @@ def _figures(
             figures.append((caption, plots.side_by_side(traced, "rtt")))
         if any(run.has_trace("dama") for run in traced.values()):
             figures.append(("Efficiency of the return link.", plots.efficiency(traced)))
+    return figures
+
+
+def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
+    """Returns the map and the course of a run's constellations."""
+    from bentpipe import plots
+    from bentpipe.constellations import constellation
+    from bentpipe.errors import InputError
+
+    figures: list[tuple[str, Figure]] = []
+    for name, network in run.scenario.get("network", {}).items():
+        if network["kind"] == "constellation":
+            # A scenario of an older version may not be valid any more.
+            with suppress(InputError, ScenarioError):
+                course = plots.constellation_course(run, network=name)
+                shown = plots.constellation_map(constellation(run.scenario, [0.0], network=name))
+                figures.append((f"{name} at the start, with the paths of the flows.", shown))
+                about = "Paths as computed at 240 moments; round-trip times as the flows measured them."
+                figures.append((about, course))
     return figures
 
 

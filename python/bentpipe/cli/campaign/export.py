@@ -70,5 +70,8 @@ def _write(file: Path, frame: pl.DataFrame) -> None:
     elif file.suffix == ".parquet":
         frame.write_parquet(file)
     else:
-        frame.write_excel(file, autofit=True, float_precision=6)
+        import xlsxwriter
+
+        with xlsxwriter.Workbook(file) as book:
+            frame.write_excel(book, autofit=True, float_precision=6)
     typer.echo(f"written  {file}", err=True)
