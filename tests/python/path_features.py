@@ -997,8 +997,25 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
 )
 
+#: Keys of groups.
+_GROUPS: Final = (
+    "flow.count",
+    "flow.group",
+    "flow.starts",
+    *(
+        f"flow.starts.{name}"
+        for name in ("even", "even.over", "uniform", "uniform.over", "poisson", "poisson.mean")
+    ),
+    "link.count",
+    "network.constellation.sites.count",
+    "network.constellation.sites.spread",
+)
+
 #: Keys that cannot change a path's goodput, or that no small scenario can have, each with the reason.
 ELSEWHERE: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        _GROUPS, "a group is expanded into members before anything reads its path (test_groups.py)"
+    ),
     "flow.app.command": "a program of the machine's, which is not simulated",
     "flow.app.command.run": "a program of the machine's, which is not simulated",
     "flow.app.command.serve": "a program of the machine's, which is not simulated",

@@ -87,7 +87,7 @@ def test_why_a_connection_failed_is_said_in_words(place: Path) -> None:
     )
     lost = "link.sat.error={ kind = 'packet', probability = 1.0 }"
     assert "failed   f: no answer to the handshake\n" in call("simulate", "broken.toml", "--set", lost)
-    assert "failed: no answer to the handshake" in (place / "runs/broken/report.html").read_text()
+    assert "Failed: f: no answer to the handshake" in (place / "runs/broken/report.html").read_text()
     assert "failed" not in call("simulate", "broken.toml", "--no-report")
     reference = (Path(__file__).parents[2] / "docs/reference/results/reports.md").read_text()
     assert ", ".join(f"{number} {words}" for number, words in FAILURES.items()) in reference

@@ -75,7 +75,7 @@ def test_it_reads_at_every_width_and_asks_for_nothing(
     assert asked == [pages[flows].as_uri()] and errors == []
     # Only tables and figures scroll sideways, each in itself.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.get_by_text("DSCP 46").is_visible() == (flows > 1)
+    assert (page.get_by_role("rowheader", name="DSCP 46").count() > 0) == (flows > 1)
     # No legend lies over the data of a panel.
     assert page.evaluate(_COVERED) == []
     page.close()
@@ -113,7 +113,7 @@ def test_a_part_of_a_figure_is_enlarged_and_the_whole_comes_back(
     ticks = figure.locator('g[id*="axes_1"] text.tick')
     assert ticks.count() == 0
     drag(page, dict(box), (0.5, 0.75))
-    moved = figure.locator("g[transform^='matrix(4']").count()
+    moved = figure.locator("g[transform^='matrix(']").count()
     labels = [float(text) for text in ticks.all_text_contents()]
     # The time axis of 3 s begins at 0 s: its third quarter is from 1.5 s to 2.25 s.
     times = [label for label in labels if 1.4 < label < 2.3]
