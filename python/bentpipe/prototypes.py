@@ -11,8 +11,9 @@ registered with :func:`congestion` and is then chosen by its name in scenarios o
 
     bp.simulate("examples/geo-bulk.toml", overrides={"flow.download.transport.congestion": "half"})
 
-Every call of a method passes from the engine into Python: a simulation takes some ten times as long as with C, and
-connections of several threads wait for each other. docs/congestion-recipe.md describes both, with figures.
+Every call of a method passes from the engine into Python, which takes about a microsecond: the simulation of one flow
+takes four times as long as with C, and connections of several threads wait for each other. docs/congestion-recipe.md
+describes both.
 """
 
 from __future__ import annotations

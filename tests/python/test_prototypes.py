@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 
 import bentpipe as bp
 import pytest
+from networks import needs, networks
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = "examples/geo-bulk.toml"
@@ -69,6 +71,19 @@ def test_parameters_and_mistakes_of_source_are_reported(own: Path) -> None:
     assert refused.returncode == 2 and re.search(r"aimd\.c:\d+:\d+: error: .*credits", refused.stderr), (
         refused.stderr
     )
+
+
+@networks
+@needs("clang")
+@pytest.mark.alone
+def test_the_kernel_gets_the_same_source(own: Path) -> None:
+    words = ("emulate", "mine.toml", "--set", "duration=2 s", "--out", "run", "--no-report")
+    done = call("--allow-code", *words, folder=own)
+    if "cannot be loaded" in done.stderr or "is not available" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    notes = json.dumps(bp.open_run(own / "run").provenance["notes"])
+    assert "congestion control aimd is the scenario's source, loaded as bp_aimd" in notes
 
 
 class Halving:
