@@ -279,6 +279,24 @@ def emodel(values: Sequence[tuple[str, float]]) -> str:
     which the equations are not defined.
     """
 
+def read_contacts(name: str, text: str) -> str:
+    """Returns the nodes and contacts of a contact plan in any format, as JSON. ``name`` is for messages.
+
+    Raises :class:`bentpipe.InputError` with everything that is wrong, line by line.
+    """
+
+def route_contacts(
+    name: str,
+    text: str,
+    source: str,
+    destination: str,
+    at: str,
+    size: int,
+    most: int,
+    without: Sequence[str],
+) -> str:
+    """Returns up to ``most`` routes of a bundle through a contact plan, the best first, as JSON."""
+
 def version() -> str:
     """Return the engine's version."""
 

@@ -18,10 +18,10 @@ COMMANDS = (
     *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "trace", "schema", "docs", "doctor", "calibrate"),
-    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab"),
+    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab", "contacts"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
-PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel", "serve", "lab")
+PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel", "serve", "lab", "contacts")
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

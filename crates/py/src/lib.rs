@@ -2,6 +2,7 @@
 //! describes it.
 
 mod congestion;
+mod contacts;
 mod error;
 mod follow;
 mod guest;
@@ -267,5 +268,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(telephone::session_description, module)?)?;
     module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
     module.add_function(wrap_pyfunction!(voice::voice, module)?)?;
+    module.add_function(wrap_pyfunction!(contacts::read_contacts, module)?)?;
+    module.add_function(wrap_pyfunction!(contacts::route_contacts, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

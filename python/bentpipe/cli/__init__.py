@@ -15,6 +15,7 @@ from .campaign import app as campaign
 from .check import check
 from .common import guarded
 from .compare import compare
+from .contacts import app as contacts
 from .docs import docs
 from .doctor import doctor
 from .down import down
@@ -54,7 +55,7 @@ GROUPS: Final = {
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx, phone),
-    "Calculate": (emodel,),
+    "Calculate": (emodel, contacts),
     "Share it": (serve, lab),
     "Read about it": (docs,),
     "Prepare this machine": (doctor, calibrate, pep, kernel),

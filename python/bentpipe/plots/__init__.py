@@ -18,6 +18,7 @@ from .access import timelines, waits
 from .bars import MOST_ROWS, comparison
 from .campaigns import campaign_cdf, campaign_lines, campaign_map, campaign_multiples
 from .constellation import constellation_globe, constellation_map
+from .contacts import contact_plan
 from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
@@ -37,6 +38,7 @@ __all__ = [
     "constellation_course",
     "constellation_globe",
     "constellation_map",
+    "contact_plan",
     "dama",
     "efficiency",
     "overview",

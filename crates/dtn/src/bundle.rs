@@ -1,0 +1,86 @@
+//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content there.
+//!
+//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have `ipn` endpoints, the primary block
+//! a CRC-32, and the payload block a CRC-32 as well: what agents send by default.
+
+use bentpipe_core::{Span, Time};
+
+/// What a bundle's length depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Number of the source node.
+    pub source: u64,
+    /// Number of the destination node.
+    pub destination: u64,
+    /// When it was created.
+    pub created: Time,
+    /// Its place among the bundles of that time.
+    pub sequence: u64,
+    /// How long it is worth anything.
+    pub lifetime: Span,
+}
+
+/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created: it decides over the length of a time.
+const SINCE_2000: u64 = 757_382_400_000;
+
+impl Header {
+    /// Length in bytes of the bundle with so much payload.
+    pub fn length(&self, payload: u64) -> u64 {
+        let milliseconds = SINCE_2000 + self.created.as_nanos() / 1_000_000;
+        let lifetime = self.lifetime.as_nanos() / 1_000_000;
+        let endpoint = |node: u64| 2 + 1 + integer(node) + 1;
+        // Version, flags, CRC type and nine items; report-to is the source.
+        let primary = 1 + 1 + 1 + 1 + endpoint(self.destination) + 2 * endpoint(self.source);
+        let primary = primary + 1 + integer(milliseconds) + integer(self.sequence) + integer(lifetime) + 5;
+        // Type, number, flags, CRC type, the payload as a byte string, CRC.
+        let canonical = 1 + 1 + 1 + 1 + 1 + integer(payload) + payload + 5;
+        // The bounds of the array.
+        2 + primary + canonical
+    }
+}
+
+/// Length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
+pub const fn integer(value: u64) -> u64 {
+    match value {
+        0..=23 => 1,
+        24..=0xff => 2,
+        0x100..=0xffff => 3,
+        0x1_0000..=0xffff_ffff => 5,
+        _ => 9,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn lengths_are_those_of_encoded_blocks() {
+        let samples: Vec<Value> =
+            serde_json::from_str(include_str!("../../../authorities/dtn/bp7-rs_encoding_samples.json"))
+                .unwrap();
+        let length = |heading: &str| {
+            let sample = samples
+                .iter()
+                .find(|one| one["heading"].as_str().unwrap().ends_with(heading))
+                .expect(heading);
+            sample["hex string"].as_str().unwrap().len() as u64 / 2
+        };
+        // An endpoint ipn:23.42 is an array of the scheme and an array of two numbers.
+        assert_eq!(length("ipn scheme"), 2 + 1 + integer(23) + integer(42));
+        // A payload block of three bytes without a CRC.
+        assert_eq!(length("Payload Block"), 1 + 1 + 1 + 1 + 1 + integer(3) + 3);
+        // CRC-32 adds a byte string of four bytes to a primary block.
+        assert_eq!(length("Primary Block / CRC 32") - length("Primary Block / No CRC"), 5);
+        let header = Header {
+            source: 1,
+            destination: 2,
+            created: Time::ZERO,
+            sequence: 0,
+            lifetime: Span::from_secs(3600),
+        };
+        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5) + (5, head 1, CRC 5).
+        assert_eq!(header.length(10), 2 + (4 + 15 + 11 + 5 + 5) + (5 + 1 + 10 + 5));
+    }
+}

@@ -1,0 +1,249 @@
+//! Contact plans: when who can transmit to whom, how fast, and how long the signal travels.
+//!
+//! A contact is open from its start until its end, which no longer belongs to it: a transmission may begin at t if start <= t < end,
+//! and its last bit must leave at or before the end. What has left in time arrives, however much later that is.
+//!
+//! Plans are read from five formats ([`read`]) and checked as a whole ([`Plan::new`]): a plan that contradicts itself is refused with
+//! the lines that contradict each other.
+
+pub mod number;
+pub mod read;
+
+use bentpipe_core::{Span, Time};
+use number::BitRate;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A node of a plan, by its place in the order of node numbers and names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Node(pub u32);
+
+/// An interval in which one node can transmit to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contact {
+    /// Its number in the plan.
+    pub id: u64,
+    /// The node that transmits.
+    pub from: Node,
+    /// The node that receives.
+    pub to: Node,
+    /// When the transmitter can begin.
+    pub start: Time,
+    /// When it must have ended; exclusive.
+    pub end: Time,
+    /// Rate of transmission.
+    pub rate: BitRate,
+    /// Light time from transmitter to receiver, one way (OWLT).
+    pub delay: Span,
+}
+
+impl Contact {
+    /// The bytes that fit into the whole contact.
+    pub fn volume(&self) -> u64 {
+        self.rate.bytes_in(self.end.since(self.start))
+    }
+}
+
+/// A contact as a file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// Number of the contact, if the format has numbers.
+    pub id: Option<u64>,
+    /// Name or number of the transmitter.
+    pub from: String,
+    /// Name or number of the receiver.
+    pub to: String,
+    /// Start in seconds of the plan.
+    pub start: Time,
+    /// End in seconds of the plan.
+    pub end: Time,
+    /// Rate of transmission.
+    pub rate: BitRate,
+    /// Light time, one way.
+    pub delay: Span,
+}
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wrong {
+    /// Line of the file, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What is wrong, with the value, and what is allowed.
+    pub message: String,
+}
+
+impl Wrong {
+    /// Something wrong in a line.
+    pub fn at(line: usize, message: impl Into<String>) -> Wrong {
+        Wrong { line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.message),
+            line => write!(f, "line {line}: {}", self.message),
+        }
+    }
+}
+
+/// A contact plan without contradictions.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Plan {
+    names: Vec<String>,
+    contacts: Vec<Contact>,
+    /// For each node, the indices of the contacts in which it transmits, by end.
+    outgoing: Vec<Vec<u32>>,
+}
+
+impl Plan {
+    /// Checks entries and makes a plan of them. If `nodes` are declared, there are no others.
+    ///
+    /// Two contacts of one pair may overlap if they agree on rate and light time: they say the same of the time that they share.
+    /// Otherwise they contradict each other.
+    ///
+    /// # Errors
+    /// Everything that is wrong, in the order of lines.
+    pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<Wrong>> {
+        let mut wrong = Vec::new();
+        let mut names: Vec<&str> = match nodes {
+            Some(nodes) => nodes.iter().map(String::as_str).collect(),
+            None => entries.iter().flat_map(|entry| [entry.from.as_str(), entry.to.as_str()]).collect(),
+        };
+        names.sort_by(|a, b| compare(a, b));
+        names.dedup();
+        let mut ids = BTreeMap::new();
+        let mut contacts = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let before = wrong.len();
+            let mut refuse = |message: String| wrong.push(Wrong::at(entry.line, message));
+            let mut node = |name: &str| match names.binary_search_by(|known| compare(known, name)) {
+                Ok(place) => Node(place as u32),
+                Err(_) => {
+                    refuse(format!("unknown node \"{name}\"; allowed: {}", listed(&names)));
+                    Node(0)
+                }
+            };
+            let (from, to) = (node(&entry.from), node(&entry.to));
+            if entry.from == entry.to {
+                refuse(format!("the contact leads from node {} to itself; allowed: two nodes", entry.from));
+            }
+            if entry.end <= entry.start {
+                let (start, end) = (number::seconds(entry.start), number::seconds(entry.end));
+                refuse(format!(
+                    "the contact ends at {end} s and starts at {start} s; allowed: an end after its start"
+                ));
+            }
+            let id = entry.id.unwrap_or(index as u64 + 1);
+            if let Some(other) = ids.insert(id, entry.line) {
+                refuse(format!("contact {id} is also in line {other}; allowed: a number for each contact"));
+            }
+            if wrong.len() == before {
+                let (start, end, rate, delay) = (entry.start, entry.end, entry.rate, entry.delay);
+                contacts.push((entry.line, Contact { id, from, to, start, end, rate, delay }));
+            }
+        }
+        contradictions(&contacts, &names, &mut wrong);
+        if !wrong.is_empty() {
+            wrong.sort();
+            return Err(wrong);
+        }
+        let names = names.into_iter().map(str::to_owned).collect();
+        Ok(Plan::of(names, contacts.into_iter().map(|(_, contact)| contact).collect()))
+    }
+
+    /// A plan of contacts that are known to be right.
+    pub fn of(names: Vec<String>, contacts: Vec<Contact>) -> Plan {
+        let mut outgoing = vec![Vec::new(); names.len()];
+        for (index, contact) in contacts.iter().enumerate() {
+            outgoing[contact.from.0 as usize].push(index as u32);
+        }
+        for list in &mut outgoing {
+            list.sort_by_key(|index| contacts[*index as usize].end);
+        }
+        Plan { names, contacts, outgoing }
+    }
+
+    /// The contacts in the order of the file.
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// The names of the nodes in their order: numbers first, by value, then names.
+    pub fn nodes(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<Node> {
+        self.names.binary_search_by(|known| compare(known, name)).ok().map(|place| Node(place as u32))
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: Node) -> &str {
+        &self.names[node.0 as usize]
+    }
+
+    /// The contacts in which `node` transmits and that end after `time`, by index.
+    pub fn leaving(&self, node: Node, time: Time) -> &[u32] {
+        let list = self.outgoing.get(node.0 as usize).map_or(&[][..], Vec::as_slice);
+        let ended = list.partition_point(|index| self.contacts[*index as usize].end <= time);
+        &list[ended..]
+    }
+}
+
+/// Adds the contacts of one pair that overlap and do not agree.
+fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec<Wrong>) {
+    let mut pairs: BTreeMap<(Node, Node), Vec<&(usize, Contact)>> = BTreeMap::new();
+    for contact in contacts {
+        pairs.entry((contact.1.from, contact.1.to)).or_default().push(contact);
+    }
+    for mut contacts in pairs.into_values() {
+        contacts.sort_by_key(|(line, contact)| (contact.start, *line));
+        let mut open: Vec<&(usize, Contact)> = Vec::new();
+        for one in contacts {
+            open.retain(|other| other.1.end > one.1.start);
+            let differing =
+                open.iter().find(|other| (other.1.rate, other.1.delay) != (one.1.rate, one.1.delay));
+            if let Some(other) = differing {
+                let (late, early) = if one.0 > other.0 { (one, *other) } else { (*other, one) };
+                let (from, to) = (names[one.1.from.0 as usize], names[one.1.to.0 as usize]);
+                wrong.push(Wrong::at(
+                    late.0,
+                    format!(
+                        "overlaps the contact in line {} from {from} to {to}, {} to {} s, with another rate or light time; \
+                         allowed: one rate and one light time at a time",
+                        early.0,
+                        number::seconds(early.1.start),
+                        number::seconds(early.1.end),
+                    ),
+                ));
+            }
+            open.push(one);
+        }
+    }
+}
+
+/// The order of nodes: numbers by value before names by letters.
+pub fn compare(a: &str, b: &str) -> Ordering {
+    match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a), Ok(b)) => a.cmp(&b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    let shown = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        format!("{shown}, ... ({} nodes)", names.len())
+    } else {
+        shown
+    }
+}

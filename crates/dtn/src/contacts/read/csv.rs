@@ -1,0 +1,85 @@
+//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that start with # are comments.
+
+use super::Content;
+use crate::contacts::{number, Entry, Wrong};
+use bentpipe_core::{Span, Time};
+
+const NAMES: [&str; 8] = ["id", "src", "dst", "start", "end", "rate_bps", "rate_bytes_s", "owlt_s"];
+
+pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (head_line, head) = lines.next().expect("the format was recognised by a line");
+    let names: Vec<&str> = head.split(',').map(str::trim).collect();
+    let mut wrong = Vec::new();
+    let refuse = |message: String| vec![Wrong::at(head_line, message)];
+    let place = |name: &str| names.iter().position(|one| *one == name);
+    for (index, name) in names.iter().enumerate() {
+        if !NAMES.contains(name) || names[..index].contains(name) {
+            return Err(refuse(format!(
+                "unknown or repeated column \"{name}\"; allowed: {}",
+                NAMES.join(", ")
+            )));
+        }
+    }
+    let rate = place("rate_bps").map(|place| (place, 1)).or(place("rate_bytes_s").map(|place| (place, 8)));
+    let needed = ["src", "dst", "start", "end", "owlt_s"];
+    if let Some(missing) = needed.iter().find(|name| place(name).is_none()) {
+        return Err(refuse(format!("missing column \"{missing}\"; allowed: {}", NAMES.join(", "))));
+    }
+    let Some((rate_place, bits)) =
+        rate.filter(|_| place("rate_bps").is_none() || place("rate_bytes_s").is_none())
+    else {
+        return Err(refuse("allowed: one of the columns rate_bps and rate_bytes_s".to_owned()));
+    };
+    let mut entries = Vec::new();
+    for (line, row) in lines {
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        if cells.len() != names.len() {
+            let (found, expected) = (cells.len(), names.len());
+            wrong.push(Wrong::at(
+                line,
+                format!("has {found} values; allowed: {expected}, as in the first line"),
+            ));
+            continue;
+        }
+        let cell = |name: &str| place(name).map(|place| cells[place]);
+        let mut note = |said: String| wrong.push(Wrong::at(line, said));
+        let mut span = |name: &str| number::nanoseconds(name, cell(name)?).map_err(&mut note).ok();
+        let (start, end, delay) = (span("start"), span("end"), span("owlt_s"));
+        let rate = number::rate(names[rate_place], cells[rate_place], bits).map_err(&mut note).ok();
+        let id = cell("id").map(|text| {
+            text.parse::<u64>()
+                .map_err(|_| note(format!("id is \"{text}\"; allowed: a whole number from 0")))
+                .ok()
+        });
+        let mut node = |name: &str| {
+            let text = cell(name).unwrap_or_default();
+            if text.is_empty() {
+                note(format!("{name} is empty; allowed: a node's number or name"));
+            }
+            // The same node as 1 is 01.
+            text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| number.to_string())
+        };
+        let (from, to) = (node("src"), node("dst"));
+        if let (Some(start), Some(end), Some(delay), Some(rate), false) =
+            (start, end, delay, rate, id == Some(None))
+        {
+            let (start, end) = (Time::from_nanos(start), Time::from_nanos(end));
+            entries.push(Entry {
+                line,
+                id: id.flatten(),
+                from,
+                to,
+                start,
+                end,
+                rate,
+                delay: Span::from_nanos(delay),
+            });
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(Content { entries, nodes: None }),
+        false => Err(wrong),
+    }
+}

@@ -1,0 +1,198 @@
+//! Plans as commands of ION's ionadmin, as ionrc(5) describes them.
+//!
+//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE NODE LIGHTTIME`, in seconds. A range
+//! whose first node has the smaller number holds in both directions, unless one in the other direction is given, too. Times are
+//! `+SECONDS` from the reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a file has
+//! one kind or the other. If the light time changes during a contact, the contact is divided there. Other commands are ignored.
+
+use super::Content;
+use crate::contacts::number::{nanoseconds, rate, BitRate};
+use crate::contacts::{Entry, Wrong};
+use bentpipe_core::{Span, Time};
+
+/// Whether a line adds a contact or a range.
+pub(super) fn is_command(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next() == Some("a") && matches!(words.next(), Some("contact" | "range"))
+}
+
+struct Interval {
+    line: usize,
+    start: u64,
+    end: u64,
+    from: String,
+    to: String,
+}
+
+struct Times {
+    /// The kind of times that the file uses, as a line has shown.
+    relative: Option<(bool, usize)>,
+    /// Midnight of the earliest day, in seconds.
+    reference: u64,
+}
+
+pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+    let mut wrong = Vec::new();
+    let mut contacts: Vec<(Interval, BitRate)> = Vec::new();
+    let mut ranges: Vec<(Interval, u64)> = Vec::new();
+    let commands = || (1..).zip(text.lines()).filter(|(_, line)| is_command(line.trim()));
+    let days = commands().flat_map(|(_, line)| line.split_whitespace().skip(2).take(2)).filter_map(day);
+    let mut times = Times { relative: None, reference: days.min().unwrap_or(0) };
+    for (line, command) in commands() {
+        let command = command.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let said = interval(line, &words, &mut times).and_then(|interval| {
+            if words[1] == "contact" {
+                contacts.push((interval, rate("the rate", words[6], 8)?));
+            } else {
+                ranges.push((interval, nanoseconds("the light time", words[6])?));
+            }
+            Ok(())
+        });
+        if let Err(said) = said {
+            wrong.push(Wrong::at(line, said));
+        }
+    }
+    let mut entries = Vec::new();
+    if wrong.is_empty() {
+        disagreements(&ranges, &mut wrong);
+        for (contact, rate) in &contacts {
+            match divide(contact, *rate, &ranges) {
+                Ok(parts) => entries.extend(parts),
+                Err(said) => wrong.push(Wrong::at(contact.line, said)),
+            }
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(Content { entries, nodes: None }),
+        false => Err(wrong),
+    }
+}
+
+fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, String> {
+    let form = if words[1] == "contact" { "RATE [CONFIDENCE]" } else { "LIGHTTIME" };
+    let most = if words[1] == "contact" { 8 } else { 7 };
+    if !(7..=most).contains(&words.len()) {
+        return Err(format!(
+            "has {} words; allowed: a {} START STOP NODE NODE {form}",
+            words.len(),
+            words[1]
+        ));
+    }
+    let node = |text: &str| {
+        let number =
+            text.parse::<u64>().map_err(|_| format!("the node is \"{text}\"; allowed: its number"))?;
+        Ok::<_, String>(number.to_string())
+    };
+    let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
+    if end <= start {
+        return Err(format!(
+            "ends at {} and starts at {}; allowed: an end after its start",
+            words[3], words[2]
+        ));
+    }
+    Ok(Interval { line, start, end, from: node(words[4])?, to: node(words[5])? })
+}
+
+impl Times {
+    fn read(&mut self, line: usize, text: &str) -> Result<u64, String> {
+        let relative = text.starts_with('+');
+        match self.relative {
+            Some((known, other)) if known != relative => {
+                return Err(format!(
+                    "mixes +SECONDS with dates, as in line {other}; allowed: one of both in a file"
+                ));
+            }
+            _ => self.relative = self.relative.or(Some((relative, line))),
+        }
+        if relative {
+            return nanoseconds("the time", &text[1..]);
+        }
+        let problem = || format!("the time is \"{text}\"; allowed: +SECONDS, or yyyy/mm/dd-hh:mm:ss");
+        let clock = text.split_once('-').ok_or_else(problem)?.1;
+        let parts: Vec<u64> = clock.split(':').map_while(|part| part.parse().ok()).collect();
+        match (day(text), &parts[..]) {
+            (Some(day), &[hours @ 0..=23, minutes @ 0..=59, seconds @ 0..=60])
+                if clock.split(':').count() == 3 =>
+            {
+                Ok((day - self.reference + hours * 3600 + minutes * 60 + seconds) * 1_000_000_000)
+            }
+            _ => Err(problem()),
+        }
+    }
+}
+
+/// Midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
+fn day(text: &str) -> Option<u64> {
+    let date = text.split_once('-')?.0;
+    let mut parts = date.split('/').map(|part| part.parse::<u64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let lengths = [31, 28 + u64::from(leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let valid = (1970..10_000).contains(&year) && (1..=12).contains(&month) && parts.next().is_none();
+    if !valid || !(1..=lengths[month as usize - 1]).contains(&day) {
+        return None;
+    }
+    let before = year - 1;
+    let days = before * 365 + before / 4 - before / 100 + before / 400;
+    let days = days + lengths[..month as usize - 1].iter().sum::<u64>() + day - 1;
+    Some(days * 86_400)
+}
+
+/// Adds ranges in the same direction that overlap and give different light times.
+fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
+    for (index, (late, delay)) in ranges.iter().enumerate() {
+        let other = ranges[..index].iter().find(|(early, other)| {
+            (&early.from, &early.to) == (&late.from, &late.to)
+                && early.start < late.end
+                && late.start < early.end
+                && other != delay
+        });
+        if let Some((early, _)) = other {
+            let (from, to, line) = (&late.from, &late.to, early.line);
+            wrong.push(Wrong::at(
+                late.line,
+                format!("overlaps the range in line {line} from {from} to {to} with another light time; allowed: one at a time"),
+            ));
+        }
+    }
+}
+
+/// The contact, divided where its light time changes.
+fn divide(contact: &Interval, rate: BitRate, ranges: &[(Interval, u64)]) -> Result<Vec<Entry>, String> {
+    let (from, to) = (contact.from.as_str(), contact.to.as_str());
+    let smaller_first = |from: &str, to: &str| from.parse::<u64>().ok() < to.parse::<u64>().ok();
+    let at = |time: u64| {
+        let holds = |range: &&(Interval, u64)| range.0.start <= time && time < range.0.end;
+        let given = |range: &&(Interval, u64)| range.0.from == from && range.0.to == to;
+        let implied =
+            |range: &&(Interval, u64)| range.0.from == to && range.0.to == from && smaller_first(to, from);
+        ranges.iter().filter(holds).find(given).or_else(|| ranges.iter().filter(holds).find(implied))
+    };
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut time = contact.start;
+    while time < contact.end {
+        let Some((_, delay)) = at(time) else {
+            let seconds = crate::contacts::number::seconds(Time::from_nanos(time));
+            return Err(format!("no range gives the light time from {from} to {to} at {seconds} s; allowed: a range for the whole contact"));
+        };
+        let edges = ranges.iter().flat_map(|(range, _)| [range.start, range.end]);
+        let next = edges.filter(|edge| *edge > time).min().unwrap_or(u64::MAX).min(contact.end);
+        let (start, end, delay) = (Time::from_nanos(time), Time::from_nanos(next), Span::from_nanos(*delay));
+        match entries.last_mut() {
+            Some(last) if last.delay == delay => last.end = end,
+            _ => entries.push(Entry {
+                line: contact.line,
+                id: None,
+                from: from.to_owned(),
+                to: to.to_owned(),
+                start,
+                end,
+                rate,
+                delay,
+            }),
+        }
+        time = next;
+    }
+    Ok(entries)
+}

@@ -1,0 +1,221 @@
+//! Plans in JSON: ours and those of HDTN.
+//!
+//! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each has its line.
+
+use super::{line_of, Content};
+use crate::contacts::{number, Entry, Wrong};
+use bentpipe_core::{Span, Time};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The keys of a contact, with other names for the same, and those that may be missing.
+const KEYS: [(&str, &[&str]); 7] = [
+    ("id", &["contact"]),
+    ("src", &["source"]),
+    ("dst", &["dest"]),
+    ("start", &["startTime"]),
+    ("end", &["endTime"]),
+    ("rate_bps", &["rateBitsPerSec", "rate_bytes_s", "rate"]),
+    ("owlt_s", &["owlt"]),
+];
+
+/// An object as pairs in their order, none lost.
+struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Object<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((Key(key), value)) = map.next_entry()? {
+                    pairs.push((key, value));
+                }
+                Ok(Object(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A key, borrowed unless it has escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+    let lines = Lines { text };
+    let (contacts, nodes): (Vec<&RawValue>, _) = if text.trim_start().starts_with('[') {
+        (lines.parse(text)?, None)
+    } else {
+        let Object(pairs) = lines.parse(text)?;
+        let of = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+        let Some(contacts) = of("contacts") else {
+            return Err(vec![Wrong::at(0, "has no list \"contacts\"; allowed: {\"contacts\": [...]}")]);
+        };
+        let nodes = of("nodes").map(|nodes| lines.nodes(nodes)).transpose()?;
+        (lines.parse(contacts.get())?, nodes)
+    };
+    let mut wrong = Vec::new();
+    let mut entries = Vec::with_capacity(contacts.len());
+    for contact in contacts {
+        match lines.parse::<Object<'_>>(contact.get()) {
+            Ok(Object(pairs)) => entries.extend(lines.entry(contact, &pairs, &mut wrong)),
+            Err(found) => wrong.extend(found),
+        }
+    }
+    if wrong.is_empty() {
+        Ok(Content { entries, nodes })
+    } else {
+        Err(wrong)
+    }
+}
+
+/// Finds the lines of parts of a text.
+struct Lines<'a> {
+    text: &'a str,
+}
+
+impl<'a> Lines<'a> {
+    /// Parses a part of the text.
+    fn parse<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Vec<Wrong>> {
+        serde_json::from_str(part).map_err(|error| {
+            let line = self.line(part) + error.line().saturating_sub(1);
+            let said = error.to_string();
+            let what = said.split(" at line ").next().unwrap_or(&said);
+            let place = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
+            let hint = if ["NaN", "Infinity"].iter().any(|word| place.contains(word)) {
+                "; NaN and Infinity are not numbers of JSON"
+            } else {
+                ""
+            };
+            vec![Wrong::at(line, format!("{what}{hint}; allowed: JSON with a list of contacts"))]
+        })
+    }
+
+    fn line(&self, part: &str) -> usize {
+        line_of(self.text, (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize))
+    }
+
+    fn nodes(&self, list: &'a RawValue) -> Result<Vec<String>, Vec<Wrong>> {
+        let nodes: Vec<&RawValue> = self.parse(list.get())?;
+        let named = nodes.into_iter().map(|node| {
+            node_name("a node", node.get()).map_err(|said| vec![Wrong::at(self.line(node.get()), said)])
+        });
+        named.collect()
+    }
+
+    /// The contact of an object, unless something is wrong with it.
+    fn entry(
+        &self,
+        whole: &RawValue,
+        pairs: &[(Cow<'_, str>, &RawValue)],
+        wrong: &mut Vec<Wrong>,
+    ) -> Option<Entry> {
+        let line = self.line(whole.get());
+        let before = wrong.len();
+        let mut values: [Option<(&str, &RawValue)>; KEYS.len()] = [None; KEYS.len()];
+        for (key, value) in pairs {
+            let place = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
+            let here = self.line(value.get());
+            match place {
+                None => {
+                    let allowed = KEYS.map(|(name, _)| name).join(", ");
+                    wrong.push(Wrong::at(here, format!("unknown key \"{key}\"; allowed: {allowed}")));
+                }
+                Some(place) if values[place].is_some() => {
+                    wrong.push(Wrong::at(
+                        here,
+                        format!("\"{key}\" says again what another key says; allowed: once"),
+                    ));
+                }
+                Some(place) => values[place] = Some((key, value)),
+            }
+        }
+        for ((name, _), value) in KEYS.iter().zip(&values).skip(1) {
+            if value.is_none() {
+                wrong.push(Wrong::at(line, format!("the contact has no \"{name}\"")));
+            }
+        }
+        let take =
+            |place: usize| values[place].map(|(key, value)| (key, value.get(), self.line(value.get())));
+        let mut note = |line: usize, message: String| wrong.push(Wrong::at(line, message));
+        let id = take(0).and_then(|(key, text, line)| match text.parse::<u64>() {
+            Ok(id) => Some(id),
+            Err(_) => {
+                note(line, format!("{key} is {text}; allowed: a whole number from 0"));
+                None
+            }
+        });
+        let mut read = |place: usize, reader: &dyn Fn(&str, &str) -> Result<String, String>| {
+            take(place).and_then(|(key, text, line)| reader(key, text).map_err(|said| note(line, said)).ok())
+        };
+        let from = read(1, &node_name);
+        let to = read(2, &node_name);
+        let mut number = |place: usize| {
+            take(place).and_then(|(key, text, line)| {
+                number::nanoseconds(key, text).map_err(|said| note(line, said)).ok()
+            })
+        };
+        let (start, end, delay) = (number(3), number(4), number(6));
+        let rate = take(5).and_then(|(key, text, line)| {
+            let (text, bits): (Cow<'_, str>, i128) = match key {
+                "rate_bytes_s" => (text.into(), 8),
+                // Deprecated in HDTN, in Mbit/s.
+                "rate" => (format!("{text}e6").into(), 1),
+                _ => (text.into(), 1),
+            };
+            number::rate(key, &text, bits).map_err(|said| note(line, said)).ok()
+        });
+        if wrong.len() > before {
+            return None;
+        }
+        let at = Time::from_nanos;
+        Some(Entry {
+            line,
+            id,
+            from: from?,
+            to: to?,
+            start: at(start?),
+            end: at(end?),
+            rate: rate?,
+            delay: Span::from_nanos(delay?),
+        })
+    }
+}
+
+/// The name of a node, given as a number or a text.
+fn node_name(what: &str, text: &str) -> Result<String, String> {
+    let name = match text.parse::<u64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => serde_json::from_str::<String>(text).unwrap_or_default(),
+    };
+    match name.is_empty() {
+        true => Err(format!("{what} is {text}; allowed: a whole number from 0, or a name")),
+        false => Ok(name),
+    }
+}

@@ -1,0 +1,16 @@
+//! Delay-tolerant networking: contact plans and the routes through them, bundles and the convergence layers that carry them,
+//! and the frames of space links.
+//!
+//! Everything here is pure and sans-I/O: time is an argument, datagrams and bytes go in and come out as values. So the same code
+//! runs in a simulation, in an emulation and in the agent for real hosts. It needs nothing of the simulator but its times and
+//! random streams, and compiles in seconds.
+
+pub mod bundle;
+pub mod chunk;
+pub mod coding;
+pub mod contacts;
+pub mod frames;
+pub mod ltp;
+pub mod ranges;
+pub mod routing;
+pub mod sdnv;

@@ -1,0 +1,294 @@
+//! An LTP engine: the sessions in which it sends and those in which it receives.
+
+use super::receiver::{Arrival, Receiver};
+use super::segment::{Content, Segment, Session};
+use super::sender::{End, Sender};
+use super::{Config, Patience};
+use crate::chunk::Chunk;
+use bentpipe_core::Time;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// The number of ended sessions that are remembered, so that late segments do not open them again.
+pub const REMEMBERED: usize = 4096;
+
+/// What an engine reports to its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The red part of a block has arrived.
+    Red {
+        /// Its session, which names the sender.
+        session: Session,
+        /// The client.
+        service: u64,
+        /// The data.
+        data: Chunk,
+    },
+    /// A part of the green data of a block has arrived.
+    Green {
+        /// Its session.
+        session: Session,
+        /// The client.
+        service: u64,
+        /// Its place in the block.
+        range: Range<u64>,
+        /// The data.
+        data: Chunk,
+    },
+    /// The sending of a block has ended.
+    Sent {
+        /// Its session.
+        session: Session,
+        /// How.
+        end: End,
+    },
+    /// A block that was arriving was given up.
+    Abandoned {
+        /// Its session.
+        session: Session,
+    },
+}
+
+/// An engine.
+pub struct Engine {
+    number: u64,
+    config: Config,
+    next_session: u64,
+    sending: BTreeMap<u64, (u64, Sender)>,
+    receiving: BTreeMap<Session, (u64, Receiver)>,
+    /// Sessions with segments, in turn, and which are in that queue.
+    ready: VecDeque<Session>,
+    queued: BTreeSet<Session>,
+    /// Timers by time.
+    timers: BTreeSet<(Time, Session)>,
+    timed: BTreeMap<Session, Time>,
+    over: BTreeSet<Session>,
+    order: VecDeque<Session>,
+    events: VecDeque<Event>,
+    /// Answers to sessions that are over.
+    answers: VecDeque<(u64, Segment)>,
+}
+
+impl Engine {
+    /// An engine of this number.
+    pub fn new(number: u64, config: Config) -> Engine {
+        Engine {
+            number,
+            config,
+            next_session: 1,
+            sending: BTreeMap::new(),
+            receiving: BTreeMap::new(),
+            ready: VecDeque::new(),
+            queued: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            timed: BTreeMap::new(),
+            over: BTreeSet::new(),
+            order: VecDeque::new(),
+            events: VecDeque::new(),
+            answers: VecDeque::new(),
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Begins to send a block to `peer`, of which the first `red` bytes are red.
+    pub fn send(&mut self, peer: u64, service: u64, block: Chunk, red: u64) -> Session {
+        let session = Session { engine: self.number, number: self.next_session };
+        self.next_session += 1;
+        let sender = Sender::new(session, service, block, red, 1, &self.config);
+        self.sending.insert(session.number, (peer, sender));
+        self.settle(session);
+        session
+    }
+
+    /// Gives up sending a block.
+    pub fn cancel(&mut self, session: Session, why: u8) {
+        if let Some((_, sender)) =
+            self.sending.get_mut(&session.number).filter(|_| session.engine == self.number)
+        {
+            sender.cancel(why);
+            self.settle(session);
+        }
+    }
+
+    /// Takes a segment that has arrived from `peer`.
+    pub fn receive(&mut self, peer: u64, segment: &Segment) {
+        let session = segment.session;
+        let is_mine = session.engine == self.number;
+        match &segment.content {
+            Content::Data(data) => {
+                // The sender has had every report of a session that is over.
+                if is_mine || self.over.contains(&session) {
+                    return;
+                }
+                let entry = self.receiving.entry(session);
+                let (_, receiver) =
+                    entry.or_insert_with(|| (peer, Receiver::new(session, data.service, 1, &self.config)));
+                let service = receiver.service;
+                match receiver.data(data) {
+                    Some(Arrival::Red) => {
+                        let data = receiver.red_part();
+                        self.events.push_back(Event::Red { session, service, data });
+                    }
+                    Some(Arrival::Green(range)) => {
+                        self.events.push_back(Event::Green {
+                            session,
+                            service,
+                            range,
+                            data: data.bytes.clone(),
+                        });
+                    }
+                    None => {}
+                }
+            }
+            Content::Report(report) if is_mine => match self.sending.get_mut(&session.number) {
+                Some((_, sender)) => sender.report(report),
+                // The session is over, but the acknowledgment may have been lost.
+                None => {
+                    self.answers.push_back((peer, Segment::new(session, Content::ReportAck(report.number))))
+                }
+            },
+            Content::ReportAck(number) => {
+                if let Some((_, receiver)) = self.receiving.get_mut(&session) {
+                    receiver.acknowledged(*number);
+                }
+            }
+            Content::CancelBySender(_) if !is_mine => match self.receiving.get_mut(&session) {
+                Some((_, receiver)) => receiver.cancelled(true),
+                None => self.answers.push_back((peer, Segment::new(session, Content::CancelAckToSender))),
+            },
+            Content::CancelAckToSender if is_mine => {
+                if let Some((_, sender)) = self.sending.get_mut(&session.number) {
+                    sender.cancelled(None);
+                }
+            }
+            Content::CancelByReceiver(why) if is_mine => match self.sending.get_mut(&session.number) {
+                Some((_, sender)) => sender.cancelled(Some(*why)),
+                None => self.answers.push_back((peer, Segment::new(session, Content::CancelAckToReceiver))),
+            },
+            Content::CancelAckToReceiver => {
+                if let Some((_, receiver)) = self.receiving.get_mut(&session) {
+                    receiver.cancelled(false);
+                }
+            }
+            _ => return,
+        }
+        self.settle(session);
+    }
+
+    /// The next segment, which leaves at `now`, and the peer to which it goes.
+    pub fn next_segment(&mut self, now: Time, patience: &dyn Patience) -> Option<(u64, Segment)> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
+        }
+        while let Some(session) = self.ready.pop_front() {
+            self.queued.remove(&session);
+            let next = match self.sending.get_mut(&session.number).filter(|_| session.engine == self.number) {
+                Some((peer, sender)) => {
+                    let peer = *peer;
+                    sender.next_segment(|| patience.overdue(peer, now)).map(|segment| (peer, segment))
+                }
+                None => self.receiving.get_mut(&session).and_then(|(peer, receiver)| {
+                    let peer = *peer;
+                    receiver.next_segment(|| patience.overdue(peer, now)).map(|segment| (peer, segment))
+                }),
+            };
+            self.settle_at(session, true);
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// When the first timer runs out.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.timers.first().map(|(time, _)| *time)
+    }
+
+    /// Lets the timers run out that are due.
+    pub fn wake(&mut self, now: Time) {
+        while let Some(&(time, session)) = self.timers.first().filter(|(time, _)| *time <= now) {
+            self.timers.remove(&(time, session));
+            self.timed.remove(&session);
+            if session.engine == self.number {
+                if let Some((_, sender)) = self.sending.get_mut(&session.number) {
+                    sender.wake(now);
+                }
+            } else if let Some((_, receiver)) = self.receiving.get_mut(&session) {
+                receiver.wake(now);
+            }
+            self.settle(session);
+        }
+    }
+
+    /// The next thing that the client should know.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The number of blocks that are being sent and received.
+    pub fn sessions(&self) -> (usize, usize) {
+        (self.sending.len(), self.receiving.len())
+    }
+
+    fn settle(&mut self, session: Session) {
+        self.settle_at(session, false);
+    }
+
+    /// Brings queue and timers up to date with a session, the one that has just sent before the others if `first`; ends it if it is over.
+    fn settle_at(&mut self, session: Session, first: bool) {
+        let mine = session.engine == self.number;
+        let (has_segments, wake, over) = if mine {
+            let Some((_, sender)) = self.sending.get(&session.number) else { return };
+            (sender.has_segments(), sender.next_wake(), sender.end())
+        } else {
+            let Some((_, receiver)) = self.receiving.get(&session) else { return };
+            let over = receiver.is_over().then_some(match receiver.was_cancelled() {
+                true => End::Cancelled(0),
+                false => End::Complete,
+            });
+            (receiver.has_segments(), receiver.next_wake(), over)
+        };
+        if let Some(old) = self.timed.remove(&session) {
+            self.timers.remove(&(old, session));
+        }
+        if let Some(end) = over {
+            if mine {
+                self.sending.remove(&session.number);
+                self.events.push_back(Event::Sent { session, end });
+            } else {
+                self.receiving.remove(&session);
+                if end != End::Complete {
+                    self.events.push_back(Event::Abandoned { session });
+                }
+                self.remember(session);
+            }
+            return;
+        }
+        if let Some(wake) = wake {
+            self.timed.insert(session, wake);
+            self.timers.insert((wake, session));
+        }
+        if has_segments && self.queued.insert(session) {
+            match first {
+                true => self.ready.push_front(session),
+                false => self.ready.push_back(session),
+            }
+        }
+    }
+
+    fn remember(&mut self, session: Session) {
+        if self.over.insert(session) {
+            self.order.push_back(session);
+        }
+        if self.order.len() > REMEMBERED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.over.remove(&oldest);
+            }
+        }
+    }
+}

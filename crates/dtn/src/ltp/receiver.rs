@@ -1,0 +1,301 @@
+//! The receiver of a block (RFC 5326, section 6).
+
+use super::segment::{reason, Content, Data, Report, Segment, Session};
+use super::Config;
+use crate::chunk::Chunk;
+use crate::ranges::Ranges;
+use bentpipe_core::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// A sent report that has not been acknowledged.
+struct Waiting {
+    report: Report,
+    attempts: u32,
+    due: Option<Time>,
+}
+
+/// What a segment brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The red part is whole.
+    Red,
+    /// A part of the green data.
+    Green(Range<u64>),
+}
+
+/// The receiver of a block.
+pub struct Receiver {
+    session: Session,
+    /// The client to which the data go.
+    pub service: u64,
+    red: Ranges,
+    /// Pieces of red data with content, by place.
+    pieces: BTreeMap<u64, Chunk>,
+    /// Length of the red part and of the block, once known.
+    red_length: Option<u64>,
+    length: Option<u64>,
+    /// The lowest green byte and the end of the highest red byte that have arrived.
+    green: Option<u64>,
+    red_top: u64,
+    queue: VecDeque<Segment>,
+    /// Reports by number, until they are acknowledged.
+    waiting: BTreeMap<u64, Waiting>,
+    /// The bounds of each report that was issued, by number, and the reports that a checkpoint led to.
+    bounds: BTreeMap<u64, Range<u64>>,
+    issued: BTreeMap<u64, Vec<u64>>,
+    /// End of the last report that answered no report.
+    reported: u64,
+    next_report: u64,
+    delivered: bool,
+    config: Config,
+    cancel: Option<(u8, u32, Option<Time>)>,
+    over: bool,
+}
+
+impl Receiver {
+    /// A receiver of a block of which a segment has arrived.
+    pub fn new(session: Session, service: u64, first_report: u64, config: &Config) -> Receiver {
+        Receiver {
+            session,
+            service,
+            red: Ranges::default(),
+            pieces: BTreeMap::new(),
+            red_length: None,
+            length: None,
+            green: None,
+            red_top: 0,
+            queue: VecDeque::new(),
+            waiting: BTreeMap::new(),
+            bounds: BTreeMap::new(),
+            issued: BTreeMap::new(),
+            reported: 0,
+            next_report: first_report.max(1),
+            delivered: false,
+            config: config.clone(),
+            cancel: None,
+            over: false,
+        }
+    }
+
+    /// Takes a part of the block.
+    pub fn data(&mut self, data: &Data) -> Option<Arrival> {
+        if self.cancel.is_some() || self.over {
+            return None;
+        }
+        let range = data.offset..data.offset + data.bytes.len();
+        // Red data lie before green data, and nothing lies behind the end (section 6.21).
+        let red_end = self.red_length.unwrap_or(u64::MAX);
+        let miscoloured = match data.red {
+            true => range.end > red_end || self.green.is_some_and(|green| range.end > green),
+            false => range.start < self.red_length.unwrap_or(0).max(self.red_top),
+        };
+        if miscoloured || self.length.is_some_and(|length| range.end > length) {
+            self.cancel(reason::MISCOLOURED);
+            return None;
+        }
+        if data.ends_block {
+            self.length = Some(range.end);
+        }
+        if !data.red {
+            self.green = Some(self.green.unwrap_or(u64::MAX).min(range.start));
+            return Some(Arrival::Green(range));
+        }
+        if data.ends_red {
+            self.red_length = Some(range.end);
+        }
+        self.red_top = self.red_top.max(range.end);
+        if self.red.add(range.clone()) > 0 {
+            if let Chunk::Bytes(_) = &data.bytes {
+                self.keep(range.start, data.bytes.clone());
+            }
+        }
+        if let Some((number, answers)) = data.checkpoint {
+            self.checkpoint(number, answers, range.end);
+        }
+        let whole = self.red_length.is_some_and(|length| self.red.contains(&(0..length)));
+        (whole && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
+    }
+
+    /// Keeps the longest of the pieces that begin at one place: a checkpoint may be divided otherwise than the data before it.
+    fn keep(&mut self, start: u64, bytes: Chunk) {
+        if self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len()) {
+            self.pieces.insert(start, bytes);
+        }
+    }
+
+    /// The red part, once it is whole. Data without content are zeros.
+    pub fn red_part(&mut self) -> Chunk {
+        let length = self.red_length.unwrap_or(0);
+        if self.pieces.is_empty() {
+            return Chunk::Zeros(length);
+        }
+        let mut whole = Vec::with_capacity(length as usize);
+        for (start, piece) in std::mem::take(&mut self.pieces) {
+            let known = whole.len() as u64;
+            if start + piece.len() > known {
+                piece.part(known.saturating_sub(start)..piece.len()).write(&mut whole);
+            }
+        }
+        Chunk::Bytes(whole.into())
+    }
+
+    /// Answers a checkpoint at whose end `upper` is.
+    fn checkpoint(&mut self, number: u64, answers: u64, upper: u64) {
+        if let Some(reports) = self.issued.get(&number) {
+            // The checkpoint was retransmitted, so its reports were lost or late.
+            for report in reports.clone() {
+                if let Some(waiting) = self.waiting.get_mut(&report) {
+                    if waiting.due.take().is_some() {
+                        let again = waiting.report.clone();
+                        self.queue.push_back(Segment::new(self.session, Content::Report(again)));
+                    }
+                } else {
+                    let bounds = self.bounds[&report].clone();
+                    self.issue(number, bounds);
+                }
+            }
+            return;
+        }
+        let lower = match self.bounds.get(&answers) {
+            Some(bounds) => bounds.start,
+            None => {
+                let lower = self.reported.min(upper);
+                self.reported = self.reported.max(upper);
+                lower
+            }
+        };
+        self.issued.insert(number, Vec::new());
+        let mut from = lower;
+        let mut claims: Vec<Range<u64>> = self.red.within(lower..upper).collect();
+        // Several reports if there are too many claims; each covers the part up to its last claim.
+        while claims.len() > self.config.claims {
+            let rest = claims.split_off(self.config.claims);
+            let to = rest[0].start;
+            self.issue(number, from..to);
+            (from, claims) = (to, rest);
+        }
+        self.issue(number, from..upper);
+    }
+
+    fn issue(&mut self, checkpoint: u64, bounds: Range<u64>) {
+        let number = self.next_report;
+        self.next_report += 1;
+        let claims = self.red.within(bounds.clone());
+        let claims = claims.map(|claim| (claim.start - bounds.start, claim.end - claim.start)).collect();
+        let report = Report { number, checkpoint, upper: bounds.end, lower: bounds.start, claims };
+        self.queue.push_back(Segment::new(self.session, Content::Report(report.clone())));
+        self.waiting.insert(number, Waiting { report, attempts: 0, due: None });
+        self.bounds.insert(number, bounds);
+        self.issued.entry(checkpoint).or_default().push(number);
+    }
+
+    /// The sender has a report.
+    pub fn acknowledged(&mut self, report: u64) {
+        self.waiting.remove(&report);
+        self.queue
+            .retain(|segment| !matches!(&segment.content, Content::Report(one) if one.number == report));
+    }
+
+    /// The sender has given up, or knows that the receiver has.
+    pub fn cancelled(&mut self, by_sender: bool) {
+        self.queue.clear();
+        if by_sender {
+            self.queue.push_back(Segment::new(self.session, Content::CancelAckToSender));
+        }
+        self.cancel = None;
+        self.waiting.clear();
+        self.over = true;
+    }
+
+    /// Gives up.
+    pub fn cancel(&mut self, why: u8) {
+        if self.cancel.is_none() && !self.over {
+            self.queue.clear();
+            self.waiting.clear();
+            self.cancel = Some((why, 0, None));
+            self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(why)));
+        }
+    }
+
+    /// Whether something waits to be sent.
+    pub fn has_segments(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The next segment, which leaves now; the answer is `overdue` then.
+    pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
+        let segment = self.queue.pop_front()?;
+        match &segment.content {
+            Content::Report(report) => {
+                if let Some(waiting) = self.waiting.get_mut(&report.number) {
+                    waiting.attempts += 1;
+                    waiting.due = Some(overdue());
+                }
+            }
+            Content::CancelByReceiver(_) => {
+                if let Some(cancel) = &mut self.cancel {
+                    cancel.1 += 1;
+                    cancel.2 = Some(overdue());
+                }
+            }
+            _ => {}
+        }
+        Some(segment)
+    }
+
+    /// When the first timer runs out.
+    pub fn next_wake(&self) -> Option<Time> {
+        let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
+        self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
+    }
+
+    /// Retransmits what is overdue, or gives up.
+    pub fn wake(&mut self, now: Time) {
+        let most = self.config.attempts;
+        if let Some((why, attempts, due)) = &mut self.cancel {
+            if due.is_some_and(|due| due <= now) {
+                *due = None;
+                if *attempts >= most {
+                    self.over = true;
+                    self.cancel = None;
+                } else {
+                    self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(*why)));
+                }
+            }
+            return;
+        }
+        let mut exceeded = false;
+        for waiting in self.waiting.values_mut().filter(|waiting| waiting.due.is_some_and(|due| due <= now)) {
+            waiting.due = None;
+            if waiting.attempts >= most {
+                exceeded = true;
+            } else {
+                self.queue.push_back(Segment::new(self.session, Content::Report(waiting.report.clone())));
+            }
+        }
+        if exceeded && self.delivered {
+            // All data are here: only the sender's acknowledgment is missing, and nothing is left to be given up.
+            self.over = true;
+            self.waiting.clear();
+        } else if exceeded {
+            self.cancel(reason::LIMIT);
+        }
+    }
+
+    /// Whether nothing is left to be done.
+    pub fn is_over(&self) -> bool {
+        let whole = self.delivered && self.waiting.is_empty() || self.only_green();
+        self.queue.is_empty() && (self.over || whole && self.cancel.is_none())
+    }
+
+    /// Whether the block has no red part, and has ended.
+    fn only_green(&self) -> bool {
+        self.green == Some(0) && self.length.is_some()
+    }
+
+    /// Whether the session ended without all red data.
+    pub fn was_cancelled(&self) -> bool {
+        self.over && !self.delivered
+    }
+}

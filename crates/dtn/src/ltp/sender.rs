@@ -1,0 +1,264 @@
+//! The sender of a block (RFC 5326, section 6).
+
+use super::segment::{reason, Content, Data, Report, Segment, Session};
+use super::Config;
+use crate::chunk::Chunk;
+use crate::ranges::Ranges;
+use bentpipe_core::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// One sent checkpoint whose report has not come.
+struct Waiting {
+    segment: Segment,
+    attempts: u32,
+    due: Option<Time>,
+}
+
+/// How the sending of a block ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// All red data have arrived, and all green data have been sent.
+    Complete,
+    /// The session was cancelled, for a reason of [`reason`].
+    Cancelled(u8),
+}
+
+/// The sender of a block.
+pub struct Sender {
+    session: Session,
+    service: u64,
+    block: Chunk,
+    red: u64,
+    /// What waits to be sent, in order.
+    queue: VecDeque<Segment>,
+    /// Red data that reports have claimed.
+    arrived: Ranges,
+    /// Checkpoints without a report, by number.
+    waiting: BTreeMap<u64, Waiting>,
+    /// Reports that were answered, by number.
+    answered: Ranges,
+    next_checkpoint: u64,
+    config: Config,
+    cancel: Option<(u8, u32, Option<Time>)>,
+    end: Option<End>,
+}
+
+impl Sender {
+    /// A sender of a block whose first `red` bytes are red.
+    pub fn new(
+        session: Session,
+        service: u64,
+        block: Chunk,
+        red: u64,
+        first_checkpoint: u64,
+        config: &Config,
+    ) -> Sender {
+        let red = red.min(block.len());
+        let mut sender = Sender {
+            session,
+            service,
+            block,
+            red,
+            queue: VecDeque::new(),
+            arrived: Ranges::default(),
+            waiting: BTreeMap::new(),
+            answered: Ranges::default(),
+            next_checkpoint: first_checkpoint.max(1),
+            config: config.clone(),
+            cancel: None,
+            end: None,
+        };
+        let total = sender.block.len();
+        sender.divide(0..red, Some(0), true);
+        sender.divide(red..total, None, false);
+        if total == 0 {
+            sender.end = Some(End::Complete);
+        }
+        sender
+    }
+
+    /// Queues a range in segments. A red range ends with a checkpoint that answers report number `answers`.
+    fn divide(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
+        // What a segment adds at most, with a checkpoint's numbers.
+        let sample = |bytes: u64, checkpoint| {
+            let offset = self.block.len();
+            let data = Data {
+                red: is_red,
+                ends_red: false,
+                ends_block: false,
+                service: self.service,
+                offset,
+                bytes: Chunk::Zeros(bytes),
+                checkpoint,
+            };
+            Segment::new(self.session, Content::Data(data)).length() - bytes
+        };
+        let marks = Some((self.next_checkpoint, answers.unwrap_or(0)));
+        let overhead = sample(self.config.segment, if is_red { marks } else { None });
+        let most = self.config.segment.saturating_sub(overhead).max(1);
+        let mut from = range.start;
+        while from < range.end {
+            let to = range.end.min(from + most);
+            let last = to == range.end;
+            let checkpoint = (is_red && last).then(|| {
+                self.next_checkpoint += 1;
+                (self.next_checkpoint - 1, answers.unwrap_or(0))
+            });
+            let data = Data {
+                red: is_red,
+                ends_red: checkpoint.is_some() && to == self.red,
+                // The flags of RFC 5326, section 3.1.1, have the end of a red block only with a checkpoint.
+                ends_block: to == self.block.len() && (checkpoint.is_some() || !is_red),
+                service: self.service,
+                offset: from,
+                bytes: self.block.part(from..to),
+                checkpoint,
+            };
+            self.queue.push_back(Segment::new(self.session, Content::Data(data)));
+            from = to;
+        }
+    }
+
+    /// Whether something waits to be sent.
+    pub fn has_segments(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The next segment, which leaves now; the answer is `overdue` then.
+    pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
+        let segment = self.queue.pop_front()?;
+        match &segment.content {
+            Content::Data(Data { checkpoint: Some((number, _)), .. }) => {
+                let due = Some(overdue());
+                let entry = self.waiting.entry(*number);
+                let waiting =
+                    entry.or_insert_with(|| Waiting { segment: segment.clone(), attempts: 0, due: None });
+                waiting.attempts += 1;
+                waiting.due = due;
+            }
+            Content::CancelBySender(_) => {
+                if let Some(cancel) = &mut self.cancel {
+                    cancel.1 += 1;
+                    cancel.2 = Some(overdue());
+                }
+            }
+            _ => {}
+        }
+        self.finish();
+        Some(segment)
+    }
+
+    /// Takes a report.
+    pub fn report(&mut self, report: &Report) {
+        self.queue.push_back(Segment::new(self.session, Content::ReportAck(report.number)));
+        // A report is retransmitted if its acknowledgment was lost; it is answered once.
+        if self.answered.add(report.number..report.number.saturating_add(1)) == 0 || self.cancel.is_some() {
+            return;
+        }
+        self.waiting.remove(&report.checkpoint);
+        // A retransmission of the checkpoint that has just been answered need not leave.
+        self.queue.retain(|segment| {
+            !matches!(&segment.content, Content::Data(data) if data.checkpoint.is_some_and(|(number, _)| number == report.checkpoint))
+        });
+        for (offset, length) in &report.claims {
+            let start = report.lower + offset;
+            self.arrived.add(start..(start + length).min(self.red));
+        }
+        let missing = self.arrived.missing(report.lower..report.upper.min(self.red));
+        let Some(last) = missing.last().cloned() else { return self.finish() };
+        for range in &missing[..missing.len() - 1] {
+            self.divide_plain(range.clone());
+        }
+        self.divide(last, Some(report.number), true);
+    }
+
+    /// Queues a red range without a checkpoint.
+    fn divide_plain(&mut self, range: Range<u64>) {
+        let before = self.queue.len();
+        self.divide(range, Some(0), true);
+        for segment in self.queue.range_mut(before..) {
+            if let Content::Data(data) = &mut segment.content {
+                (data.checkpoint, data.ends_red, data.ends_block) = (None, false, false);
+            }
+        }
+    }
+
+    /// The receiver has given up, or knows that the sender has.
+    pub fn cancelled(&mut self, why: Option<u8>) {
+        if let Some(why) = why {
+            self.queue.clear();
+            self.queue.push_back(Segment::new(self.session, Content::CancelAckToReceiver));
+            self.end = self.end.or(Some(End::Cancelled(why)));
+        } else if let Some((why, ..)) = self.cancel.take() {
+            self.end = self.end.or(Some(End::Cancelled(why)));
+        }
+        self.waiting.clear();
+    }
+
+    /// Gives up.
+    pub fn cancel(&mut self, why: u8) {
+        if self.end.is_none() && self.cancel.is_none() {
+            self.queue.clear();
+            self.waiting.clear();
+            self.cancel = Some((why, 0, None));
+            self.queue.push_back(Segment::new(self.session, Content::CancelBySender(why)));
+        }
+    }
+
+    /// When the first timer runs out.
+    pub fn next_wake(&self) -> Option<Time> {
+        let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
+        self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
+    }
+
+    /// Retransmits what is overdue, or gives up.
+    pub fn wake(&mut self, now: Time) {
+        if let Some((why, attempts, due)) = &mut self.cancel {
+            if due.is_some_and(|due| due <= now) {
+                *due = None;
+                if *attempts >= self.config.attempts {
+                    self.end = Some(End::Cancelled(*why));
+                    self.cancel = None;
+                } else {
+                    self.queue.push_back(Segment::new(self.session, Content::CancelBySender(*why)));
+                }
+            }
+            return;
+        }
+        let mut exceeded = false;
+        for waiting in self.waiting.values_mut().filter(|waiting| waiting.due.is_some_and(|due| due <= now)) {
+            waiting.due = None;
+            if waiting.attempts >= self.config.attempts {
+                exceeded = true;
+            } else {
+                self.queue.push_back(waiting.segment.clone());
+            }
+        }
+        if exceeded {
+            self.cancel(reason::LIMIT);
+        }
+    }
+
+    fn finish(&mut self) {
+        let sent = !self.queue.iter().any(|segment| matches!(segment.content, Content::Data(_)));
+        if self.end.is_none()
+            && sent
+            && self.waiting.is_empty()
+            && self.cancel.is_none()
+            && self.arrived.count() == self.red
+        {
+            self.end = Some(End::Complete);
+        }
+    }
+
+    /// How it ended, once nothing waits to be sent.
+    pub fn end(&self) -> Option<End> {
+        self.end.filter(|_| self.queue.is_empty())
+    }
+
+    /// How it will end, even if an acknowledgment still waits.
+    pub fn outcome(&self) -> Option<End> {
+        self.end
+    }
+}

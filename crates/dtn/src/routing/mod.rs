@@ -1,0 +1,3 @@
+//! Routing of bundles: which contact a bundle takes next.
+
+pub mod contact_graph;

@@ -1,0 +1,109 @@
+//! Contact plans and routes through them, as JSON.
+
+use crate::error;
+use bentpipe_core::Time;
+use bentpipe_dtn::contacts::{number, read, Contact, Node, Plan};
+use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Route, Search};
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+
+/// The lines of errors that are shown.
+const SHOWN: usize = 20;
+
+/// Reads a plan, or raises what is wrong with it, line by line.
+fn plan(py: Python<'_>, name: &str, text: &str) -> PyResult<Plan> {
+    read::plan(text).map_err(|wrong| {
+        let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
+            0 => format!("{name}: {}", wrong.message),
+            line => format!("{name}:{line}: {}", wrong.message),
+        });
+        let mut lines: Vec<String> = lines.collect();
+        if wrong.len() > SHOWN {
+            lines.push(format!("and {} more", wrong.len() - SHOWN));
+        }
+        error::input(py, &lines.join("\n"))
+    })
+}
+
+/// A node as the formats give it: a number if it is one.
+fn named(plan: &Plan, node: Node) -> Value {
+    let name = plan.name(node);
+    name.parse::<u64>().map_or_else(|_| json!(name), |number| json!(number))
+}
+
+fn described(plan: &Plan, contact: &Contact) -> Value {
+    json!({
+        "id": contact.id,
+        "src": named(plan, contact.from),
+        "dst": named(plan, contact.to),
+        "start": contact.start.as_secs_f64(),
+        "end": contact.end.as_secs_f64(),
+        "rate_bps": contact.rate.bits_per_second(),
+        "owlt_s": contact.delay.as_secs_f64(),
+    })
+}
+
+/// The nodes and contacts of a plan.
+#[pyfunction]
+pub fn read_contacts(py: Python<'_>, name: &str, text: &str) -> PyResult<String> {
+    let plan = plan(py, name, text)?;
+    let contacts: Vec<Value> = plan.contacts().iter().map(|contact| described(&plan, contact)).collect();
+    let nodes: Vec<Value> = (0..plan.nodes().len() as u32).map(|node| named(&plan, Node(node))).collect();
+    Ok(json!({"nodes": nodes, "contacts": contacts}).to_string())
+}
+
+/// The best routes of a bundle through a plan, the best first; `at` is decimal seconds.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+pub fn route_contacts(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    from: &str,
+    to: &str,
+    at: &str,
+    bytes: u64,
+    most: usize,
+    without: Vec<String>,
+) -> PyResult<String> {
+    let plan = plan(py, name, text)?;
+    let node = |what: &str, node: &str| {
+        // 01 is the node 1.
+        let plain =
+            node.trim().parse::<u64>().map_or_else(|_| node.trim().to_owned(), |number| number.to_string());
+        plan.node(&plain).ok_or_else(|| {
+            let known = plan.nodes().join(", ");
+            error::input(py, &format!("unknown node \"{node}\" in {what}; allowed: {known}"))
+        })
+    };
+    let at = number::nanoseconds("--at", at).map_err(|said| error::input(py, &said))?;
+    let (from, to) = (node("--from", from)?, node("--to", to)?);
+    if from == to {
+        return Err(error::input(py, "--from and --to are the same node; allowed: two nodes"));
+    }
+    let without = without.iter().map(|name| node("--without", name)).collect::<PyResult<Vec<Node>>>()?;
+    let query = Query { excluded_nodes: &without, ..Query::new(from, to, Time::from_nanos(at), bytes) };
+    let bookings = Bookings::new(&plan);
+    let routes = py.detach(|| match most {
+        1 => Search::default().best(&plan, &query, &bookings).into_iter().collect(),
+        most => Search::default().routes(&plan, &query, &bookings, most),
+    });
+    let routes: Vec<Value> = routes.iter().map(|route| passed(&plan, route)).collect();
+    Ok(json!({"from": named(&plan, from), "to": named(&plan, to), "routes": routes}).to_string())
+}
+
+fn passed(plan: &Plan, route: &Route) -> Value {
+    let contacts = route.passages.iter().map(|passage| {
+        let mut contact = described(plan, &plan.contacts()[passage.contact as usize]);
+        contact["first_bit"] = json!(passage.first_bit.as_secs_f64());
+        contact["last_bit"] = json!(passage.last_bit.as_secs_f64());
+        contact["arrival"] = json!(passage.arrival.as_secs_f64());
+        contact
+    });
+    json!({
+        "contacts": contacts.collect::<Vec<_>>(),
+        "arrival": route.arrival.as_secs_f64(),
+        "terminates": route.ends.as_secs_f64(),
+        "next_hop": named(plan, route.entry),
+    })
+}

@@ -1,0 +1,23 @@
+//! Any bytes, read as an LTP segment: nothing panics, it is written as it was read, and an engine takes it.
+#![no_main]
+
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::ltp::engine::Engine;
+use bentpipe_dtn::ltp::segment::Segment;
+use bentpipe_dtn::ltp::{Config, Constant};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let near = Constant { delay: Span::from_millis(1), margin: Span::from_millis(1) };
+    let mut engine = Engine::new(1, Config::default());
+    for piece in bytes.chunks(32) {
+        let Some(segment) = Segment::read(piece) else { continue };
+        let mut written = Vec::new();
+        segment.write(&mut written);
+        assert_eq!(written.len() as u64, segment.length());
+        assert_eq!(Segment::read(&written), Some(segment.clone()));
+        engine.receive(2, &segment);
+        while engine.next_segment(Time::ZERO, &near).is_some() {}
+        while engine.next_event().is_some() {}
+    }
+});

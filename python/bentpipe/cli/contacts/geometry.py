@@ -1,0 +1,144 @@
+"""``bentpipe contacts geometry``: a contact plan by who sees whom."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..common import Json
+
+if TYPE_CHECKING:
+    from bentpipe.ephemeris import Orbiter, Place
+
+#: Column names of the plan.
+_HEAD = "id,src,dst,start,end,rate_bps,owlt_s"
+
+
+def geometry(
+    body: Annotated[
+        str, typer.Option(metavar="NAME", help="The other body: mars or moon.", show_default=False)
+    ],
+    start: Annotated[
+        datetime, typer.Option(metavar="DATE", help="When the plan begins (UTC).", show_default=False)
+    ],
+    station: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LAT,LON",
+            help="A ground station on the Earth (deg). Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LAT,LON", help="A place on the body. Repeatable.", show_default=False),
+    ] = None,
+    orbiter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ALTITUDE,INCLINATION[,NODE[,PHASE]]",
+            help="A circular orbit about the body (km, deg). Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    hours: Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Its length.")] = 24.0,
+    mask: Annotated[
+        float, typer.Option(min=0, max=90, metavar="DEG", help="Lowest elevation at which places see.")
+    ] = 10.0,
+    rate: Annotated[
+        float, typer.Option(min=0.001, metavar="BIT/S", help="Rate of contacts with the Earth.")
+    ] = 64_000,
+    near_rate: Annotated[
+        float, typer.Option(min=0.001, metavar="BIT/S", help="Rate of contacts about the body.")
+    ] = 256_000,
+    longest: Annotated[
+        float,
+        typer.Option(min=1, metavar="SECONDS", help="Divide longer contacts: each has one light time."),
+    ] = 600.0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the plan there.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a contact plan of stations on the Earth, places on Mars or Moon, and orbiters about them.
+
+    Positions are those of JPL's DE421, which is part of the extra `space`: pip install 'bentpipe[space]'. A contact is
+    open while the signal, after its light time, arrives: above the lowest elevation of places, and not behind the body
+    of an orbiter. The plan is CSV, with the columns of the other commands.
+    """
+    from bentpipe import ephemeris
+    from bentpipe.errors import InputError
+
+    from ..output import print_json
+
+    stations = [_place(text, "--station", "earth", mask) for text in station or ()]
+    sites = [_place(text, "--site", body, mask) for text in site or ()]
+    orbiters = [_orbiter(text, body) for text in orbiter or ()]
+    ends: list[Place | Orbiter] = [*stations, *sites, *orbiters]
+    if len(ends) < 2:
+        raise InputError("a plan needs two nodes: give --station, --site or --orbiter at least twice")
+    terrestrial = {one.name for one in stations}
+    found = [
+        sight
+        for sight in ephemeris.sights(ends, start, hours * 3600, longest=longest)
+        if not (sight.src in terrestrial and sight.dst in terrestrial)
+    ]
+    if not found:
+        raise InputError(f"no two of {', '.join(one.name for one in ends)} see each other in {hours:g} hours")
+    rows = []
+    for number, sight in enumerate(found, 1):
+        far = sight.src in terrestrial or sight.dst in terrestrial
+        rows.append({"id": number, **asdict(sight), "rate_bps": rate if far else near_rate})
+    lines = [
+        f"# {body}, {start:%Y-%m-%d %H:%M} UTC and {hours:g} h, elevations from {mask:g} deg; DE421",
+        _HEAD,
+        *(",".join(f"{row[name]}" for name in _HEAD.split(",")) for row in rows),
+    ]
+    if out is not None:
+        out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if json:
+        print_json({"contacts": rows, "plan": out})
+    elif out is not None:
+        typer.echo(f"written  {out}, {len(rows)} contacts")
+    else:
+        typer.echo("\n".join(lines))
+
+
+def _numbers(text: str, option: str, least: int, most: int) -> tuple[str, list[float]]:
+    from bentpipe.errors import InputError
+
+    name, equals, values = text.partition("=")
+    try:
+        numbers = [float(value) for value in values.split(",")]
+    except ValueError:
+        numbers = []
+    if not equals or not name.strip() or not least <= len(numbers) <= most or "," in name:
+        raise InputError(f'{option} "{text}" is not possible; allowed: NAME= and {least} to {most} numbers')
+    return name.strip(), numbers
+
+
+def _place(text: str, option: str, body: str, mask: float) -> Place:
+    from bentpipe.ephemeris import Place
+    from bentpipe.errors import InputError
+
+    name, (latitude, longitude) = _numbers(text, option, 2, 2)
+    if not -90 <= latitude <= 90 or not -360 <= longitude <= 360:
+        raise InputError(
+            f'{option} "{text}" is not on a globe; allowed: latitude -90 to 90, longitude -360 to 360'
+        )
+    return Place(name, latitude, longitude, mask, body)
+
+
+def _orbiter(text: str, body: str) -> Orbiter:
+    from bentpipe.ephemeris import Orbiter
+    from bentpipe.errors import InputError
+
+    name, numbers = _numbers(text, "--orbiter", 2, 4)
+    if numbers[0] <= 0:
+        raise InputError(f'--orbiter "{text}" is below the ground; allowed: an altitude above 0 km')
+    return Orbiter(name, body, *numbers)

@@ -1,0 +1,79 @@
+"""``bentpipe contacts route``: the best route of a bundle."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common import TROUBLE, Json
+
+PlanFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PLAN",
+        help="The contact plan: JSON, HDTN's JSON, ION's commands, CSV or TOML.",
+        show_default=False,
+    ),
+]
+
+
+def route(
+    plan: PlanFile,
+    source: Annotated[
+        str, typer.Option("--from", metavar="NODE", help="The node that has the bundle.", show_default=False)
+    ],
+    destination: Annotated[
+        str, typer.Option("--to", metavar="NODE", help="The node that shall get it.", show_default=False)
+    ],
+    at: Annotated[
+        str, typer.Option(metavar="SECONDS", help="When it is there, in seconds of the plan.")
+    ] = "0",
+    size: Annotated[int, typer.Option("--bytes", min=0, metavar="NUMBER", help="Its size.")] = 0,
+    most: Annotated[
+        int, typer.Option("--routes", min=1, max=1000, metavar="NUMBER", help="Find this many, best first.")
+    ] = 1,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODE", help="A node that it must avoid. Repeatable.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the route by which a bundle arrives first (contact graph routing, CCSDS 734.3).
+
+    The arrival is that of the last bit: a bundle begins when the contact is open and it is there, must have left when
+    the contact ends, takes its bytes divided by the rate and then the light time; nodes forward it whole. Equal
+    arrivals are decided by the number of contacts, then by the latest end. Exit code 1 if there is no route.
+    """
+    from bentpipe import contacts
+
+    from ..output import print_json, print_table
+
+    found = contacts.routes(
+        plan, source, destination, at=at, size=size, most=most, without=tuple(without or ())
+    )
+    if json:
+        best = asdict(found[0]) if found else {"contacts": [], "arrival": None}
+        question = {"from": source, "to": destination, "at": float(at), "bytes": size}
+        others = {"routes": [asdict(route) for route in found]} if most > 1 else {}
+        print_json({**question, **best, **others})
+    if not found:
+        text = f"bentpipe: no route from {source} to {destination} for {size} bytes at {at} s"
+        typer.echo(text, err=True)
+        raise typer.Exit(TROUBLE)
+    if json:
+        return
+    for one in found:
+        rows = [
+            (
+                str(passage.id),
+                f"{passage.src} to {passage.dst}",
+                *(f"{value:.10g}" for value in (passage.start, passage.end)),
+                *(f"{value:.10g}" for value in (passage.first_bit, passage.last_bit, passage.arrival)),
+            )
+            for passage in one.contacts
+        ]
+        heads = ("Contact", "Nodes", "Start\ns", "End\ns", "First bit\ns", "Last bit\ns", "Arrival\ns")
+        print_table(heads, rows, text_columns=2, title=f"Arrival at {destination}: {one.arrival:.10g} s")

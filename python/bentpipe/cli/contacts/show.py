@@ -1,0 +1,72 @@
+"""``bentpipe contacts show``: draws a contact plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..common import Json
+from .route import PlanFile
+
+if TYPE_CHECKING:
+    from bentpipe.contacts import Contact, Plan
+
+#: Characters of the time axis in a terminal of 80.
+_WIDTH = 44
+
+
+def show(
+    plan: PlanFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write a figure: PNG, SVG or PDF.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Draw when which nodes can transmit to which, and the totals of each pair."""
+    from bentpipe import contacts
+
+    from ..output import print_json, print_table
+
+    read = contacts.read_plan(plan)
+    if out is not None:
+        from bentpipe import plots
+        from bentpipe.errors import unknown
+
+        suffix = out.suffix.removeprefix(".")
+        if suffix not in ("png", "svg", "pdf"):
+            raise unknown("format", suffix, ("png", "svg", "pdf"))
+        plots.save(plots.contact_plan(read), out)
+    if json:
+        print_json({**asdict(read), "figure": out})
+        return
+    first = min(contact.start for contact in read.contacts)
+    last = max(contact.end for contact in read.contacts)
+    title = f"{read.name}: {len(read.contacts)} contacts, {first:g} s to {last:g} s"
+    heads = ("Nodes", "Open", "Contacts", "Open\ns", "Volume\nMB")
+    print_table(heads, _rows(read, first, last), text_columns=2, title=title)
+    if out is not None:
+        typer.echo(f"written  {out}")
+
+
+def _rows(plan: Plan, first: float, last: float) -> list[tuple[str, ...]]:
+    pairs: dict[tuple[str, str], list[Contact]] = {}
+    for contact in plan.contacts:
+        pairs.setdefault((str(contact.src), str(contact.dst)), []).append(contact)
+    rows: list[tuple[str, ...]] = []
+    for (source, destination), found in pairs.items():
+        bar = ["."] * _WIDTH
+        for contact in found:
+            begin, end = ((time - first) / (last - first) * _WIDTH for time in (contact.start, contact.end))
+            for place in range(int(begin), min(_WIDTH, max(int(begin) + 1, round(end)))):
+                bar[place] = "#"
+        seconds = sum(contact.end - contact.start for contact in found)
+        volume = sum((contact.end - contact.start) * contact.rate_bps / 8e6 for contact in found)
+        nodes = f"{source} to {destination}"
+        rows.append((nodes, "".join(bar), str(len(found)), f"{seconds:g}", f"{volume:.4g}"))
+    return rows

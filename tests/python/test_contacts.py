@@ -1,0 +1,112 @@
+"""Contact plans through Python and the command line; the routes themselves are tested in crates/dtn."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bentpipe import InputError, contacts, ephemeris, plots
+from test_command_line import call
+
+CASES = Path(__file__).parents[2] / "authorities/dtn/cgr_cases.json"
+
+
+@pytest.fixture
+def tutorial(tmp_path: Path) -> Path:
+    case = next(case for case in json.loads(CASES.read_text()) if "cgrTutorial" in case["name"])
+    path = tmp_path / "tutorial.json"
+    path.write_text(json.dumps({"contacts": case["contacts"]}, indent=1))
+    return path
+
+
+def test_the_best_route_is_printed(tutorial: Path) -> None:
+    answer = json.loads(call("contacts", "route", tutorial, "--from", 1, "--to", 5, "--json"))
+    assert [contact["id"] for contact in answer["contacts"]] == [4, 6, 10]
+    assert answer["arrival"] == 3 and answer["next_hop"] == 3
+    # 125 000 bytes take a second on each of three contacts.
+    sized = contacts.routes(tutorial, 1, 5, size=125_000, most=100)
+    assert [route.arrival for route in sized] == [6, 8, 12, 32, 32, 52, 52]
+    assert max(map(len, call("contacts", "route", tutorial, "--from", 1, "--to", 5).split("\n"))) <= 80
+
+
+def test_no_route_is_a_message_and_an_exit_code(tutorial: Path) -> None:
+    text = call("contacts", "route", tutorial, "--from", 1, "--to", 5, "--at", 60, "--json", code=1)
+    assert text == "bentpipe: no route from 1 to 5 for 0 bytes at 60 s\n"
+    assert 'unknown node "9" in --to; allowed: 1, 2, 3, 4, 5' in call(
+        "contacts", "route", tutorial, "--from", 1, "--to", 9, code=2
+    )
+    assert "--at is soon" in call(
+        "contacts", "route", tutorial, "--from", 1, "--to", 5, "--at", "soon", code=2
+    )
+
+
+def test_a_contradiction_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text("src,dst,start,end,rate_bps,owlt_s\n1,2,0,10,8000,1\n1,2,5,20,4000,1\n")
+    with pytest.raises(InputError, match=r"plan\.csv:3: overlaps the contact in line 2"):
+        contacts.read_plan(plan)
+    with pytest.raises(InputError, match="no such file"):
+        contacts.read_plan(tmp_path / "missing.csv")
+
+
+def test_a_plan_is_drawn(tutorial: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.svg"
+    text = call("contacts", "show", tutorial, "-o", picture)
+    assert max(map(len, text.split("\n"))) <= 80 and "1 to 3" in text
+    assert "1 to 3" in picture.read_text()
+    figure = plots.contact_plan(contacts.read_plan(tutorial), contacts.routes(tutorial, 1, 5))
+    plots.save(figure, tmp_path / "route.png")
+
+
+def test_light_times_are_those_of_de421() -> None:
+    pytest.importorskip("skyfield_data", reason="the extra space is not installed")
+    rows = list(csv.DictReader((CASES.parent / "light_times_de421.csv").read_text().splitlines()))
+    assert len(rows) > 100
+    for row in rows:
+        found = ephemeris.light_time(row["body"], datetime.fromisoformat(row["tdb_date"]))
+        assert found == pytest.approx(float(row["one_way_light_time_body_to_earth_s"]), abs=1e-3)
+
+
+def test_contacts_by_geometry_are_a_plan(tmp_path: Path) -> None:
+    pytest.importorskip("skyfield_data", reason="the extra space is not installed")
+    plan = tmp_path / "mars.csv"
+    ends = ("--station", "madrid=40.43,-4.25", "--site", "rover=18.44,77.45", "--orbiter", "mro=300,93")
+    start = ("--body", "mars", "--start", "2024-01-01", "--hours", "3")
+    call("contacts", "geometry", *start, *ends, "-o", plan)
+    found = contacts.read_plan(plan).contacts
+    passes = [one for one in found if {one.src, one.dst} == {"rover", "mro"}]
+    # The orbiter is 300 km and more away, seen for some minutes from the rover, and the same both ways.
+    assert 2 <= len(passes) <= 6 and all(0.001 <= one.owlt_s < 0.006 for one in passes)
+    both = [sorted((one.start, one.end) for one in passes if one.src == name) for name in ("rover", "mro")]
+    assert all(abs(a - b) < 0.2 for ones in zip(*both, strict=True) for a, b in zip(*ones, strict=True))
+    text = call("contacts", "geometry", *start, "--station", "madrid=91,0", "--site", "a=0,0", code=2)
+    assert "is not on a globe" in text
+
+
+def test_moon_and_mars_stand_as_they_do() -> None:
+    pytest.importorskip("skyfield_data", reason="the extra space is not installed")
+    import numpy as np
+
+    def elevations(place: ephemeris.Place, seen: str, start: datetime, seconds: list[float]) -> Any:
+        sky = ephemeris._Sky(start)
+        times = np.array(seconds)
+        at, centre = sky.position(place, times), sky.centre(place.body, times)
+        sight = np.asarray(sky.kernel[seen].at(sky.time(times)).position.km) - at
+        zenith = at - centre
+        sines = (
+            np.sum(zenith * sight, axis=0) / np.linalg.norm(zenith, axis=0) / np.linalg.norm(sight, axis=0)
+        )
+        return np.degrees(np.arcsin(sines))
+
+    # The Earth stays within libration, 8 + 7 degrees at most, of the zenith in the middle of the Moon's near side.
+    month = [86_400.0 * day for day in range(28)]
+    near = elevations(ephemeris.Place("near", 0, 0, body="moon"), "earth", datetime(2024, 1, 1), month)
+    assert near.min() > 78 and near.max() < 90
+    # Northern autumn began on Mars on 12 January 2024: the sun at noon is 90 degrees less the latitude.
+    sol = [60.0 * minute for minute in range(1480)]
+    gale = elevations(ephemeris.Place("gale", -4.59, 137.44, body="mars"), "sun", datetime(2024, 1, 12), sol)
+    assert gale.max() == pytest.approx(90 - 4.59, abs=0.3)
