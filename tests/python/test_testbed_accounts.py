@@ -36,6 +36,7 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         "quantity": "tcp.cwnd",
         "path": "report.html",
         "name": "geo",
+        "study": "dama",
     }
     bodies = {
         ("put", "/api/configurations/{configuration}"): {"version": 1, "name": "theirs"},

@@ -155,6 +155,7 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
         f"runs/{run}/plots": "laboratory",
         f"runs/{run}/files": "laboratory",
         f"runs/{run}/scenario": "laboratory",
+        "studies": "Studies",
         "queue": "Queue",
         f"compare?run={run}": "Compare",
         "people": "People",

@@ -30,8 +30,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
+from bentpipe.facts import facts
 
-from . import bounds, live, queue
+from . import bounds, live, queue, reproducing
 from .accounts import Refused
 from .drafts import read
 from .rules import OF_LEVEL, Limits, check_cost, cost
@@ -93,7 +94,7 @@ class Executor:
         self.busy = {number: thread for number, thread in self.busy.items() if thread.is_alive()}
         if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
             return False
-        instruments = ["simulate", "kernel"]
+        instruments = ["simulate", "kernel", "study"]
         if self.settings.real_time:
             instruments.append("emulate")
         with self.store.writing() as rows:
@@ -126,10 +127,11 @@ class Executor:
     def _run(self, run: Run) -> tuple[str, str]:
         level = run.owner.level
         # What the web process has checked is checked again: the database is not trusted with privileges.
-        loaded = read(run.scenario, level)
-        from bentpipe.facts import facts
-
-        check_cost(cost(loaded.data, facts(loaded)), run.instrument, level, run.pace)
+        if run.instrument == "study":
+            reproducing.check(run.scenario)
+        else:
+            loaded = read(run.scenario, level)
+            check_cost(cost(loaded.data, facts(loaded)), run.instrument, level, run.pace)
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
         if shutil.disk_usage(self.settings.data).free < SPARE:

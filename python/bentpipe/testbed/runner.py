@@ -105,8 +105,13 @@ def perform(given: dict[str, Any], say: Say) -> None:
             say(f"progress {fraction:.4f}")
         return True
 
-    scenario = ScenarioText(given["scenario"], "scenario")
     folder = Path(given["folder"])
+    if given["instrument"] == "study":
+        from .reproducing import perform as reproduce
+
+        reproduce(given["scenario"], folder)
+        return
+    scenario = ScenarioText(given["scenario"], "scenario")
     rows = live.Writer(live.beside(folder))
     changes = Changes(sys.stdin, say)
 

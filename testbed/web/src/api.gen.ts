@@ -88,7 +88,7 @@ export interface Entry {
   mine: boolean;
   configuration: string | null;
   batch: string | null;
-  instrument: "simulate" | "kernel" | "emulate";
+  instrument: "simulate" | "kernel" | "emulate" | "study";
   pace: number | null;
   state: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete";
   reason: string;
@@ -238,6 +238,12 @@ export interface Region {
   end: number | null;
 }
 
+/** One test of a study, or all. ``once`` is as for other launches. */
+export interface Reproduce {
+  test?: string | null;
+  once?: string | null;
+}
+
 /** What a run measured: a row per flow, beside its prediction, and the quantities that can be plotted. */
 export interface Results {
   complete: boolean;
@@ -265,7 +271,7 @@ export interface Scenario {
   mine: boolean;
   configuration: string | null;
   batch: string | null;
-  instrument: "simulate" | "kernel" | "emulate";
+  instrument: "simulate" | "kernel" | "emulate" | "study";
   pace: number | null;
   state: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete";
   reason: string;
@@ -296,6 +302,12 @@ export interface Site {
   latitude: number;
   mask: number;
   serving: number[];
+}
+
+/** A study and its tests. */
+export interface Study {
+  name: string;
+  tests: string[];
 }
 
 /** A scenario to start from. */

@@ -12,6 +12,7 @@ import { Notice } from "./parts";
 import { RunView } from "./run";
 import { QueueView, Runs } from "./runs";
 import { link, usePlace } from "./state";
+import { Studies } from "./studies";
 
 export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();
@@ -67,6 +68,7 @@ export function Application() {
 const VIEWS: [string, string, string?][] = [
   ["", "Configurations"],
   ["runs", "Runs"],
+  ["studies", "Studies"],
   ["queue", "Queue"],
   ["compare", "Compare"],
   ["people", "People", "administrator"],
@@ -87,6 +89,8 @@ function View({ who, left }: { who: Who; left: () => void }) {
       return <Editor key={second} id={second} who={who} />;
     case "runs":
       return second ? <RunView key={second} id={second} /> : <Runs />;
+    case "studies":
+      return <Studies who={who} />;
     case "queue":
       return <QueueView />;
     case "compare":

@@ -66,13 +66,13 @@ export function RunView({ id }: { id: string }) {
       {ended && (
         <>
           <nav className="tabs" aria-label="Results">
-            {TABS.map((one) => (
+            {TABS.filter((one) => run.instrument !== "study" || one === "report" || one === "files").map((one) => (
               <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
                 {one}
               </a>
             ))}
           </nav>
-          {tab === "report" && <Report id={id} state={run.state} />}
+          {tab === "report" && <Report id={id} state={run.state} flows={run.instrument !== "study"} />}
           {tab === "plots" && <Plots id={id} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <Repeat run={run} />}
@@ -82,13 +82,14 @@ export function RunView({ id }: { id: string }) {
   );
 }
 
-function Report({ id, state }: { id: string; state: string }) {
+function Report({ id, state, flows }: { id: string; state: string; flows: boolean }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
   if (error) return <Notice text={error} kind="plain" />;
   if (!value) return <p aria-busy="true">Loading…</p>;
   return (
     <>
-      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+      {flows && (
+        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
         <table>
           <caption>Flows</caption>
           <thead>
@@ -117,6 +118,7 @@ function Report({ id, state }: { id: string; state: string }) {
           </tbody>
         </table>
       </div>
+      )}
       {state === "done" && <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />}
       <p>
         <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">

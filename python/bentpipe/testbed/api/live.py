@@ -94,8 +94,8 @@ def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
             raise Refused(
                 409, "it has ended" if row.state in FINAL else "it has not started; change its configuration"
             )
-        if row.instrument == "kernel":
-            raise Refused(409, "a real kernel in virtual time takes no changes while it runs")
+        if row.instrument in ("kernel", "study"):
+            raise Refused(409, "real kernels in virtual time and studies take no changes while they run")
         count = rows.scalar(select(func.count()).where(Change.run_number == row.number)) or 0
         if count >= MOST_CHANGES:
             raise Refused(409, f"it was changed {MOST_CHANGES} times already")
@@ -121,6 +121,8 @@ def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
     repeats the run."""
     with store.writing() as rows:
         row = seen(rows, run, who)
+        if row.instrument == "study":
+            raise Refused(409, "a study is no scenario; launch it again instead")
         made = [
             one
             for one in rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))

@@ -68,7 +68,7 @@ class Entry(BaseModel):
     mine: bool
     configuration: str | None
     batch: str | None
-    instrument: Instrument
+    instrument: Literal["simulate", "kernel", "emulate", "study"]
     pace: float | None
     state: State
     reason: str
@@ -109,8 +109,8 @@ class Queue(BaseModel):
 @router.post("/runs", status_code=201)
 def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
     """Put runs into the queue."""
-    if again := _again(store, given.once, who):
-        return again
+    if before := again(store, given.once, who):
+        return before
     with store.reading() as rows:
         if given.configuration is not None:
             of = visible(rows, given.configuration, who)
@@ -126,7 +126,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
     planned = _plan(given, text, who)
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
-        _room(rows, who, len(planned))
+        room(rows, who, len(planned))
         made = [
             Run(
                 owner_id=who.id,
@@ -144,7 +144,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         except IntegrityError:
             # The same launch has arrived a second time while this one was checked.
             rows.rollback()
-            return _again(store, given.once, who)
+            return again(store, given.once, who)
         for run in made:
             rows.refresh(run)
             queue.tell(rows, run)
@@ -154,7 +154,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
     return listed
 
 
-def _again(store: Store, once: str | None, who: Caller) -> list[Entry]:
+def again(store: Store, once: str | None, who: Caller) -> list[Entry]:
     """Returns the runs of a launch that has been done already."""
     if once is None:
         return []
@@ -220,7 +220,7 @@ def _bound(campaign: Mapping[str, Any], most: int) -> None:
         raise Refused(422, f"the campaign has more than the {most} runs that may wait at a time")
 
 
-def _room(rows: Transaction, who: Caller, more: int) -> None:
+def room(rows: Transaction, who: Caller, more: int) -> None:
     """Refuse runs beyond what a level may have in the queue and keep. Raises :class:`Refused`."""
     limits = OF_LEVEL[who.level]
     count = select(func.count()).where(Run.owner_id == who.id)

@@ -1,0 +1,68 @@
+"""Studies: published experiments that are reproduced as runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from bentpipe.testbed import queue, reproducing
+from bentpipe.testbed.accounts import Refused, note
+from bentpipe.testbed.executor import wake
+from bentpipe.testbed.rules import OF_LEVEL
+from bentpipe.testbed.tables import Run
+
+from .callers import Anyone, AUser, Database, Given
+from .runs import Entry, again, entry, room
+from .sessions import Strict
+
+router = APIRouter(tags=["studies"])
+
+
+class Study(BaseModel):
+    """A study and its tests."""
+
+    name: str
+    tests: list[str]
+
+
+class Reproduce(Strict):
+    """One test of a study, or all. ``once`` is as for other launches."""
+
+    test: Annotated[str, Field(max_length=64)] | None = None
+    once: Annotated[str, Field(max_length=50)] | None = None
+
+
+@router.get("/studies")
+def listed(_: Anyone) -> list[Study]:
+    """Return the studies that this test bed has."""
+    return [Study(name=name, tests=tests) for name, tests in reproducing.available().items()]
+
+
+@router.post("/studies/{study}/runs", status_code=201)
+def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
+    """Put a study into the queue: one run, whose report has the verdicts and the figures."""
+    if before := again(store, given.once, who):
+        return before[0]
+    if not OF_LEVEL[who.level].instruments:
+        raise Refused(403, "your level may not launch")
+    order = reproducing.order(study, given.test)
+    with store.writing() as rows:
+        room(rows, who, 1)
+        run = Run(
+            owner_id=who.id,
+            name=f"Study {study}",
+            label=given.test or "",
+            instrument="study",
+            scenario=order,
+            once=None if given.once is None else f"{given.once}#0",
+        )
+        rows.add(run)
+        rows.flush()
+        rows.refresh(run)
+        queue.tell(rows, run)
+        note(rows, who, "launch", f"study {study} {given.test or ''}".strip())
+        made = entry(run, who)
+    wake(settings, made.number)
+    return made

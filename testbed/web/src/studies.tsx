@@ -1,0 +1,56 @@
+// Studies: published experiments, launched by name.
+
+import { useState } from "react";
+import { api } from "./api";
+import type { Entry, Study, Who } from "./api.gen";
+import { Field, Notice, Title } from "./parts";
+import { go, message, useLoaded } from "./state";
+
+export function Studies({ who }: { who: Who }) {
+  const { value, error } = useLoaded<Study[]>("/studies");
+  return (
+    <>
+      <Title>Studies</Title>
+      <p className="soft">Published experiments, reproduced with a verdict on each statement of the paper. A whole study can take long; one test is quicker.</p>
+      <Notice text={error} />
+      {value?.length === 0 && <p>Studies come with the repository; this test bed was installed without it.</p>}
+      {value?.map((one) => <OneStudy key={one.name} study={one} who={who} />)}
+    </>
+  );
+}
+
+function OneStudy({ study, who }: { study: Study; who: Who }) {
+  const [test, setTest] = useState(study.tests[0] ?? "");
+  const [trouble, setTrouble] = useState("");
+  const launch = async () => {
+    try {
+      const made = await api.post<Entry>(`/studies/${study.name}/runs`, { test: test || null, once: crypto.randomUUID() });
+      go(["runs", made.id]);
+    } catch (error) {
+      setTrouble(message(error));
+    }
+  };
+  return (
+    <section className="panel" aria-label={study.name}>
+      <h2>{study.name}</h2>
+      <Notice text={trouble} />
+      <div className="row">
+        <Field label={`Test of ${study.name}`}>
+          {(id) => (
+            <select id={id} value={test} onChange={(event) => setTest(event.target.value)}>
+              {study.tests.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+              <option value="">all</option>
+            </select>
+          )}
+        </Field>
+        {who.level !== "guest" && (
+          <button onClick={() => void launch()} aria-label={`Reproduce ${study.name}`}>
+            Reproduce
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
