@@ -107,6 +107,7 @@ def test_the_report_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> No
     ]
     text = page(runs)
     # The one script is the report's own.
+    assert "<script" not in page(runs, script=False)
     assert text.count("<script") == 1 and "<script>alert" not in text and "is incomplete" in text
     outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\((?!#)[^)]*\)|@import', text)
     assert outside == []

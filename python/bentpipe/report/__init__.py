@@ -30,16 +30,19 @@ class _Picture:
     svg: str
 
 
-def write_report(runs: Sequence[Run], path: str | Path, variations: Sequence[Variation] = ()) -> Path:
+def write_report(
+    runs: Sequence[Run], path: str | Path, variations: Sequence[Variation] = (), *, script: bool = True
+) -> Path:
     """Write the page about ``runs`` and return its path. ``variations`` label the runs; without them, the names of
-    their folders do. Raises :class:`bentpipe.InputError` if a run cannot be read."""
+    their folders do. Without ``script``, which enlarges parts of figures, the page runs nothing. Raises
+    :class:`bentpipe.InputError` if a run cannot be read."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(runs, variations), encoding="utf-8")
+    path.write_text(page(runs, variations, script=script), encoding="utf-8")
     return path
 
 
-def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
+def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: bool = True) -> str:
     """Returns the page as HTML."""
     import jinja2
 
@@ -66,7 +69,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = ()) -> str:
         worst=_worst(results),
         notes=_notes(named),
         failures=_failures(results),
-        zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8"),
+        zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8") if script else "",
         pictures=[
             _Picture(caption, _svg(figure, index))
             for index, (caption, figure) in enumerate(_figures(named, results))
