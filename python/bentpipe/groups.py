@@ -178,7 +178,7 @@ def group_table(run: Run) -> pl.DataFrame:
     >>> import bentpipe as bp
     >>> table = group_table(bp.simulate("examples/hub.toml", overrides=["duration=20 s"]))
     >>> table.filter(table["quantity"] == "goodput, kbit/s").select("group", "flows").rows()
-    [('web', 200), ('voice', 100)]
+    [('web', 200), ('voice', 100), ('web.reverse', 200)]
     """
     import polars as pl
 
