@@ -17,6 +17,7 @@ pub mod queue;
 pub mod service;
 mod stage;
 mod supply;
+mod text_or_table;
 pub mod transport;
 pub mod voice;
 

@@ -21,7 +21,7 @@
 //! checksum that does not match is always detected; network headers have no errors, for which routers drop
 //! packets (RFC 1812, section 5.2.2).
 
-use super::{Config, Process};
+use super::{Config, Frame, Process};
 use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
 use bentpipe_wire::checksum;
@@ -99,6 +99,12 @@ impl Errors {
     #[inline]
     pub fn loses_unit(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
         self.process.spoils(now, bytes, stream)
+    }
+
+    /// Decides about a radio frame. Called once per frame on the air, in order.
+    #[inline]
+    pub fn loses_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+        self.process.spoils_frame(now, frame, stream)
     }
 
     /// Applies the effect to a packet of which a unit was corrupted.

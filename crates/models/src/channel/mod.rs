@@ -5,10 +5,12 @@ pub mod effect;
 mod facts;
 pub mod gilbert;
 pub mod list;
+pub mod mode;
 pub mod none;
 pub mod packet;
 
 pub use effect::{Effect, Errors, Fate, SPOILED};
+pub use mode::{Coding, Frame, Mode, Modulation};
 
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
@@ -52,4 +54,16 @@ pub trait Process: Send {
     /// Returns whether a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called once per
     /// unit, in order.
     fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
+
+    /// Returns whether a radio frame whose last bit arrives at `now` is corrupted. Called once per frame on the air,
+    /// retransmissions and acknowledgments included, in order of time. By default its mode makes no difference.
+    #[inline]
+    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+        self.spoils(now, frame.bytes, stream)
+    }
+
+    /// The ratio of signal to noise at `now` in dB, of a process that knows one. Never earlier than the last call.
+    fn snr_db(&mut self, _now: Time, _stream: &mut Stream) -> Option<f64> {
+        None
+    }
 }

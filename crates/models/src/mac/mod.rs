@@ -2,3 +2,4 @@
 
 pub mod dama;
 pub mod skyplex;
+pub mod wifi;

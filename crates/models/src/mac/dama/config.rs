@@ -22,12 +22,11 @@ use super::waveform::{self, Decibel};
 use super::{allocator, requests, scheme};
 use crate::link::framing;
 use crate::orbit::geo::{Satellite, Site};
+use crate::text_or_table::text_or_table;
 use crate::{channel, queue};
 use bentpipe_core::{numbered, Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
-use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use std::fmt;
 
 /// A DVB-RCS star network (EN 301 790): terminals, a transparent geostationary satellite, and a gateway with
 /// the network control centre.
@@ -553,32 +552,6 @@ impl Serialize for Terminals {
             Terminals::Group(group) => group.serialize(serializer),
         }
     }
-}
-
-/// Deserializes a value that is either a text or a table so that errors inside the table keep their key path,
-/// which serde's untagged enums lose.
-macro_rules! text_or_table {
-    ($type:ty, $expecting:literal, $from_text:expr, $from_table:expr) => {
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct TextOrTable;
-                impl<'de> Visitor<'de> for TextOrTable {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
-                        let make: fn(&str) -> Result<$type, String> = $from_text;
-                        make(text).map_err(E::custom)
-                    }
-                    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
-                        Deserialize::deserialize(MapAccessDeserializer::new(map)).map($from_table)
-                    }
-                }
-                deserializer.deserialize_any(TextOrTable)
-            }
-        }
-    };
 }
 
 text_or_table!(

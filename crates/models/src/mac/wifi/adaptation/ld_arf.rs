@@ -1,0 +1,98 @@
+//! Loss-differentiating ARF: ARF that does not count collisions as failures.
+//!
+//! A lower rate helps against noise and not against collisions, which it makes longer. The sender tells the two apart:
+//!
+//! - with RTS and CTS, a missing CTS is a collision, and missing data after a CTS is the channel;
+//! - without them, a receiver that could read the header of a frame whose body is corrupted answers with a NAK, which takes the place and
+//!   the time of the ACK. A frame without any answer has met with a collision.
+//!
+//! Source: Q. Pang, V. C. M. Leung, S. C. Liew, "A Rate Adaptation Algorithm for IEEE 802.11 WLANs Based on MAC-Layer Loss
+//! Differentiation", BroadNets 2005; known here from its abstract and from papers that quote it, not read in the original.
+//!
+//! Deviation: a receiver can always read the header of a frame that did not collide.
+//!
+//! ```toml
+//! adaptation = "ld-arf"
+//! ```
+
+use super::arf::{Limits, Steps};
+use super::{Adaptation, Adapter, Choice, Outcome, Speed};
+use bentpipe_core::{Count, Sample, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005): collisions are not counted as failures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF.
+    pub successes: Count<1, 10_000>,
+    /// Number of transmissions after which a step up comes in any case; 15 by default, as in ARF.
+    pub timer: Count<1, 10_000>,
+    /// Number of transmissions in a row that the channel must corrupt before a step down; 2 by default, as in ARF.
+    pub failures: Count<1, 1000>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { successes: Count::new(10), timer: Count::new(15), failures: Count::new(2) }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "successes = 12";
+}
+
+impl Adaptation for Config {
+    fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
+        let limits = Limits {
+            successes: self.successes.value() as u32,
+            timer: self.timer.value() as u32,
+            failures: self.failures.value() as u32,
+        };
+        Box::new(LdArf { limits, steps: Steps::new(rates.len() - 1) })
+    }
+
+    fn nak(&self) -> bool {
+        true
+    }
+}
+
+struct LdArf {
+    limits: Limits,
+    steps: Steps,
+}
+
+impl Adapter for LdArf {
+    fn choose(&mut self, _now: Time, _attempt: u32, _stream: &mut Stream) -> Choice {
+        Choice { rate: self.steps.rate, rts: false }
+    }
+
+    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+        match outcome {
+            Outcome::Silent { .. } | Outcome::Blocked => {}
+            Outcome::Answered { .. } | Outcome::Spoiled { .. } => {
+                self.steps.count(outcome.success() == Some(true), self.limits);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::trajectory;
+    use super::*;
+
+    #[test]
+    fn collisions_change_nothing_and_corrupted_frames_count_as_in_arf() {
+        let check = |outcomes: &str, expected: &str| {
+            assert_eq!(trajectory(&Config::default(), outcomes), expected, "{outcomes}");
+        };
+        check("aaaaaaaaaaasssssa", "00000000001111111");
+        check("aaaaaaaaaaannssa", "0000000000111000");
+        // A probe that collides is still a probe when it is sent again.
+        check("aaaaaaaaaassna", "00000000001110");
+        // Collisions interrupt no row of successes.
+        check("aaaaasbaaaaaa", "0000000000001");
+    }
+}

@@ -1,0 +1,242 @@
+//! Minstrel: rates are judged by what arrived, and one frame in ten tries another rate.
+//!
+//! For each rate the part P of the transmissions that were acknowledged is averaged over periods of 100 ms,
+//! P = (1 - e) P_period + e P with e = 0.75; a period without transmissions leaves it. The throughput of a rate is P / t, with
+//! t the time that a frame of 1200 bytes takes on the air; below P = 0.1 it counts as 0, and above 0.95 as 0.95.
+//!
+//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice:
+//!
+//! | | first | second | third | fourth |
+//! | --- | --- | --- | --- | --- |
+//! | normally | best throughput | second best | best probability | slowest |
+//! | one in ten, if the random rate is faster | random | best throughput | best probability | slowest |
+//! | one in ten, if it is slower | best throughput | random | best probability | slowest |
+//!
+//! Source: the description of the algorithm in the documentation of the MadWifi driver (D. Smithies) and of Linux' mac80211; the default
+//! values are those of `authorities/wifi/rate_adaptation_defaults.csv`.
+//!
+//! Deviations: the random rate is drawn uniformly, not from a table; rates of HT are treated alike, without the groups of
+//! Linux' `minstrel_ht`.
+//!
+//! ```toml
+//! adaptation = "minstrel"
+//! ```
+
+use super::{Adaptation, Adapter, Choice, Outcome, Speed};
+use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Minstrel: rates are chosen by the throughput that was observed, and one frame in ten tries another rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Length of the periods after which rates are judged; 100 ms by default (Linux).
+    pub interval: Span,
+    /// Weight of what was known before in the average of a rate's probability; 0.75 by default (Linux).
+    pub ewma: Fraction,
+    /// Fraction of the frames that try another rate; 0.1 by default (Linux).
+    pub look_around: Fraction,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            interval: Span::from_millis(100),
+            ewma: Fraction::thousandths(750),
+            look_around: Fraction::thousandths(100),
+        }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"interval = "50 ms""#;
+}
+
+impl Adaptation for Config {
+    fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
+        let judged = rates.iter().map(|speed| Judged {
+            seconds: speed.airtime.as_secs_f64(),
+            attempts: (SEGMENT / speed.airtime).clamp(2, 10) as u32,
+            probability: None,
+            sent: 0,
+            acknowledged: 0,
+        });
+        let fastest = rates.len() - 1;
+        Box::new(Minstrel {
+            config: self.clone(),
+            rates: judged.collect(),
+            ends: Time::ZERO,
+            best: [0, 0, 0],
+            chain: [fastest, fastest, 0, 0],
+        })
+    }
+
+    fn check(&self, _rates: &[Speed], problems: &mut Problems) {
+        if self.interval == Span::ZERO {
+            problems.add("interval", "0 s is not a period; allowed: more than 0 s");
+        }
+    }
+}
+
+/// Time in which a rate may be tried for a frame.
+const SEGMENT: Span = Span::from_millis(6);
+
+struct Judged {
+    /// Time on the air of a frame of 1200 bytes.
+    seconds: f64,
+    /// Transmissions of a frame at this rate before the next one is tried.
+    attempts: u32,
+    /// Average part of the frames that were acknowledged; `None` before the first.
+    probability: Option<f64>,
+    /// In the present period.
+    sent: u32,
+    acknowledged: u32,
+}
+
+impl Judged {
+    fn throughput(&self) -> f64 {
+        let probability = self.probability.unwrap_or(0.0);
+        if probability < 0.1 {
+            return 0.0;
+        }
+        probability.min(0.95) / self.seconds
+    }
+}
+
+struct Minstrel {
+    config: Config,
+    rates: Vec<Judged>,
+    /// End of the present period.
+    ends: Time,
+    /// Best throughput, second best, best probability.
+    best: [usize; 3],
+    /// The rates of the frame being sent.
+    chain: [usize; 4],
+}
+
+impl Minstrel {
+    fn judge(&mut self) {
+        let old = self.config.ewma.value();
+        for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
+            let now = f64::from(rate.acknowledged) / f64::from(rate.sent);
+            rate.probability = Some(rate.probability.map_or(now, |known| (1.0 - old) * now + old * known));
+            (rate.sent, rate.acknowledged) = (0, 0);
+        }
+        let (mut first, mut second, mut surest) = (0, 0, 0);
+        for index in 1..self.rates.len() {
+            let of = |index: usize| self.rates[index].throughput();
+            if of(index) > of(first) {
+                (first, second) = (index, first);
+            } else if second == first || of(index) > of(second) {
+                second = index;
+            }
+            // Among rates that hardly lose anything the fastest is the surest.
+            let certain = |index: usize| self.rates[index].probability.unwrap_or(0.0);
+            let better = match certain(index) >= 0.95 && certain(surest) >= 0.95 {
+                true => of(index) > of(surest),
+                false => certain(index) > certain(surest),
+            };
+            if better {
+                surest = index;
+            }
+        }
+        self.best = [first, second, surest];
+    }
+}
+
+impl Adapter for Minstrel {
+    fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice {
+        if now >= self.ends {
+            self.judge();
+            self.ends = now + self.config.interval;
+        }
+        if attempt == 0 {
+            let [first, second, surest] = self.best;
+            self.chain = [first, second, surest, 0];
+            if stream.chance(self.config.look_around.value()) {
+                let random = (stream.uniform() * self.rates.len() as f64) as usize;
+                let faster = self.rates[random].seconds < self.rates[first].seconds;
+                self.chain = if faster { [random, first, surest, 0] } else { [first, random, surest, 0] };
+            }
+        }
+        let mut left = attempt;
+        for rate in self.chain {
+            let attempts = self.rates[rate].attempts;
+            if left < attempts {
+                return Choice { rate, rts: false };
+            }
+            left -= attempts;
+        }
+        Choice { rate: 0, rts: false }
+    }
+
+    fn learn(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
+        let (sent, acknowledged) = outcome.frames();
+        self.rates[rate].sent += sent;
+        self.rates[rate].acknowledged += acknowledged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::rates;
+    use super::*;
+    use bentpipe_core::Streams;
+
+    /// How often each rate was used in the last of `seconds`, when each attempt takes 2 ms and succeeds with the rate's
+    /// probability.
+    fn used(seconds: u64, success: [f64; 4]) -> [u32; 4] {
+        let mut adapter = Config::default().build(&rates());
+        let mut stream = Streams::new(3, 0).stream("adaptation");
+        let (mut used, mut attempt) = ([0; 4], 0);
+        for step in 0..seconds * 500 {
+            let now = Time::ZERO + Span::from_millis(2 * step);
+            let rate = adapter.choose(now, attempt, &mut stream).rate;
+            let arrived = stream.chance(success[rate]);
+            let outcome = match arrived {
+                true => Outcome::Answered { sent: 1, acknowledged: 1 },
+                false => Outcome::Silent { sent: 1 },
+            };
+            adapter.learn(now, rate, attempt, outcome);
+            attempt = if arrived || attempt == 6 { 0 } else { attempt + 1 };
+            if step >= (seconds - 1) * 500 {
+                used[rate] += 1;
+            }
+        }
+        used
+    }
+
+    #[test]
+    fn the_rate_with_the_best_throughput_carries_most_frames() {
+        for (success, best) in [
+            ([1.0, 1.0, 1.0, 1.0], 3),
+            // A frame of 1200 bytes takes 9.79, 4.99, 1.94 and 1.06 ms.
+            ([1.0, 1.0, 1.0, 0.3], 2),
+            ([1.0, 1.0, 0.9, 0.6], 3),
+            ([1.0, 0.9, 0.0, 0.0], 1),
+            ([0.9, 0.0, 0.0, 0.0], 0),
+        ] {
+            let used = used(10, success);
+            let share = f64::from(used[best]) / 500.0;
+            // One frame in ten looks around; a lost one at a fast rate is repeated up to five times.
+            assert!(share > 0.5, "{success:?}: {used:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_frame_goes_down_the_chain_to_the_slowest_rate() {
+        let mut adapter =
+            Config { look_around: Fraction::thousandths(0), ..Config::default() }.build(&rates());
+        let mut stream = Streams::new(3, 0).stream("adaptation");
+        for rate in 0..4 {
+            let acknowledged = [10, 10, 8, 5][rate];
+            adapter.learn(Time::ZERO, rate, 0, Outcome::Answered { sent: 10, acknowledged });
+        }
+        let chain: Vec<usize> =
+            (0..13).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();
+        // Throughputs 1/9.79, 1/4.99, 0.8/1.94, 0.5/1.06: best at 11, second at 5.5 Mbit/s, surest at 2 (5.5 loses 20 %).
+        // 6 ms hold 5, 3, and at least 2 transmissions.
+        assert_eq!(chain, [3, 3, 3, 3, 3, 2, 2, 2, 1, 1, 0, 0, 0]);
+    }
+}

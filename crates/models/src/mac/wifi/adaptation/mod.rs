@@ -1,0 +1,167 @@
+//! Rate adaptation: at which rate a sender transmits its next frame to a receiver.
+//!
+//! Each sender has an adapter per receiver. It is asked before every transmission, retransmissions included, and told what became
+//! of it. Rates are positions in the list of the network's rates, the slowest first.
+
+pub mod aarf;
+pub mod arf;
+pub mod cara;
+pub mod fixed;
+pub mod ld_arf;
+pub mod minstrel;
+pub mod onoe;
+
+use bentpipe_core::{kinds, Problems, Rate, Span, Stream, Time};
+
+kinds! {
+    /// The rate adaptation: at which rate a sender transmits its next frame to a receiver.
+    #[schemars(rename = "RateAdaptation")]
+    pub enum Config: Adaptation {
+        "fixed" => Fixed(fixed::Config),
+        "arf" => Arf(arf::Config),
+        "aarf" => Aarf(aarf::Config),
+        "ld-arf" => LdArf(ld_arf::Config),
+        "onoe" => Onoe(onoe::Config),
+        "cara" => Cara(cara::Config),
+        "minstrel" => Minstrel(minstrel::Config),
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::Minstrel(minstrel::Config::default())
+    }
+}
+
+/// The factory of a rate adaptation, implemented by its `Config`.
+pub trait Adaptation {
+    /// Builds the adapter of one sender for one receiver.
+    ///
+    /// # Panics
+    /// If the configuration has not passed [`check`](Adaptation::check).
+    fn build(&self, rates: &[Speed]) -> Box<dyn Adapter>;
+
+    /// Whether receivers answer frames that the channel corrupted with a NAK.
+    fn nak(&self) -> bool {
+        false
+    }
+
+    /// The position of the rate at which it always sends; `None` if it adapts.
+    fn constant(&self, _rates: &[Speed]) -> Option<usize> {
+        None
+    }
+
+    /// Adds the problems of this configuration with these rates.
+    fn check(&self, _rates: &[Speed], _problems: &mut Problems) {}
+}
+
+/// A rate that an adapter can choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Speed {
+    /// The data rate.
+    pub rate: Rate,
+    /// Its number in the standard: of HT the MCS.
+    pub index: usize,
+    /// Time on the air of a frame of 1200 bytes.
+    pub airtime: Span,
+}
+
+/// What a sender does with its next transmission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// Position of the rate.
+    pub rate: usize,
+    /// Whether an RTS goes first, whatever the size of the frame.
+    pub rts: bool,
+}
+
+/// What became of a transmission, as far as its sender knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// An acknowledgment arrived for some of the frames.
+    Answered {
+        /// Frames that were sent; 1 without aggregation.
+        sent: u32,
+        /// Those that were acknowledged.
+        acknowledged: u32,
+    },
+    /// No acknowledgment arrived.
+    Silent {
+        /// Frames that were sent.
+        sent: u32,
+    },
+    /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK arrived, or a CTS before the data.
+    Spoiled {
+        /// Frames that were sent.
+        sent: u32,
+    },
+    /// The RTS was not answered, so that no data was sent.
+    Blocked,
+}
+
+impl Outcome {
+    /// Whether most frames were acknowledged; `None` if no data was sent.
+    pub fn success(self) -> Option<bool> {
+        match self {
+            Outcome::Answered { sent, acknowledged } => Some(2 * acknowledged >= sent),
+            Outcome::Silent { .. } | Outcome::Spoiled { .. } => Some(false),
+            Outcome::Blocked => None,
+        }
+    }
+
+    /// Frames that were sent, and those that were acknowledged.
+    pub fn frames(self) -> (u32, u32) {
+        match self {
+            Outcome::Answered { sent, acknowledged } => (sent, acknowledged),
+            Outcome::Silent { sent } | Outcome::Spoiled { sent } => (sent, 0),
+            Outcome::Blocked => (0, 0),
+        }
+    }
+}
+
+/// Chooses the rates of one sender for one receiver.
+pub trait Adapter: Send {
+    /// The rate of the transmission that begins at `now`. `attempt` counts the earlier transmissions of the frame.
+    fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice;
+
+    /// Learns what became of the transmission at position `rate`, of a frame that was sent `attempt` times before.
+    fn learn(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+    use bentpipe_core::Streams;
+
+    /// The four rates of 802.11b.
+    pub(crate) fn rates() -> Vec<Speed> {
+        let rate = |index, kbit_s: u64| {
+            let rate = Rate::from_bits_per_second(kbit_s * 1000);
+            Speed { rate, index, airtime: Span::from_micros(192) + rate.span_of(1200) }
+        };
+        vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
+    }
+
+    /// The rates that an adapter chooses for frames of which each is sent once, by a text with a letter each: `s`ilence, an
+    /// `a`cknowledgment, `n` for a NAK, `b` for an RTS without answer. A capital letter stands for a choice with RTS.
+    pub(crate) fn trajectory(config: &dyn Adaptation, outcomes: &str) -> String {
+        let mut adapter = config.build(&rates());
+        let mut stream = Streams::new(1, 0).stream("adaptation");
+        let (mut text, mut attempt) = (String::new(), 0);
+        for (number, letter) in outcomes.chars().enumerate() {
+            let now = Time::from_nanos(number as u64 * 1_000_000);
+            let choice = adapter.choose(now, attempt, &mut stream);
+            text.push(char::from(b"0123"[choice.rate]));
+            let outcome = match letter {
+                'a' => Outcome::Answered { sent: 1, acknowledged: 1 },
+                's' => Outcome::Silent { sent: 1 },
+                'n' => Outcome::Spoiled { sent: 1 },
+                'b' => Outcome::Blocked,
+                other => panic!("{other}"),
+            };
+            adapter.learn(now, choice.rate, attempt, outcome);
+            attempt = if letter == 'a' { 0 } else { attempt + 1 };
+        }
+        text
+    }
+}

@@ -1,0 +1,178 @@
+//! ONOE: a rate is judged once a second by the retransmissions that it needed, and rises only after ten good seconds.
+//!
+//! At the end of each period, if frames were sent:
+//!
+//! - no frame was acknowledged, or at least 10 frames were sent and needed more than one retransmission on average: one rate down, no
+//!   credits;
+//! - fewer than 10 % of the frames needed a retransmission: one credit more; with ten credits one rate up, no credits;
+//! - otherwise: one credit less.
+//!
+//! Source: the description of the ONOE algorithm in the documentation of the MadWifi driver, and M. Lacage, "Experimentation Tools
+//! for Networking Research", thesis 2010, section on rate control; its default values are ns-3's.
+//!
+//! ```toml
+//! adaptation = "onoe"
+//! ```
+
+use super::{Adaptation, Adapter, Choice, Outcome, Speed};
+use bentpipe_core::{Count, Fraction, Problems, Sample, Span, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// ONOE (MadWifi): a slow rate adaptation by credits, which judges a rate once a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Length of a period, after which the rate is judged; 1 s by default.
+    pub period: Span,
+    /// Number of credits, each of a good period, that a step up needs; 10 by default.
+    pub credits: Count<1, 1000>,
+    /// Fraction of the frames that may need a retransmission in a good period; 0.1 by default.
+    pub retries: Fraction,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { period: Span::from_secs(1), credits: Count::new(10), retries: Fraction::thousandths(100) }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"period = "500 ms", credits = 2"#;
+}
+
+impl Adaptation for Config {
+    fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
+        Box::new(Onoe {
+            config: self.clone(),
+            highest: rates.len() - 1,
+            rate: 0,
+            credits: 0,
+            ends: None,
+            acknowledged: 0,
+            retried: 0,
+            retransmissions: 0,
+            frames: 0,
+        })
+    }
+
+    fn check(&self, _rates: &[Speed], problems: &mut Problems) {
+        if self.period == Span::ZERO {
+            problems.add("period", "0 s is not a period; allowed: more than 0 s");
+        }
+    }
+}
+
+struct Onoe {
+    config: Config,
+    highest: usize,
+    rate: usize,
+    credits: u64,
+    /// End of the present period.
+    ends: Option<Time>,
+    /// In this period: frames sent for the first time, those that were acknowledged, those that needed a retransmission, and all
+    /// retransmissions.
+    frames: u64,
+    acknowledged: u64,
+    retried: u64,
+    retransmissions: u64,
+}
+
+/// Number of frames from which on an average says something.
+const ENOUGH: u64 = 10;
+
+impl Onoe {
+    fn judge(&mut self) {
+        let failing = self.acknowledged == 0;
+        let costly = self.frames >= ENOUGH && self.retransmissions > self.frames;
+        if self.frames + self.retransmissions == 0 {
+            return;
+        }
+        if failing || costly {
+            (self.rate, self.credits) = (self.rate.saturating_sub(1), 0);
+        } else if (self.retried as f64) < self.config.retries.value() * self.frames as f64 {
+            self.credits += 1;
+            if self.credits >= self.config.credits.value() {
+                (self.rate, self.credits) = ((self.rate + 1).min(self.highest), 0);
+            }
+        } else {
+            self.credits = self.credits.saturating_sub(1);
+        }
+        (self.frames, self.acknowledged, self.retried, self.retransmissions) = (0, 0, 0, 0);
+    }
+}
+
+impl Adapter for Onoe {
+    fn choose(&mut self, now: Time, _attempt: u32, _stream: &mut Stream) -> Choice {
+        let ends = *self.ends.get_or_insert(now + self.config.period);
+        if now >= ends {
+            self.judge();
+            self.ends = Some(now + self.config.period);
+        }
+        Choice { rate: self.rate, rts: false }
+    }
+
+    fn learn(&mut self, _now: Time, _rate: usize, attempt: u32, outcome: Outcome) {
+        match attempt {
+            0 => self.frames += 1,
+            _ => self.retransmissions += 1,
+        }
+        self.retried += u64::from(attempt == 1);
+        self.acknowledged += u64::from(outcome.success() == Some(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::rates;
+    use super::*;
+    use bentpipe_core::Streams;
+
+    /// The rate in each second, when a frame is sent every 20 ms of which every `n`th needs one retransmission.
+    fn course(seconds: u64, lost: impl Fn(u64) -> Option<u64>) -> Vec<usize> {
+        let mut adapter = Config::default().build(&rates());
+        let mut stream = Streams::new(1, 0).stream("adaptation");
+        let mut course = Vec::new();
+        for frame in 0..seconds * 50 {
+            let now = Time::ZERO + Span::from_millis(20 * frame);
+            let rate = adapter.choose(now, 0, &mut stream).rate;
+            if frame % 50 == 0 {
+                course.push(rate);
+            }
+            let retried = lost(frame / 50).is_some_and(|every| frame % every == 0);
+            if retried {
+                adapter.learn(now, rate, 0, Outcome::Silent { sent: 1 });
+            }
+            let again = u32::from(retried);
+            adapter.learn(now, rate, again, Outcome::Answered { sent: 1, acknowledged: 1 });
+        }
+        course
+    }
+
+    #[test]
+    fn ten_good_seconds_are_worth_a_step_and_every_fifth_retransmission_a_credit() {
+        let good = course(31, |_| None);
+        assert_eq!(good, [vec![0; 10], vec![1; 10], vec![2; 10], vec![3]].concat());
+        // Five bad seconds after five good ones take the credits back.
+        let mixed = course(21, |second| (5..10).contains(&second).then_some(5));
+        assert_eq!(mixed, [vec![0; 20], vec![1]].concat());
+    }
+
+    #[test]
+    fn a_second_without_acknowledgments_is_a_step_down() {
+        let mut adapter = Config::default().build(&rates());
+        let mut stream = Streams::new(1, 0).stream("adaptation");
+        let mut rate = 0;
+        for frame in 0..1300_u64 {
+            let now = Time::ZERO + Span::from_millis(20 * frame);
+            rate = adapter.choose(now, 0, &mut stream).rate;
+            let outcome = match frame < 1100 {
+                true => Outcome::Answered { sent: 1, acknowledged: 1 },
+                false => Outcome::Silent { sent: 1 },
+            };
+            adapter.learn(now, rate, 0, outcome);
+        }
+        // Two steps up in 22 s; down after the 23rd, 24th and 25th.
+        assert_eq!(rate, 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! Who hears what, and when each access category of a station may transmit: carrier sense, physical and by the network allocation
+//! vector (NAV), spaces between frames, and the back-off.
+//!
+//! No slot costs an event. A category that counts down from `slots` transmits at base + slots x slot, where base is the end of the
+//! last busy period that its station heard, plus AIFS (DIFS, or EIFS after a frame that the station could not read). If the medium becomes
+//! busy before that, the whole slots that have passed since base are subtracted.
+//!
+//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits for one slot at least. With EDCA
+//! (IEEE 802.11-2016, 10.22.2.3) the count is taken at the beginning of a slot, so the slot in which another station starts counts too.
+
+use bentpipe_core::{Span, Stream, Time};
+
+/// What a station hears.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ear {
+    /// End of the last frame that it hears, its own included.
+    busy_until: Time,
+    /// End of the NAV.
+    reserved_until: Time,
+    /// Frames that end by then overlap with others here.
+    garbled_until: Time,
+    /// End of its own last transmission.
+    sending_until: Time,
+    /// Until when it waits for a response that does not come.
+    waiting_until: Time,
+    /// EIFS - DIFS, after a frame that it could not read; else zero.
+    extra: Span,
+}
+
+/// Parameters of an access category; DCF has a single one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Slots of AIFS beyond SIFS; 2 makes DIFS.
+    pub aifs: u64,
+    /// Smallest contention window.
+    pub cw_min: u32,
+    /// Largest contention window.
+    pub cw_max: u32,
+    /// Time for which a station may keep the medium; zero for one frame.
+    pub txop: Span,
+}
+
+/// An access category of a station, as far as its right to transmit is concerned.
+#[derive(Clone, Copy, Debug)]
+struct Contender {
+    space: Span,
+    cw: u32,
+    cw_min: u32,
+    cw_max: u32,
+    /// What is left of the back-off.
+    slots: u32,
+    /// Whether it has a frame to contend for.
+    ready: bool,
+    /// When its first frame came, if it came while the medium was idle and no back-off was left.
+    came: Option<Time>,
+}
+
+/// The shared medium.
+pub struct Air {
+    ears: Vec<Ear>,
+    contenders: Vec<Contender>,
+    /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to send.
+    starts: Vec<Time>,
+    /// Categories of a station.
+    categories: usize,
+    slot: Span,
+    eifs_extra: Span,
+    /// The stations that hear each station, itself included; `None` if all hear all.
+    heard_by: Option<Vec<Vec<u16>>>,
+    /// Whether slots are counted at their beginning.
+    edca: bool,
+    stream: Stream,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sound {
+    /// The station that sends it.
+    pub from: usize,
+    /// When its first bit is sent.
+    pub begin: Time,
+    /// When its last bit is received.
+    pub end: Time,
+}
+
+impl Air {
+    /// An idle medium among `stations` stations with these categories each.
+    pub fn new(
+        stations: usize,
+        access: &[Access],
+        (slot, sifs): (Span, Span),
+        eifs_extra: Span,
+        heard_by: Option<Vec<Vec<u16>>>,
+        edca: bool,
+        stream: Stream,
+    ) -> Air {
+        let of_station = access.iter().map(|access| Contender {
+            space: sifs + slot * access.aifs,
+            cw: access.cw_min,
+            cw_min: access.cw_min,
+            cw_max: access.cw_max,
+            slots: 0,
+            ready: false,
+            came: None,
+        });
+        let of_station: Vec<Contender> = of_station.collect();
+        Air {
+            ears: vec![Ear::default(); stations],
+            contenders: of_station.repeat(stations),
+            starts: vec![Time::MAX; stations * access.len()],
+            categories: access.len(),
+            slot,
+            eifs_extra,
+            heard_by,
+            edca,
+            stream,
+        }
+    }
+
+    /// The next time at which a category transmits, if any does.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        self.starts.iter().copied().min().filter(|time| *time < Time::MAX)
+    }
+
+    /// Adds the categories that transmit at `now` to `due`, in ascending order.
+    #[inline]
+    pub fn due(&self, now: Time, due: &mut Vec<usize>) {
+        due.extend(
+            self.starts.iter().enumerate().filter(|(_, start)| **start == now).map(|(index, _)| index),
+        );
+    }
+
+    /// Whether all stations hear each other.
+    #[inline]
+    pub fn open(&self) -> bool {
+        self.heard_by.is_none()
+    }
+
+    /// Calls `act` for each station that hears `from`, itself included.
+    #[inline]
+    pub fn listeners(&mut self, from: usize, mut act: impl FnMut(&mut Air, usize)) {
+        match self.heard_by.take() {
+            None => (0..self.ears.len()).for_each(|station| act(self, station)),
+            Some(lists) => {
+                lists[from].iter().for_each(|station| act(self, usize::from(*station)));
+                self.heard_by = Some(lists);
+            }
+        }
+    }
+
+    /// Since when a station's category counts slots, or when it starts to.
+    #[inline]
+    fn base(&self, station: usize, space: Span) -> Time {
+        let ear = &self.ears[station];
+        (ear.busy_until.max(ear.reserved_until) + ear.extra + space).max(ear.waiting_until)
+    }
+
+    #[inline]
+    fn plan(&mut self, station: usize) {
+        for index in station * self.categories..(station + 1) * self.categories {
+            let contender = self.contenders[index];
+            self.starts[index] = match contender.ready {
+                true => {
+                    self.base(station, contender.space).max(contender.came.unwrap_or_default())
+                        + self.slot * u64::from(contender.slots)
+                }
+                false => Time::MAX,
+            };
+        }
+    }
+
+    /// Subtracts the slots that have passed for a station's categories by `now`, at which its medium becomes busy.
+    #[inline]
+    fn freeze(&mut self, station: usize, now: Time) {
+        for index in station * self.categories..(station + 1) * self.categories {
+            let contender = self.contenders[index];
+            let base = self.base(station, contender.space);
+            // It would have transmitted without a back-off if the medium had stayed idle.
+            let deferred = (contender.ready && contender.came.is_some()).then(|| self.draw(contender.cw));
+            let contender = &mut self.contenders[index];
+            contender.came = None;
+            if let Some(slots) = deferred {
+                contender.slots = slots;
+            } else if contender.slots > 0 && now >= base {
+                let passed = now.since(base) / self.slot + u64::from(self.edca);
+                contender.slots = u64::from(contender.slots).saturating_sub(passed) as u32;
+            }
+        }
+    }
+
+    /// Puts a frame on the air.
+    pub fn put(&mut self, sound: Sound) {
+        self.ears[sound.from].sending_until = sound.end;
+        self.listeners(sound.from, |air, station| {
+            let busy_until = air.ears[station].busy_until;
+            if busy_until > sound.begin {
+                let ear = &mut air.ears[station];
+                ear.garbled_until = ear.garbled_until.max(busy_until).max(sound.end);
+            } else {
+                air.freeze(station, sound.begin);
+            }
+            let ear = &mut air.ears[station];
+            ear.busy_until = busy_until.max(sound.end);
+            air.plan(station);
+        });
+    }
+
+    /// Whether a frame that ends overlaps with another at this station.
+    #[inline]
+    pub fn garbled(&self, station: usize, sound: &Sound) -> bool {
+        self.ears[station].garbled_until >= sound.end
+    }
+
+    /// Whether the NAV of a station lets it answer an RTS at `now`.
+    #[inline]
+    pub fn may_answer(&self, station: usize, now: Time) -> bool {
+        self.ears[station].reserved_until <= now
+    }
+
+    /// Ends a frame for all who hear it: those that can read it respect `reserved_until` if they are not addressed, those that cannot
+    /// wait for EIFS. `corrupted` is a station for which the channel corrupted it.
+    pub fn end(&mut self, sound: &Sound, to: Option<usize>, reserved_until: Time, corrupted: Option<usize>) {
+        self.listeners(sound.from, |air, station| {
+            let extra = air.eifs_extra;
+            let ear = &mut air.ears[station];
+            if station != sound.from {
+                let unreadable = ear.garbled_until >= sound.end || corrupted == Some(station);
+                if unreadable {
+                    // A station that was sending itself has not tried to read it.
+                    if ear.sending_until <= sound.begin {
+                        ear.extra = extra;
+                    }
+                } else {
+                    ear.extra = Span::ZERO;
+                    if to != Some(station) {
+                        ear.reserved_until = ear.reserved_until.max(reserved_until);
+                    }
+                }
+            } else {
+                ear.extra = Span::ZERO;
+            }
+            air.plan(station);
+        });
+    }
+
+    /// A category has its first frame.
+    pub fn want(&mut self, now: Time, index: usize) {
+        let station = index / self.categories;
+        let contender = self.contenders[index];
+        let ear = &self.ears[station];
+        let base = self.base(station, contender.space);
+        let busy = ear.busy_until.max(ear.reserved_until) > now;
+        let left = contender.slots > 0 && base + self.slot * u64::from(contender.slots) > now;
+        if !left {
+            let slots = if busy { self.draw(contender.cw) } else { 0 };
+            let contender = &mut self.contenders[index];
+            contender.slots = slots;
+            contender.came = (!busy).then_some(now);
+        }
+        self.contenders[index].ready = true;
+        self.plan(station);
+    }
+
+    /// A category stops contending, because it transmits or because it has nothing more to send.
+    pub fn rest(&mut self, index: usize) {
+        self.contenders[index].ready = false;
+        self.starts[index] = Time::MAX;
+    }
+
+    #[inline]
+    fn draw(&mut self, window: u32) -> u32 {
+        // The 32 upper bits as a fraction of the window; its bias is below 1e-6.
+        (((self.stream.bits() >> 32) * (u64::from(window) + 1)) >> 32) as u32
+    }
+
+    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`, otherwise from one twice as large as before.
+    /// It counts from `from` on at the earliest.
+    pub fn back_off(&mut self, index: usize, settled: bool, from: Time, ready: bool) {
+        let contender = self.contenders[index];
+        let cw = match settled {
+            true => contender.cw_min,
+            false => (2 * contender.cw + 1).min(contender.cw_max),
+        };
+        let slots = self.draw(cw);
+        let contender = &mut self.contenders[index];
+        (contender.cw, contender.slots, contender.ready, contender.came) = (cw, slots, ready, None);
+        let station = index / self.categories;
+        self.ears[station].waiting_until = from;
+        self.plan(station);
+    }
+}

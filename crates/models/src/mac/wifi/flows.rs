@@ -1,0 +1,136 @@
+//! The frames of an access category: waiting, on their way, and repeated until they are acknowledged or given up.
+//!
+//! Frames of one destination keep their order. A receiver passes them on in that order: with block acknowledgments it keeps frames
+//! that arrive before an earlier one. Both ends are one data structure here: a frame stays in the sender's window until it is settled, and its
+//! contents leave the window when the receiver passes them on.
+//!
+//! A retransmission of a frame that has arrived, because its acknowledgment was lost, has no contents any more: that is how
+//! duplicates are detected.
+
+use std::collections::VecDeque;
+
+/// A frame that was sent at least once.
+pub struct Sent<L> {
+    /// The contents, until the receiver passes them on.
+    pub load: Option<L>,
+    /// Bytes of the MPDU.
+    pub bytes: u32,
+    /// Place in the order of arrival in the category.
+    pub order: u64,
+    /// Number of transmissions that failed.
+    pub failures: u32,
+    /// Whether the receiver has it.
+    pub received: bool,
+    /// Whether it arrived in the last transmission.
+    pub good: bool,
+    /// Whether the sender knows that it arrived, or has given it up.
+    pub settled: bool,
+}
+
+/// The frames for one destination.
+pub struct Flow<L> {
+    /// The receiving station.
+    pub to: usize,
+    /// Frames that were never sent: order, bytes of the MPDU, contents.
+    pub waiting: VecDeque<(u64, u32, L)>,
+    /// Frames that were sent, in order.
+    pub window: VecDeque<Sent<L>>,
+}
+
+/// All frames of a category.
+pub struct Frames<L> {
+    flows: Vec<Flow<L>>,
+    /// Index of the flow of each destination.
+    of_destination: Vec<u16>,
+    next_order: u64,
+}
+
+const NONE: u16 = u16::MAX;
+
+impl<L> Frames<L> {
+    /// No frames, for destinations below `destinations`.
+    pub fn new(destinations: usize) -> Frames<L> {
+        Frames { flows: Vec::new(), of_destination: vec![NONE; destinations], next_order: 0 }
+    }
+
+    /// Appends a frame.
+    pub fn push(&mut self, to: usize, bytes: u32, load: L) {
+        if self.of_destination[to] == NONE {
+            self.of_destination[to] = self.flows.len() as u16;
+            self.flows.push(Flow { to, waiting: VecDeque::new(), window: VecDeque::new() });
+        }
+        let flow = &mut self.flows[usize::from(self.of_destination[to])];
+        flow.waiting.push_back((self.next_order, bytes, load));
+        self.next_order += 1;
+    }
+
+    /// The flow whose first frame came first; `None` if there are no frames.
+    pub fn first(&self) -> Option<usize> {
+        let order = |flow: &Flow<L>| match flow.window.front() {
+            Some(sent) => Some(sent.order),
+            None => flow.waiting.front().map(|(order, ..)| *order),
+        };
+        let orders = self.flows.iter().enumerate().filter_map(|(index, flow)| Some((order(flow)?, index)));
+        orders.min().map(|(_, index)| index)
+    }
+
+    /// Whether there are no frames.
+    pub fn is_empty(&self) -> bool {
+        self.flows.iter().all(|flow| flow.window.is_empty() && flow.waiting.is_empty())
+    }
+
+    /// A flow.
+    pub fn flow(&mut self, index: usize) -> &mut Flow<L> {
+        &mut self.flows[index]
+    }
+
+    /// All contents that have not been passed on.
+    pub fn loads(&self) -> impl Iterator<Item = &L> {
+        self.flows.iter().flat_map(|flow| {
+            let sent = flow.window.iter().filter_map(|sent| sent.load.as_ref());
+            sent.chain(flow.waiting.iter().map(|(.., load)| load))
+        })
+    }
+}
+
+impl<L> Flow<L> {
+    /// The frames that are to be sent next: those sent before that are not settled, in order.
+    pub fn unsettled(&mut self) -> impl Iterator<Item = &mut Sent<L>> {
+        self.window.iter_mut().filter(|sent| !sent.settled)
+    }
+
+    /// Moves the first waiting frame into the window.
+    pub fn advance(&mut self) {
+        if let Some((order, bytes, load)) = self.waiting.pop_front() {
+            self.window.push_back(Sent {
+                load: Some(load),
+                bytes,
+                order,
+                failures: 0,
+                received: false,
+                good: false,
+                settled: false,
+            });
+        }
+    }
+
+    /// Passes on what the receiver has in order, up to the first frame that is missing and may still come.
+    pub fn release(&mut self, mut pass: impl FnMut(L)) {
+        for sent in &mut self.window {
+            if sent.received {
+                if let Some(load) = sent.load.take() {
+                    pass(load);
+                }
+            } else if !sent.settled {
+                break;
+            }
+        }
+    }
+
+    /// Removes settled frames from the front of the window.
+    pub fn forget(&mut self) {
+        while self.window.front().is_some_and(|sent| sent.settled) {
+            self.window.pop_front();
+        }
+    }
+}

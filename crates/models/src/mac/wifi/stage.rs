@@ -1,0 +1,265 @@
+//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one output port for each station.
+
+use super::adaptation::{Adapter, Choice, Outcome, Speed};
+use super::cell::{Attempt, Cell, Link, Upper};
+use super::config::{category, speeds, Config};
+use super::counters::REPORT;
+use crate::channel::{Errors, Frame};
+use crate::queue::{Admission, Backlog, Verdict};
+use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{Probe, Report, Span, Stream, Time};
+
+/// The sender has given up the packet after its last retransmission.
+pub const GIVEN_UP: DropReason = DropReason::new("retry limit");
+
+/// A pair of stations in one direction.
+struct Pair {
+    link: Link,
+    errors: Option<Errors>,
+    stream: Stream,
+    adapter: Box<dyn Adapter>,
+    draws: Stream,
+}
+
+/// What a category of a station has waiting.
+struct Waiting {
+    admission: Box<dyn Admission>,
+    backlog: Backlog,
+}
+
+/// A station as the upper layers see it.
+struct Station {
+    name: String,
+    probe: Option<Probe>,
+    naks: bool,
+    queue_drops: u64,
+    /// Packets that others received from it, and the sum of their times.
+    received: u64,
+    time: Span,
+}
+
+/// What stands above the cell.
+struct Above {
+    pairs: Vec<Pair>,
+    /// Index of a pair by sender and receiver.
+    numbers: Vec<u16>,
+    stations: Vec<Station>,
+    waiting: Vec<Waiting>,
+    categories: usize,
+    /// Rates by position, and the position of each index of the physical layer.
+    speeds: Vec<Speed>,
+    positions: Vec<usize>,
+    stream: Stream,
+    held: Held,
+    /// Whether errors hit control frames, too.
+    control_errors: bool,
+}
+
+/// The shared medium of a network.
+pub struct Medium {
+    cell: Cell<(Time, Packet)>,
+    above: Above,
+    overhead: u32,
+}
+
+/// A call from the cell, with the outbox.
+struct Call<'a> {
+    above: &'a mut Above,
+    out: &'a mut Outbox,
+}
+
+/// What a medium is built from.
+pub struct Parts<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// What results call each station.
+    pub names: Vec<String>,
+    /// The pairs that exchange frames, in the order of the input ports, each with the streams of its errors and of its adapter.
+    pub pairs: Vec<(Link, Stream, Stream)>,
+    /// The stations that hear each station, itself included; `None` if all hear all.
+    pub heard_by: Option<Vec<Vec<u16>>>,
+    /// Probes of the stations.
+    pub probes: Vec<Option<Probe>>,
+    /// Streams of the back-off and of the queues.
+    pub streams: [Stream; 2],
+}
+
+const NONE: u16 = u16::MAX;
+
+impl Medium {
+    /// An idle medium.
+    ///
+    /// # Panics
+    /// If the configuration has not passed its check.
+    pub fn new(parts: Parts<'_>) -> Medium {
+        let Parts { config, names, pairs, heard_by, probes, streams: [back_off, stream] } = parts;
+        let (members, rules) = (config.members(), config.rules());
+        let count = members.len();
+        let speeds = speeds(&rules.phy);
+        let mut positions = vec![0; speeds.len()];
+        speeds.iter().enumerate().for_each(|(position, speed)| positions[speed.index] = position);
+        let mut numbers = vec![NONE; count * count];
+        let pairs = pairs.into_iter().enumerate().map(|(number, (link, stream, draws))| {
+            let [from, to] = [&members[link.from], &members[link.to]];
+            numbers[link.from * count + link.to] = number as u16;
+            let adapter = from.adaptation.build(&speeds);
+            Pair { link, errors: config.error_between(from, to).errors(), stream, adapter, draws }
+        });
+        let pairs = pairs.collect();
+        let categories = rules.access.len();
+        let rate = speeds.last().expect("a physical layer has rates").rate;
+        let waiting = (0..count * categories).map(|_| Waiting {
+            admission: config.queue.build(rate).admission(),
+            backlog: Backlog::default(),
+        });
+        let waiting = waiting.collect();
+        let stations = names.into_iter().zip(probes).zip(&members).map(|((name, probe), member)| Station {
+            name,
+            probe,
+            naks: member.adaptation.nak(),
+            queue_drops: 0,
+            received: 0,
+            time: Span::ZERO,
+        });
+        let stations = stations.collect();
+        let above = Above {
+            pairs,
+            numbers,
+            stations,
+            waiting,
+            categories,
+            speeds,
+            positions,
+            stream,
+            held: Held::default(),
+            control_errors: config.control_errors,
+        };
+        Medium { cell: Cell::new(count, rules, heard_by, back_off), above, overhead: config.overhead() }
+    }
+}
+
+impl Above {
+    fn pair(&mut self, link: Link) -> &mut Pair {
+        let number = self.numbers[link.from * self.stations.len() + link.to];
+        &mut self.pairs[usize::from(number)]
+    }
+
+    /// A packet has left a queue.
+    fn left(&mut self, now: Time, link: Link, packet: &Packet) {
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(packet.size);
+        let category = if self.categories > 1 { category(packet.dscp) } else { 0 };
+        let backlog = &mut self.waiting[link.from * self.categories + category].backlog;
+        backlog.packets -= 1;
+        backlog.bytes -= u64::from(packet.size);
+        backlog.empty_since = now;
+    }
+}
+
+impl Upper for Call<'_> {
+    type Load = (Time, Packet);
+
+    fn choose(&mut self, now: Time, link: Link, attempt: u32, _load: Option<&(Time, Packet)>) -> Choice {
+        let Pair { adapter, draws, .. } = self.above.pair(link);
+        let choice = adapter.choose(now, attempt, draws);
+        Choice { rate: self.above.speeds[choice.rate].index, ..choice }
+    }
+
+    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
+        let position = self.above.positions[sent.rate];
+        self.above.pair(link).adapter.learn(now, position, sent.attempt, outcome);
+        if let Some(probe) = self.above.stations[link.from].probe {
+            let rate = self.above.speeds[position].rate.bits_per_second() as f64;
+            let (frames, acknowledged) = outcome.frames();
+            if frames > 0 {
+                let [attempt, frames, acknowledged] = [sent.attempt, frames, acknowledged].map(f64::from);
+                let collided = f64::from(u8::from(sent.collided));
+                self.out.record(probe, now, &[link.to as f64, rate, attempt, frames, acknowledged, collided]);
+            }
+        }
+    }
+
+    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+        if control && !self.above.control_errors {
+            return false;
+        }
+        let Pair { errors, stream, .. } = self.above.pair(link);
+        errors.as_mut().is_some_and(|errors| errors.loses_frame(at, frame, stream))
+    }
+
+    fn naks(&self, from: usize) -> bool {
+        self.above.stations[from].naks
+    }
+
+    fn deliver(&mut self, now: Time, link: Link, (came, packet): (Time, Packet)) {
+        self.above.left(now, link, &packet);
+        let station = &mut self.above.stations[link.from];
+        station.received += 1;
+        station.time += now.since(came);
+        self.out.send(Port(link.to as u16), packet);
+    }
+
+    fn deliver_copy(&mut self, _now: Time, _link: Link, _load: &(Time, Packet)) {
+        unreachable!("packets have one receiver");
+    }
+
+    fn give_up(&mut self, now: Time, link: Link, (_, packet): (Time, Packet)) {
+        self.above.left(now, link, &packet);
+        self.out.drop(packet, GIVEN_UP);
+    }
+}
+
+impl Stage for Medium {
+    fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outbox) {
+        let above = &mut self.above;
+        let link = above.pairs[usize::from(port.0)].link;
+        let category = if above.categories > 1 { category(packet.dscp) } else { 0 };
+        let waiting = &mut above.waiting[link.from * above.categories + category];
+        match waiting.admission.admit(now, &mut packet, waiting.backlog, &mut above.stream) {
+            Verdict::Drop(reason) => {
+                above.stations[link.from].queue_drops += 1;
+                out.drop(packet, reason);
+            }
+            Verdict::Admit => {
+                waiting.backlog.packets += 1;
+                waiting.backlog.bytes += u64::from(packet.size);
+                above.held.add(&packet);
+                let bytes = packet.size + self.overhead;
+                self.cell.enqueue(now, link, category, bytes, (now, packet));
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.cell.wake(now, &mut Call { above: &mut self.above, out });
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        self.cell.next_wake()
+    }
+
+    fn held(&self) -> Held {
+        self.above.held
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        for (station, counters) in self.above.stations.iter().zip(&self.cell.counters) {
+            let whole = [
+                counters.transmissions,
+                counters.frames,
+                counters.collisions,
+                counters.corrupted,
+                counters.acknowledgments_lost,
+                counters.rts_failures,
+                counters.duplicates,
+                counters.given_up,
+                station.queue_drops,
+            ];
+            let mut row: Vec<f64> = whole.iter().map(|count| *count as f64).collect();
+            row.push(counters.airtime.as_secs_f64() / now.as_secs_f64());
+            row.push(station.time.as_secs_f64() / station.received as f64);
+            report.row(&REPORT, &station.name, &row);
+        }
+    }
+}
