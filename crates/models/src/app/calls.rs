@@ -152,6 +152,15 @@ impl Workload for Config {
             problems
                 .add("codec", format!("\"{}\" is not a codec; allowed: {}", self.codec, known.join(", ")));
         }
+        if let Some(codec) = codec::find(&self.codec) {
+            if self.sending().packet() > Span::from_millis(240) {
+                let allowed = (240.0 / codec.frame_ms) as u32;
+                problems.add(
+                    "frames",
+                    format!("a packet holds more than 240 ms of speech; allowed: 1 to {allowed}"),
+                );
+            }
+        }
         if self.calls.value() == 0 && self.load.value() == 0.0 {
             problems.add(
                 "load",

@@ -248,8 +248,11 @@ impl Sip {
         if news.failed {
             return self.agent.disconnected(now, &mut self.out);
         }
+        if !news.arrived {
+            return;
+        }
         let from = SocketAddr::from((self.ends.other, 5060));
-        while news.arrived {
+        loop {
             match sip::Message::read_stream(&connection.arrived) {
                 Ok((_, length)) => {
                     let message: Vec<u8> = connection.arrived.drain(..length).collect();
