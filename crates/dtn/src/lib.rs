@@ -11,6 +11,7 @@ pub mod coding;
 pub mod contacts;
 pub mod frames;
 pub mod ltp;
+pub mod network;
 pub mod ranges;
 pub mod routing;
 pub mod sdnv;

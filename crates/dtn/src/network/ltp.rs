@@ -1,0 +1,192 @@
+//! LTP between neighbours: an engine at each end of each pair of nodes that have contacts.
+
+use super::{Config, Convergence};
+use crate::chunk::Chunk;
+use crate::contacts::{Node, Plan};
+use crate::ltp::engine::{Engine, Event};
+use crate::ltp::segment::{reason, Segment, Session};
+use crate::ltp::sender::End;
+use crate::ltp::Patience;
+use bentpipe_core::{Span, Time};
+use std::collections::BTreeMap;
+
+/// The service number of bundles.
+const BUNDLES: u64 = 1;
+
+/// One end of a pair of neighbours.
+struct Link {
+    engine: Engine,
+    /// Bundles that are being sent, by session.
+    sessions: BTreeMap<u64, Sending>,
+}
+
+/// A bundle that is being sent.
+struct Sending {
+    bundle: u64,
+    /// The contacts that it has passed.
+    hops: u32,
+    /// Whether it was given up, and goes another way.
+    given_up: bool,
+}
+
+/// What became of bundles at an end of a pair.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// A bundle is here, after so many contacts.
+    Here(u64, Node, u32),
+    /// The neighbour has it.
+    Done(u64, Node),
+    /// The neighbour cannot be reached with it.
+    Failed(u64, Node),
+}
+
+#[derive(Default)]
+pub(crate) struct Links {
+    links: BTreeMap<(Node, Node), Link>,
+    flying: BTreeMap<u64, Segment>,
+    next_place: u64,
+    margin: Span,
+}
+
+/// When answers over a pair's contacts can be here.
+struct Clock<'a> {
+    plan: &'a Plan,
+    from: Node,
+    to: Node,
+    delay: Span,
+    margin: Span,
+}
+
+impl Patience for Clock<'_> {
+    fn overdue(&self, _peer: u64, sent: Time) -> Time {
+        let there = sent + self.delay;
+        let contacts =
+            self.plan.leaving(self.to, there).iter().map(|index| &self.plan.contacts()[*index as usize]);
+        let back = contacts.filter(|contact| contact.to == self.from);
+        let answers = back.map(|contact| there.max(contact.start) + contact.delay);
+        answers.min().map_or(Time::MAX, |answer| answer + self.margin)
+    }
+}
+
+impl Links {
+    pub fn new(plan: &Plan, config: &Config) -> Links {
+        let Convergence::Ltp { config, margin } = &config.convergence else { return Links::default() };
+        let pairs = plan
+            .contacts()
+            .iter()
+            .flat_map(|contact| [(contact.from, contact.to), (contact.to, contact.from)]);
+        let link = |(from, _): &(Node, Node)| Link {
+            engine: Engine::new(u64::from(from.0) + 1, config.clone()),
+            sessions: BTreeMap::new(),
+        };
+        let links = pairs.map(|pair| (pair, link(&pair))).collect();
+        Links { links, margin: *margin, ..Links::default() }
+    }
+
+    /// Begins to send a bundle.
+    pub fn send(&mut self, from: Node, to: Node, bundle: u64, size: u64, hops: u32) {
+        let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
+        let session = link.engine.send(u64::from(to.0) + 1, BUNDLES, Chunk::Zeros(size), size);
+        link.sessions.insert(session.number, Sending { bundle, hops, given_up: false });
+    }
+
+    /// The next segment from one node to another, which leaves at `now`.
+    pub fn next_segment(
+        &mut self,
+        plan: &Plan,
+        now: Time,
+        from: Node,
+        to: Node,
+        delay: Span,
+    ) -> Option<Segment> {
+        let clock = Clock { plan, from, to, delay, margin: self.margin };
+        let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
+        link.engine.next_segment(now, &clock).map(|(_, segment)| segment)
+    }
+
+    /// Keeps a segment that is on its way; returns its place.
+    pub fn fly(&mut self, segment: Segment) -> u64 {
+        self.next_place += 1;
+        self.flying.insert(self.next_place, segment);
+        self.next_place
+    }
+
+    /// A segment arrives.
+    pub fn arrive(&mut self, place: u64, from: Node, to: Node) {
+        let Some(segment) = self.flying.remove(&place) else { return };
+        let link = self.links.get_mut(&(to, from)).expect("neighbours have engines");
+        link.engine.receive(u64::from(from.0) + 1, &segment);
+    }
+
+    /// Lets timers run out.
+    pub fn wake(&mut self, now: Time) {
+        self.links.values_mut().for_each(|link| link.engine.wake(now));
+    }
+
+    /// When the first timer runs out.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.links.values().filter_map(|link| link.engine.next_wake()).min().filter(|time| *time < Time::MAX)
+    }
+
+    /// Gives up everything that is being sent from one node to another, and returns those bundles. What is on the way still arrives.
+    pub fn give_up(&mut self, from: Node, to: Node) -> Vec<u64> {
+        let Some(link) = self.links.get_mut(&(from, to)) else { return Vec::new() };
+        let engine = link.engine.number();
+        let mut bundles = Vec::new();
+        for (number, sending) in link.sessions.iter_mut().filter(|(_, sending)| !sending.given_up) {
+            sending.given_up = true;
+            bundles.push(sending.bundle);
+            link.engine.cancel(Session { engine, number: *number }, reason::UNREACHABLE);
+        }
+        bundles
+    }
+
+    /// A node has dropped a bundle.
+    pub fn forget(&mut self, bundle: u64, node: Node) {
+        for ((from, _), link) in self.links.range_mut((node, Node(0))..=(node, Node(u32::MAX))) {
+            debug_assert_eq!(*from, node);
+            let numbers: Vec<u64> = link
+                .sessions
+                .iter()
+                .filter(|(_, sending)| sending.bundle == bundle)
+                .map(|(number, _)| *number)
+                .collect();
+            for number in numbers {
+                link.sessions.remove(&number);
+                link.engine.cancel(Session { engine: link.engine.number(), number }, reason::USER);
+            }
+        }
+    }
+
+    /// What has become of bundles between two nodes since the last call.
+    pub fn news(&mut self, node: Node, other: Node) -> Vec<News> {
+        let mut news = Vec::new();
+        for (here, there) in [(node, other), (other, node)] {
+            let mut events = Vec::new();
+            if let Some(link) = self.links.get_mut(&(here, there)) {
+                events.extend(std::iter::from_fn(|| link.engine.next_event()));
+            }
+            for event in events {
+                match event {
+                    Event::Red { session, .. } => {
+                        let sender = self.links.get(&(there, here));
+                        let about = sender.and_then(|link| link.sessions.get(&session.number));
+                        // If the sender has dropped it since, nobody knows what it was.
+                        news.extend(about.map(|sending| News::Here(sending.bundle, here, sending.hops + 1)));
+                    }
+                    Event::Sent { session, end } => {
+                        let link = self.links.get_mut(&(here, there)).expect("it had an event");
+                        let about = link.sessions.remove(&session.number);
+                        let about = about.filter(|sending| !sending.given_up || end == End::Complete);
+                        news.extend(about.map(|Sending { bundle, .. }| match end {
+                            End::Complete => News::Done(bundle, here),
+                            End::Cancelled(_) => News::Failed(bundle, here),
+                        }));
+                    }
+                    Event::Green { .. } | Event::Abandoned { .. } => {}
+                }
+            }
+        }
+        news
+    }
+}

@@ -1,0 +1,703 @@
+//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. Told the time, it moves bundles.
+//!
+//! Each contact transmits one thing after the other at its rate; what has left when it ends arrives, what is cut off does not. Over
+//! [UDP](Convergence::Udp) a bundle is one unit that is lost or not, and the sender forgets it when it has been sent; a bundle that would not
+//! be sent before the contact ends is not begun. Over [LTP](Convergence::Ltp) a bundle is a red block, and the sender stores it
+//! until its reports claim all of it. Contacts of two directions are independent.
+//!
+//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still stored.
+
+pub mod config;
+mod ltp;
+mod routing;
+mod storage;
+
+pub use config::{Config, Convergence, Discard, Routing};
+
+use crate::bundle::Header;
+use crate::contacts::{Contact, Node, Plan};
+use bentpipe_core::{Span, Time};
+use ltp::{Links, News};
+use routing::Router;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use storage::Store;
+
+/// A bundle that enters the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// Where it enters.
+    pub from: Node,
+    /// Where it leaves.
+    pub to: Node,
+    /// Bytes of payload.
+    pub payload: u64,
+    /// When it is worth nothing any more, counted from now.
+    pub lifetime: Span,
+    /// Its priority: 0 bulk, 1 normal, 2 expedited.
+    pub priority: usize,
+}
+
+/// Why a bundle was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Its lifetime was over.
+    Expired,
+    /// A node had no room for it.
+    StorageFull,
+    /// Errors of a link spoiled it.
+    Errors,
+    /// A contact ended, unannounced, during its transmission.
+    CutOff,
+}
+
+/// How a bundle ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has arrived.
+    Delivered {
+        /// Its number.
+        bundle: u64,
+        /// Where it has arrived.
+        to: Node,
+        /// Contacts that it passed.
+        hops: u32,
+    },
+    /// Its last copy was dropped.
+    Dropped {
+        /// Its number.
+        bundle: u64,
+        /// Where its last copy was.
+        node: Node,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Counts of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bundles that entered.
+    pub created: u64,
+    /// Bundles that arrived.
+    pub delivered: u64,
+    /// Their payload in bytes.
+    pub delivered_bytes: u64,
+    /// Bundles whose lifetime was over.
+    pub expired: u64,
+    /// Bundles that were dropped for other reasons.
+    pub dropped: u64,
+    /// Bytes that links sent, headers, retransmissions and reports included.
+    pub sent_bytes: u64,
+    /// Transmissions of bundles and segments.
+    pub transmissions: u64,
+    /// The most bytes that a node stored.
+    pub stored_max: u64,
+    /// Searches for routes.
+    pub searches: u64,
+}
+
+struct State {
+    bundle: Bundle,
+    size: u64,
+    expires: Time,
+    /// Copies at nodes and on the way.
+    copies: u32,
+    delivered: bool,
+    /// Where and why the last copy that was lost was lost.
+    lost: (Node, Reason),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A contact opens.
+    Opens(u32),
+    /// A contact closes.
+    Closes(u32),
+    /// A contact has sent what it was sending.
+    Sent(u32),
+    /// A bundle's last bit arrives over a contact, after so many hops.
+    Arrives(u64, u32, u32),
+    /// A segment arrives over a contact; its place among those on the way.
+    Segment(u64, u32),
+    /// A bundle's lifetime is over.
+    Expires(u64),
+    /// A stored bundle looks for a route again at a node.
+    Retry(u64, u32),
+    /// Timers of LTP engines.
+    Timers,
+}
+
+/// What a contact is doing.
+#[derive(Default)]
+pub(crate) struct Channel {
+    pub open: bool,
+    /// When what it sends will have been sent.
+    pub busy: Option<Time>,
+    /// Copies that wait for it.
+    pub queue: VecDeque<u64>,
+}
+
+/// A network of bundle nodes.
+pub struct Network {
+    /// The contacts as they are.
+    plan: Plan,
+    config: Config,
+    now: Time,
+    bundles: BTreeMap<u64, State>,
+    next_bundle: u64,
+    stores: Vec<Store>,
+    channels: Vec<Channel>,
+    router: Router,
+    links: Links,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    sequence: u64,
+    /// The time for which a wake for timers is scheduled.
+    timers: Option<Time>,
+    outcomes: VecDeque<Outcome>,
+    counters: Counters,
+    /// Whether the next unit on a contact is spoiled: its bytes in, true for spoiled.
+    errors: Box<dyn FnMut(u64) -> bool + Send>,
+}
+
+impl Network {
+    /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes. `errors`
+    /// decides whether a unit of so many bytes is spoiled.
+    pub fn new(
+        plan: Plan,
+        known: Plan,
+        config: Config,
+        errors: Box<dyn FnMut(u64) -> bool + Send>,
+    ) -> Network {
+        let nodes = plan.nodes().len();
+        let remembers = !matches!(config.routing, Routing::ContactGraph | Routing::Static(_));
+        let mut network = Network {
+            stores: (0..nodes).map(|_| Store::new(remembers)).collect(),
+            channels: plan.contacts().iter().map(|_| Channel::default()).collect(),
+            router: Router::new(known, &config.routing),
+            links: Links::new(&plan, &config),
+            plan,
+            config,
+            now: Time::ZERO,
+            bundles: BTreeMap::new(),
+            next_bundle: 0,
+            events: BinaryHeap::new(),
+            sequence: 0,
+            timers: None,
+            outcomes: VecDeque::new(),
+            counters: Counters::default(),
+            errors,
+        };
+        for index in 0..network.plan.contacts().len() as u32 {
+            let contact = network.plan.contacts()[index as usize];
+            network.schedule(contact.start, Event::Opens(index));
+            network.schedule(contact.end, Event::Closes(index));
+        }
+        network
+    }
+
+    /// The contacts as they are.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Counts so far.
+    pub fn counters(&self) -> Counters {
+        Counters { searches: self.router.searches(), ..self.counters }
+    }
+
+    /// Bundles that are neither delivered nor dropped.
+    pub fn stored(&self) -> u64 {
+        self.bundles.values().filter(|state| !state.delivered).count() as u64
+    }
+
+    /// Puts a bundle into the network at `now`, not before the last call's time, and returns its number. What becomes of it is an
+    /// [`Outcome`].
+    pub fn insert(&mut self, now: Time, bundle: Bundle) -> u64 {
+        self.advance(now);
+        let number = self.next_bundle;
+        self.next_bundle += 1;
+        self.counters.created += 1;
+        let header = Header {
+            source: u64::from(bundle.from.0) + 1,
+            destination: u64::from(bundle.to.0) + 1,
+            created: now,
+            sequence: 0,
+            lifetime: bundle.lifetime,
+        };
+        let size = header.length(bundle.payload);
+        let expires = now + bundle.lifetime;
+        self.bundles.insert(
+            number,
+            State {
+                bundle,
+                size,
+                expires,
+                copies: 1,
+                delivered: false,
+                lost: (bundle.from, Reason::Expired),
+            },
+        );
+        self.schedule(expires, Event::Expires(number));
+        self.router.created(number, bundle.from, &self.config.routing);
+        self.place(number, bundle.from, 0);
+        number
+    }
+
+    /// When [`advance`](Self::advance) should be called next.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.events.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// Moves everything on to `now`.
+    pub fn advance(&mut self, now: Time) {
+        while let Some(&Reverse((time, _, event))) =
+            self.events.peek().filter(|Reverse((time, ..))| *time <= now)
+        {
+            self.events.pop();
+            self.now = self.now.max(time);
+            self.handle(event);
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// What became of bundles, in the order of time.
+    pub fn next_outcome(&mut self) -> Option<Outcome> {
+        self.outcomes.pop_front()
+    }
+
+    fn schedule(&mut self, time: Time, event: Event) {
+        self.sequence += 1;
+        // At one time contacts close before others open, and what has been sent has been sent before the contact closes.
+        let rank = match event {
+            Event::Sent(_) => 0,
+            Event::Closes(_) => 1,
+            Event::Opens(_) => 2,
+            _ => 3,
+        };
+        self.events.push(Reverse((time, rank << 56 | self.sequence, event)));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Opens(index) => {
+                self.channels[index as usize].open = true;
+                self.opened(index);
+                self.transmit(index);
+            }
+            Event::Closes(index) => self.closed(index),
+            Event::Sent(index) => self.sent(index),
+            Event::Arrives(bundle, contact, hops) => self.arrived(bundle, contact, hops),
+            Event::Segment(place, contact) => self.segment(place, contact),
+            Event::Expires(bundle) => self.expire(bundle),
+            Event::Retry(bundle, node) => {
+                if self.stores[node as usize].contains(bundle) {
+                    self.router.release(bundle, Node(node));
+                    self.route(bundle, Node(node));
+                }
+            }
+            Event::Timers => self.timers(),
+        }
+    }
+
+    /// A contact opens: those routings that meet rather than plan see each other.
+    fn opened(&mut self, index: u32) {
+        let contact = self.plan.contacts()[index as usize];
+        self.router.met(self.now, contact.from, contact.to, &self.config.routing);
+        if self.router.plans() {
+            // What waits for this neighbour whenever it is there.
+            let waiting = self.router.waiting_for(contact.from, contact.to);
+            self.channels[index as usize].queue.extend(waiting);
+            return;
+        }
+        let here: Vec<u64> = self.stores[contact.from.0 as usize].iter().collect();
+        for bundle in here {
+            self.offer(bundle, index);
+        }
+    }
+
+    fn closed(&mut self, index: u32) {
+        let contact = self.plan.contacts()[index as usize];
+        let channel = &mut self.channels[index as usize];
+        (channel.open, channel.busy) = (false, None);
+        let left: Vec<u64> = channel.queue.drain(..).collect();
+        self.give_up_sessions(contact.from, contact.to);
+        if self.router.plans() {
+            for bundle in left {
+                self.router.release(bundle, contact.from);
+                if self.stores[contact.from.0 as usize].contains(bundle) {
+                    self.route(bundle, contact.from);
+                }
+            }
+        }
+    }
+
+    /// Stores a bundle at a node that it has reached, and sends it on. A node without room drops it, or others for it.
+    fn place(&mut self, bundle: u64, node: Node, hops: u32) {
+        let State { size, bundle: about, expires, .. } = &self.bundles[&bundle];
+        let (size, priority, expires) = (*size, about.priority, *expires);
+        if expires <= self.now {
+            return self.lose(bundle, node, Reason::Expired);
+        }
+        let store = &mut self.stores[node.0 as usize];
+        match store.make_room(size, priority, self.config.storage, self.config.discard) {
+            None => return self.lose(bundle, node, Reason::StorageFull),
+            Some(victims) => {
+                for victim in victims {
+                    self.discard(victim, node);
+                    self.lose(victim, node, Reason::StorageFull);
+                }
+            }
+        }
+        self.stores[node.0 as usize].add(bundle, size, priority, hops);
+        self.counters.stored_max = self.counters.stored_max.max(self.stores[node.0 as usize].bytes());
+        self.route(bundle, node);
+    }
+
+    /// Decides over which contact a stored bundle leaves.
+    fn route(&mut self, bundle: u64, node: Node) {
+        let State { bundle: about, size, expires, .. } = &self.bundles[&bundle];
+        let (about, size, expires) = (*about, *size, *expires);
+        if self.router.plans() {
+            let bytes = size + self.config.convergence.overhead(size);
+            let Some(known) = self.router.choose(self.now, bundle, node, &about, bytes, expires) else {
+                return;
+            };
+            // The contact as it is: an unannounced outage may have shortened or removed it, which shows when it should be open.
+            let Some(index) = self.real(&known) else {
+                return self.schedule(known.end, Event::Retry(bundle, node.0));
+            };
+            self.channels[index as usize].queue.push_back(bundle);
+            return self.transmit(index);
+        }
+        for place in 0..self.plan.leaving(node, self.now).len() {
+            let index = self.plan.leaving(node, self.now)[place];
+            if self.channels[index as usize].open {
+                self.offer(bundle, index);
+                self.transmit(index);
+            }
+        }
+    }
+
+    /// The real contact in which a known one lies from now on.
+    fn real(&self, known: &crate::contacts::Contact) -> Option<u32> {
+        let contacts = self.plan.contacts();
+        let candidates = self.plan.leaving(known.from, self.now.max(known.start)).iter().copied();
+        let fitting = candidates.filter(|index| {
+            let contact = &contacts[*index as usize];
+            contact.to == known.to && contact.start < known.end
+        });
+        // Contacts of one pair may overlap.
+        let is_itself = |index: &u32| {
+            (contacts[*index as usize].start, contacts[*index as usize].end) == (known.start, known.end)
+        };
+        fitting
+            .clone()
+            .find(is_itself)
+            .or_else(|| fitting.min_by_key(|index| contacts[*index as usize].start))
+    }
+
+    /// Puts a copy into the queue of an open contact, if the routing wants the neighbour to have it.
+    fn offer(&mut self, bundle: u64, index: u32) {
+        let contact = self.plan.contacts()[index as usize];
+        let to = self.bundles[&bundle].bundle.to;
+        let holds = self.stores[contact.to.0 as usize].has_seen(bundle) && to != contact.to;
+        if !holds && self.router.wants(bundle, contact.from, contact.to, to, &self.config.routing) {
+            let queue = &mut self.channels[index as usize].queue;
+            if !queue.contains(&bundle) {
+                queue.push_back(bundle);
+            }
+        }
+    }
+
+    /// Lets an open contact send the next unit, if it is idle.
+    fn transmit(&mut self, index: u32) {
+        let channel = &self.channels[index as usize];
+        if !channel.open || channel.busy.is_some() {
+            return;
+        }
+        match self.config.convergence {
+            Convergence::Udp => self.transmit_bundle(index),
+            Convergence::Ltp { .. } => self.transmit_segment(index),
+        }
+    }
+
+    /// The next bundle of a contact's queue that is still stored and fits into the rest of it; by priority, then by age.
+    fn next_bundle(&mut self, index: u32) -> Option<u64> {
+        let contact = self.plan.contacts()[index as usize];
+        loop {
+            let channel = &mut self.channels[index as usize];
+            let store = &self.stores[contact.from.0 as usize];
+            let order = |bundle: &u64| Reverse(store.priority(*bundle));
+            // Mostly all have one priority, and the first is the best.
+            let best = match channel.queue.front() {
+                Some(first) if store.one_priority() => Some((0, *first)),
+                _ => channel
+                    .queue
+                    .iter()
+                    .copied()
+                    .enumerate()
+                    .min_by_key(|(place, bundle)| (order(bundle), *place)),
+            };
+            let (place, bundle) = best?;
+            channel.queue.remove(place);
+            if !store.contains(bundle) {
+                continue;
+            }
+            let size = self.bundles[&bundle].size;
+            let unit = size + self.config.convergence.overhead(size);
+            if self.now + contact.rate.span_of(unit) <= self.known_end(index) {
+                return Some(bundle);
+            }
+            // It does not fit any more: another contact, another route.
+            if self.router.plans() {
+                self.router.release(bundle, contact.from);
+                self.route(bundle, contact.from);
+            }
+        }
+    }
+
+    /// When nodes believe that a contact ends: its end in the known plan.
+    fn known_end(&self, index: u32) -> Time {
+        self.router.known_end(&self.plan.contacts()[index as usize], self.now)
+    }
+
+    fn transmit_bundle(&mut self, index: u32) {
+        let Some(bundle) = self.next_bundle(index) else { return };
+        let contact = self.plan.contacts()[index as usize];
+        let size = self.bundles[&bundle].size;
+        let unit = size + self.config.convergence.overhead(size);
+        let sent = self.start(index, unit);
+        self.router.departed(bundle, contact.from);
+        let hops = self.stores[contact.from.0 as usize].hops(bundle);
+        let to = self.bundles[&bundle].bundle.to;
+        if self.router.copied(bundle, contact.from, contact.to, to, &self.config.routing) {
+            self.bundle_mut(bundle).copies += 1;
+        } else {
+            self.stores[contact.from.0 as usize].remove(bundle);
+            self.router.release(bundle, contact.from);
+        }
+        if sent > contact.end {
+            // The end comes unannounced; nobody receives the rest.
+            return self.lose(bundle, contact.from, Reason::CutOff);
+        }
+        if (self.errors)(unit) {
+            return self.lose(bundle, contact.to, Reason::Errors);
+        }
+        self.schedule(sent + contact.delay, Event::Arrives(bundle, index, hops + 1));
+    }
+
+    /// Occupies a contact with `bytes`; returns when they have been sent.
+    fn start(&mut self, index: u32, bytes: u64) -> Time {
+        let contact = self.plan.contacts()[index as usize];
+        let sent = self.now + contact.rate.span_of(bytes);
+        self.counters.sent_bytes += bytes;
+        self.counters.transmissions += 1;
+        self.channels[index as usize].busy = Some(sent);
+        self.schedule(sent, Event::Sent(index));
+        sent
+    }
+
+    fn sent(&mut self, index: u32) {
+        let channel = &mut self.channels[index as usize];
+        // The end of what a closed contact was sending means nothing any more.
+        if channel.busy == Some(self.now) {
+            channel.busy = None;
+            self.transmit(index);
+        }
+    }
+
+    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send, so that they keep their order.
+    fn transmit_segment(&mut self, index: u32) {
+        let contact = self.plan.contacts()[index as usize];
+        let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
+        let longest = config.segment + config::DATAGRAM;
+        if self.now + contact.rate.span_of(longest) > self.known_end(index) {
+            return;
+        }
+        let (from, to) = (contact.from, contact.to);
+        let segment = loop {
+            if let Some(segment) = self.links.next_segment(&self.plan, self.now, from, to, contact.delay) {
+                break segment;
+            }
+            let Some(bundle) = self.next_bundle(index) else { return };
+            let (size, hops) = (self.bundles[&bundle].size, self.stores[from.0 as usize].hops(bundle));
+            self.router.departed(bundle, from);
+            self.links.send(from, to, bundle, size, hops);
+        };
+        let bytes = segment.length() + config::DATAGRAM;
+        let sent = self.start(index, bytes);
+        if sent <= contact.end && !(self.errors)(bytes) {
+            let place = self.links.fly(segment);
+            self.schedule(sent + contact.delay, Event::Segment(place, index));
+        }
+        self.news(from, to);
+    }
+
+    /// A segment is here.
+    fn segment(&mut self, place: u64, index: u32) {
+        let Contact { from, to, .. } = self.plan.contacts()[index as usize];
+        self.links.arrive(place, from, to);
+        self.news(from, to);
+        self.answer(to, from);
+    }
+
+    /// Lets the open contacts from one node to another send.
+    fn answer(&mut self, from: Node, to: Node) {
+        for place in 0..self.plan.leaving(from, self.now).len() {
+            let Some(&index) = self.plan.leaving(from, self.now).get(place) else { break };
+            if self.plan.contacts()[index as usize].to == to {
+                self.transmit(index);
+            }
+        }
+    }
+
+    /// Timers of LTP have run out.
+    fn timers(&mut self) {
+        self.timers = None;
+        self.links.wake(self.now);
+        for index in 0..self.channels.len() as u32 {
+            if self.channels[index as usize].open {
+                self.transmit(index);
+                let Contact { from, to, .. } = self.plan.contacts()[index as usize];
+                self.news(from, to);
+            }
+        }
+        self.set_timer();
+    }
+
+    fn set_timer(&mut self) {
+        if let Some(wake) =
+            self.links.next_wake().filter(|wake| self.timers.is_none_or(|timer| *wake < timer))
+        {
+            let wake = wake.max(self.now);
+            self.timers = Some(wake);
+            self.schedule(wake, Event::Timers);
+        }
+    }
+
+    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another way.
+    fn give_up_sessions(&mut self, from: Node, to: Node) {
+        let later = self
+            .plan
+            .leaving(from, self.now)
+            .iter()
+            .any(|index| self.plan.contacts()[*index as usize].to == to);
+        if later {
+            return;
+        }
+        for bundle in self.links.give_up(from, to) {
+            self.router.release(bundle, from);
+            if self.stores[from.0 as usize].contains(bundle) {
+                self.route(bundle, from);
+            }
+        }
+    }
+
+    /// What LTP has told about bundles between two nodes.
+    fn news(&mut self, node: Node, other: Node) {
+        for news in self.links.news(node, other) {
+            match news {
+                News::Here(bundle, at, hops) => {
+                    if self.bundles.contains_key(&bundle) {
+                        self.bundle_mut(bundle).copies += 1;
+                        self.arrived_at(bundle, at, hops);
+                    }
+                }
+                News::Done(bundle, at) => {
+                    if self.stores[at.0 as usize].contains(bundle) {
+                        self.stores[at.0 as usize].remove(bundle);
+                        self.router.release(bundle, at);
+                        self.end_copy(bundle);
+                    }
+                }
+                News::Failed(bundle, at) => {
+                    self.router.release(bundle, at);
+                    if self.stores[at.0 as usize].contains(bundle) {
+                        self.route(bundle, at);
+                    }
+                }
+            }
+        }
+        self.set_timer();
+    }
+
+    /// A bundle's last bit is here.
+    fn arrived(&mut self, bundle: u64, contact: u32, hops: u32) {
+        self.arrived_at(bundle, self.plan.contacts()[contact as usize].to, hops);
+    }
+
+    fn arrived_at(&mut self, bundle: u64, node: Node, hops: u32) {
+        let now = self.now;
+        let state = self.bundle_mut(bundle);
+        if state.expires <= now && !state.delivered {
+            return self.lose(bundle, node, Reason::Expired);
+        }
+        if state.bundle.to == node {
+            if !std::mem::replace(&mut state.delivered, true) {
+                let payload = state.bundle.payload;
+                self.counters.delivered += 1;
+                self.counters.delivered_bytes += payload;
+                self.outcomes.push_back(Outcome::Delivered { bundle, to: node, hops });
+            }
+            return self.end_copy(bundle);
+        }
+        // A copy that is or was here already; without copies that is one which went another way after its acknowledgment was lost.
+        let store = &self.stores[node.0 as usize];
+        if store.contains(bundle) || store.has_seen(bundle) {
+            return self.end_copy(bundle);
+        }
+        self.place(bundle, node, hops);
+    }
+
+    /// A copy has ended, wherever it was; the bundle ends with its last one. If none has arrived, it was lost where one was lost last:
+    /// a neighbour that has taken a bundle may have dropped it before its sender knows that it has it.
+    fn end_copy(&mut self, bundle: u64) {
+        let state = self.bundle_mut(bundle);
+        state.copies -= 1;
+        if state.copies > 0 {
+            return;
+        }
+        let (delivered, (node, reason)) = (state.delivered, state.lost);
+        self.bundles.remove(&bundle);
+        self.router.ended(bundle);
+        if !delivered {
+            self.outcomes.push_back(Outcome::Dropped { bundle, node, reason });
+            match reason {
+                Reason::Expired => self.counters.expired += 1,
+                _ => self.counters.dropped += 1,
+            }
+        }
+    }
+
+    /// A copy that is in no store any more is lost.
+    fn lose(&mut self, bundle: u64, node: Node, reason: Reason) {
+        self.bundle_mut(bundle).lost = (node, reason);
+        self.end_copy(bundle);
+    }
+
+    /// Removes a stored copy from everything that knows it.
+    fn discard(&mut self, bundle: u64, node: Node) {
+        self.stores[node.0 as usize].remove(bundle);
+        self.router.release(bundle, node);
+        self.links.forget(bundle, node);
+    }
+
+    /// A bundle's lifetime is over: all stored copies are dropped, and those on the way when they arrive.
+    fn expire(&mut self, bundle: u64) {
+        if !self.bundles.contains_key(&bundle) {
+            return;
+        }
+        for node in 0..self.stores.len() {
+            let node_id = Node(node as u32);
+            if self.bundles.contains_key(&bundle) && self.stores[node].contains(bundle) {
+                self.discard(bundle, node_id);
+                self.lose(bundle, node_id, Reason::Expired);
+            }
+        }
+    }
+
+    fn bundle_mut(&mut self, bundle: u64) -> &mut State {
+        self.bundles.get_mut(&bundle).expect("a bundle with copies is known")
+    }
+}
