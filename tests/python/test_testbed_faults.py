@@ -106,7 +106,9 @@ def kill_and_check(data: Path, kills: int, seed: int) -> None:
     assert os.waitpid(executor, 0)[1] == 0
     assert sum(states(store).values()) == runs
     with store.reading() as rows:
-        assert {run.reason for run in rows.scalars(select(Run)) if run.state not in ("done", "incomplete")} == set()
+        assert {
+            run.reason for run in rows.scalars(select(Run)) if run.state not in ("done", "incomplete")
+        } == set()
     assert states(store).get("incomplete", 0) <= 2 * kills
     assert runners(data) == []
     with store.reading() as rows:
