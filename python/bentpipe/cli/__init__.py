@@ -35,6 +35,7 @@ from .plain import GroupedCommands, PlainCommand
 from .plot import plot
 from .predict import predict
 from .ps import ps
+from .rain import rain
 from .report import report
 from .reproduce import reproduce
 from .run import run
@@ -55,7 +56,7 @@ GROUPS: Final = {
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx, phone),
-    "Calculate": (emodel, contacts),
+    "Calculate": (emodel, rain, contacts),
     "Share it": (serve, lab),
     "Read about it": (docs,),
     "Prepare this machine": (doctor, calibrate, pep, kernel),

@@ -1,0 +1,14 @@
+"""Rain on satellite links: attenuation by the ITU-R recommendations, and time series of it.
+
+Attenuation statistics (:mod:`.attenuation`) come from the optional library ``itur`` (``pip install bentpipe[rain]``),
+which carries its maps with it: nothing is downloaded. Time series (:mod:`.synthesis`) and passing storms
+(:mod:`.storm`) are computed here.
+"""
+
+from __future__ import annotations
+
+from .attenuation import Site, Sky, statistics
+from .storm import Storm
+from .synthesis import Series, synthesise
+
+__all__ = ["Series", "Site", "Sky", "Storm", "statistics", "synthesise"]

@@ -1,0 +1,165 @@
+"""What ``bentpipe rain`` does: finds sites, tabulates attenuation, writes series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bentpipe.errors import InputError
+
+from .attenuation import Site, Sky
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Percentages of the printed table; the library's scintillation and clouds are for 0.01 to 5 %.
+SHOWN: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: Keys of ``--storm`` and the fields that they set.
+STORM: Final = {
+    "peak": "peak_mm_h",
+    "radius": "radius_km",
+    "speed": "speed_m_s",
+    "course": "course",
+    "at": "passes_s",
+}
+#: The most samples of all columns together that are written.
+MOST: Final = 50_000_000
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Sites, and the longitude of their satellite or a common elevation, in degrees."""
+
+    sites: list[Site]
+    satellite: float | None
+    elevation: float | None
+
+    def skies(self, frequency_ghz: float, tilt: float) -> list[Sky]:
+        """The paths from the sites."""
+        return [Sky(site, frequency_ghz, self._elevation(site), tilt) for site in self.sites]
+
+    def _elevation(self, site: Site) -> float:
+        if self.elevation is not None:
+            return self.elevation
+        if self.satellite is None:
+            raise InputError("sites need --satellite or --elevation")
+        return site.elevation(self.satellite)
+
+
+def sites(
+    scenario: Path | None, given: Sequence[str], satellite: float | None, elevation: float | None
+) -> Sites:
+    """The sites of a scenario's star networks, and those given as ``NAME,LAT,LON``."""
+    if scenario is None and not given:
+        raise InputError("no site; allowed: a scenario with positions, or --site NAME,LAT,LON")
+    found = Sites([_site(text) for text in given], satellite, elevation)
+    if scenario is None:
+        return found
+    own, longitude = _of_scenario(scenario)
+    return Sites([*own, *found.sites], satellite if satellite is not None else longitude, elevation)
+
+
+def _site(text: str) -> Site:
+    try:
+        name, latitude, longitude = text.split(",")
+        return Site(name.strip(), float(latitude), float(longitude))
+    except ValueError:
+        raise InputError(f'--site "{text}"; allowed: NAME,LAT,LON, such as rome,41.9,12.5') from None
+
+
+def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
+    from bentpipe import scenarios
+    from bentpipe.quantities import base_value as parse
+
+    data = scenarios.load(scenario).data
+    for network in data.get("network", {}).values():
+        places = network.get("propagation")
+        if not isinstance(places, dict) or "satellite" not in places:
+            continue
+
+        def place(name: str, site: Any) -> Site:
+            altitude = parse(site["altitude"]) / 1e3 if "altitude" in site else 0.0
+            return Site(name, parse(site["latitude"]), parse(site["longitude"]), altitude)
+
+        found = [place(network["gateway"], places["gateway"])]
+        for terminal in network["terminals"]:
+            entry = {"name": terminal} if isinstance(terminal, str) else terminal
+            where = entry.get("site", places.get("terminals"))
+            # Terminals of a group are at one place, so that they share a column.
+            found.append(place(entry.get("name") or entry["prefix"], where))
+        return found, float(parse(places["satellite"]))
+    raise InputError(
+        f"{scenario} has no star network with positions (propagation = {{ satellite, gateway, terminals }}); "
+        "allowed: --site NAME,LAT,LON in place of the scenario"
+    )
+
+
+def excess(sky: Sky) -> dict[str, Any]:
+    """The attenuation that a site's path exceeds, by percentages of an average year."""
+    rows = [{"percent": percent, **sky.parts(percent)} for percent in SHOWN]
+    return {
+        "site": sky.site.name,
+        "frequency_ghz": sky.frequency_ghz,
+        "elevation": sky.elevation,
+        "rain_percent": sky.probability_of_rain(),
+        "exceeded": rows,
+    }
+
+
+def write(
+    skies: Sequence[Sky],
+    satellite: float | None,
+    file: Path,
+    *,
+    duration_s: float,
+    step_s: float,
+    seed: int,
+    storm: str | None,
+) -> None:
+    """Write a time series of the skies' attenuation: of an average year, or of a storm that passes."""
+    from .synthesis import synthesise
+
+    if file.suffix not in {".csv", ".parquet"}:
+        raise InputError(f"{file}: allowed: a file that ends in .csv or .parquet")
+    names = [sky.site.name for sky in skies]
+    if len(set(names)) < len(names):
+        raise InputError(f"two sites have the same name: {', '.join(names)}")
+    samples = duration_s / step_s * len(skies)
+    if samples > MOST:
+        raise InputError(
+            f"{samples:.0f} samples; allowed: at most {MOST}, by a longer --step or a shorter --duration"
+        )
+    if storm is None:
+        series = synthesise(skies, duration_s, step_s=step_s, seed=seed)
+        about = f"Rain of average years (Maseng and Bakken; ITU-R P.618), seed {seed}"
+    else:
+        if satellite is None:
+            raise InputError("a storm needs the satellite's position; allowed: --satellite DEGREES")
+        cell = _storm(storm)
+        series = cell.series(skies, satellite, duration_s, step_s=step_s)
+        about = f"A passing storm: {cell}"
+    about += f"; {skies[0].frequency_ghz:g} GHz, attenuation in dB"
+    if file.suffix == ".csv":
+        file.write_text(series.text(about), encoding="utf-8")
+        return
+    import polars as pl
+
+    pl.DataFrame({"time": series.times, **series.columns}).write_parquet(file)
+
+
+def _storm(text: str) -> Any:
+    from .storm import Storm
+
+    storm = Storm()
+    for part in filter(None, text.split(",")):
+        key, _, value = part.partition("=")
+        if key.strip() not in STORM:
+            raise InputError(f'--storm "{part}": unknown key; allowed: {", ".join(STORM)}')
+        try:
+            storm = replace(storm, **{STORM[key.strip()]: float(value)})
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f'--storm "{part}"; allowed: a number after the equals sign') from None
+    return storm
