@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BENTPIPE = ROOT / "target/dist/examples/bench_run"
 PLANE = ROOT / "target/dist/examples/bench_plane"
 NS3 = ROOT / "target/ns3/compare"
+NS3_WIFI = ROOT / "target/ns3/wifi"
 EARLIER = ROOT / "target/earlier"
 
 #: Earlier commits to compare today's engine with: the end of the first issue, the last one before TCP behaved like
@@ -71,7 +72,7 @@ def build_ns3() -> str | None:
 def unavailable(row: Row, ns3: str | None) -> str | None:
     """Returns why `row` cannot run here, if so."""
     program = Path(row.command[0])
-    if program == NS3 and ns3:
+    if program in (NS3, NS3_WIFI) and ns3:
         return ns3
     if program.is_relative_to(EARLIER):
         return build_earlier(program)

@@ -19,7 +19,7 @@ from figures import (
     times_the_memory,
 )
 from measure import Figure, Row
-from scenarios import beam, bulk_tcp, chain, dvb_rcs, loaded_return_link, starlink
+from scenarios import beam, bulk_tcp, chain, dvb_rcs, loaded_return_link, saturated_wifi, starlink
 
 
 @dataclass
@@ -59,6 +59,16 @@ def rows(plan: Plan) -> Iterator[Row]:
     """Returns all measurements."""
     yield from against_ns3(plan, "geo", plan.seconds(400), flows=1, rate_mbps=10)
     yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
+
+    s = plan.seconds(10)
+    yield Row("ns3 50 stations", [str(programs.NS3_WIFI), "--stations=50", f"--duration={s:g}"], simulated_s=s)
+    yield Row(
+        "50 stations",
+        plan.bentpipe("stations", saturated_wifi(s, stations=50)),
+        "ns3 50 stations",
+        Figure(times_less_cpu, "x less cpu", at_least=20),
+        s,
+    )
 
     # 40 000 packets in flight, and as many lost when slow start overshoots.
     s, longer = plan.seconds(20), plan.seconds(60)

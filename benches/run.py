@@ -217,7 +217,8 @@ def main(arguments: list[str] | None = None) -> int:
         if not table:
             print(f"run.py: no row is named {options.only!r}; see --list", file=sys.stderr)
             return 2
-        ns3 = programs.build_ns3() if any(row.command[0] == str(programs.NS3) for row in table) else None
+        of_ns3 = {str(programs.NS3), str(programs.NS3_WIFI)}
+        ns3 = programs.build_ns3() if any(row.command[0] in of_ns3 for row in table) else None
         print(f"{about['processor']}, {about['cores']} cores, load {about['load']:.1f}")
         print(HEADER)
         for group in groups(table):

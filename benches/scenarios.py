@@ -192,6 +192,31 @@ transport = {{ kind = "tcp", congestion = "reno" }}
     )
 
 
+def saturated_wifi(seconds: float, stations: int) -> str:
+    """Stations of 802.11a at 54 Mbit/s, each of which offers more than its share; packets are as long on the air as benches/ns3's."""
+    return f"""\
+name = "{stations} saturated stations at 54 Mbit/s"
+duration = "{seconds:g} s"
+
+[network.wlan]
+kind = "wifi"
+standard = "802.11a"
+access_point = "ap"
+stations = [{{ prefix = "st", count = {stations} }}]
+adaptation = "fixed"
+""" + "".join(
+        f"""
+[[flow]]
+name = "f{i}"
+from = "st{i}"
+to = "ap"
+app = {{ kind = "cbr", rate = "700 kbit/s", datagram = "1472 B" }}
+transport = {{ kind = "udp" }}
+"""
+        for i in range(1, stations + 1)
+    )
+
+
 def bdp_packets(rate_mbps: int, delay_ms: int) -> int:
     """Packets in a bandwidth-delay product, both directions, as benches/ns3 rounds it."""
     return round(rate_mbps * 1e6 / 8 * 2 * delay_ms / 1e3 / PACKET_BYTES)

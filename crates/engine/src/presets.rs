@@ -29,6 +29,7 @@ pub static PRESETS: &[Preset] = presets![
     "wifi-loss",
     "satellite-and-wifi",
     "satellite-and-lte",
+    "wifi-behind-geo",
     "big-leo",
     "geo-five",
     "iridium-next",

@@ -3,6 +3,7 @@
 
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
+use bentpipe_models::mac::wifi;
 use bentpipe_models::net::{access, atm, constellation, edge, proxy};
 use bentpipe_models::service::{bridge, relay};
 use bentpipe_models::transport::{details, flow, hosting};
@@ -21,6 +22,7 @@ pub static TRACES: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &constellation::HANDOVER,
         &constellation::PATH,
         &access::SELECTION,
+        &wifi::counters::TRACE,
     ];
     distinct(transport::Config::traces().chain(app::Config::traces()).chain(others))
 });
@@ -38,6 +40,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &constellation::SITE,
         &atm::connection::CONNECTION,
         &atm::leg::LEG,
+        &wifi::counters::REPORT,
         &edge::REPORT,
         &proxy::split::REPORT,
         &proxy::acknowledgments::REPORT,

@@ -10,6 +10,7 @@ use bentpipe_core::Time;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::schema;
 use bentpipe_models::mac::dama::{allocator, estimator, requests, scheme};
+use bentpipe_models::mac::wifi::adaptation;
 use bentpipe_models::net::access::policy;
 use bentpipe_models::net::constellation::{choice, isl};
 use bentpipe_models::net::edge::meter;
@@ -92,6 +93,7 @@ fn lists() -> Vec<List> {
         "requests": requests::Config, [
             |requests| dama(&format!("scheme = \"avbdc\", response = 12, requests = {requests}")),
         ];
+        "adaptation": adaptation::Config, [|adaptation| wifi(adaptation)];
         "meter": meter::Config, [|meter| edge(meter)];
         "policy": policy::Config, [|policy| access(policy)];
         "mechanism": Mechanism, [|mechanism| proxy(mechanism)];
@@ -160,6 +162,16 @@ fn star(keys: &str) -> String {
 
 fn dama(keys: &str) -> String {
     star(&format!("return.dama = {{ cra = \"64 kbit/s\", {keys} }}"))
+}
+
+/// Two stations at an access point, with this rate adaptation and losses.
+fn wifi(adaptation: &str) -> String {
+    format!(
+        "{HEAD}network.wlan = {{ kind = \"wifi\", standard = \"802.11g\", access_point = \"ap\", stations = [\"a\", \"b\"], \
+         error = {{ kind = \"packet\", probability = 0.2 }}, adaptation = {adaptation} }}\n{}{}",
+        flows("a", "ap"),
+        flows("ap", "b").replace("load", "more"),
+    )
 }
 
 /// A DiffServ edge in front of a link.

@@ -10,7 +10,8 @@
 //! - a star ([`crate::mac::dama`]): a stage per terminal, one edge from and to the gateway for each;
 //! - a network that routes by itself ([`crate::net::constellation`]): one stage with a port per node, added by
 //!   [`Construction::routing_stage`], which is built once the routes beyond its nodes are known;
-//! - a shared medium: one stage with a port per station, and edges between the stations that hear each other.
+//! - a shared medium ([`crate::mac::wifi`]): one stage with a port per pair of stations, and edges between those that hear each
+//!   other.
 //!
 //! Names of stages belong to the kind that adds the stages: nothing else composes or takes apart a name such as `sat.forward`.
 
@@ -21,7 +22,7 @@ pub use construction::{Beyond, Construction, FlowEnds, RoutingStage, StageId};
 use crate::channel;
 use crate::facts::{Crossing, Hop};
 use crate::link::framing;
-use crate::mac::{dama, skyplex};
+use crate::mac::{dama, skyplex, wifi};
 use crate::net::{atm, constellation};
 use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
@@ -36,6 +37,7 @@ kinds! {
         "skyplex" => Skyplex(skyplex::Config),
         "constellation" => Constellation(constellation::Config),
         "atm" => Atm(atm::Config),
+        "wifi" => Wifi(wifi::Config),
     }
 }
 
