@@ -13,7 +13,7 @@ from typing import Final
 _PREFIX: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY: Final = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 
-#: Unit -> size in the base unit: bit/s, second, byte, metre, hertz, degree.
+#: Unit -> size in the base unit: bit/s, second, byte, metre, hertz, metre per second, degree.
 UNITS: Final[dict[str, float]] = {
     **{f"{prefix}bit/s": size for prefix, size in _PREFIX.items()},
     **{f"{prefix}B": size for prefix, size in (_PREFIX | _BINARY).items()},
@@ -28,6 +28,9 @@ UNITS: Final[dict[str, float]] = {
     "m": 1.0,
     "km": 1e3,
     "au": 149_597_870_700.0,
+    "m/s": 1.0,
+    "km/h": 1 / 3.6,
+    "km/s": 1e3,
     "deg": 1.0,
 }
 
@@ -35,7 +38,7 @@ _QUANTITY: Final = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S+)\s*
 
 
 def base_value(text: str) -> float:
-    """Returns a quantity in its base unit: bit/s, seconds, bytes, metres, hertz or degrees. Raises ``ValueError``.
+    """Returns a quantity in its base unit: bit/s, seconds, bytes, metres, hertz, m/s or degrees. Raises ``ValueError``.
 
     >>> base_value("2048 kbit/s"), base_value("250 ms"), base_value("1.5 MB"), base_value("35786 km")
     (2048000.0, 0.25, 1500000.0, 35786000.0)

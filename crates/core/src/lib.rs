@@ -21,7 +21,9 @@ pub use dscp::Dscp;
 pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};
 pub use problem::{Problem, Problems};
-pub use quantity::{Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size};
+pub use quantity::{
+    Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size, Speed,
+};
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
 pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};

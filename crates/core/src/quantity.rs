@@ -344,6 +344,39 @@ impl Quantity for Distance {
 }
 quantity!(Distance);
 
+/// A speed in metres per second; zero is allowed.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Speed(f64);
+
+impl Speed {
+    /// A speed of `value` metres per second.
+    pub const fn from_metres_per_second(value: f64) -> Speed {
+        Speed(value)
+    }
+
+    /// The speed in metres per second.
+    pub const fn metres_per_second(self) -> f64 {
+        self.0
+    }
+}
+
+impl Quantity for Speed {
+    const WHAT: &'static str = "a speed";
+    const EXAMPLE: &'static str = "1.2 m/s";
+    const RANGE: &'static str = "0 m/s to 12 km/s";
+    const UNITS: &'static [(&'static str, f64)] = &[("m/s", 1.0), ("km/h", 1.0 / 3.6), ("km/s", 1e3)];
+    fn from_base(value: f64) -> Option<Speed> {
+        (0.0..=12e3).contains(&value).then_some(Speed(value))
+    }
+    fn to_base(&self) -> f64 {
+        self.0
+    }
+    fn text(&self) -> String {
+        format!("{} m/s", self.0)
+    }
+}
+quantity!(Speed);
+
 /// An angle in degrees.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Angle(f64);

@@ -23,6 +23,7 @@ from .emodel import emodel
 from .emulate import emulate
 from .execute import execute
 from .explain import explain
+from .fit import fit
 from .kernel import app as kernel
 from .lab import app as lab
 from .listen import listen
@@ -52,7 +53,7 @@ from .watch import watch
 
 #: The commands in the order of --help, by what a user wants to do.
 GROUPS: Final = {
-    "Describe a network": (new, check, show, variants, trace, schema),
+    "Describe a network": (new, check, show, variants, trace, fit, schema),
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx, phone),

@@ -1,4 +1,4 @@
-"""``bentpipe trace``: converts series of rate, delay and loss between formats."""
+"""``bentpipe trace``: converts time series of links, and traces of frame outcomes, between formats."""
 
 from __future__ import annotations
 
@@ -40,13 +40,20 @@ def trace(
             min=0.001, metavar="SECONDS", help="Length of a mahimahi trace to write.", show_default=False
         ),
     ] = None,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Write frames as run lengths, with the columns lost and frames.")
+    ] = False,
 ) -> None:
-    """Convert a link's trace to another format.
+    """Convert a link's time series or a trace of lost frames to another format.
 
-    Scenarios read comma-separated values: trace = { samples = { file = "lte.csv" } }. The columns are time (s), rate
-    (bit/s), delay (s) and loss (probability).
+    Time series have the columns time (s), rate (bit/s), delay (s) and loss (probability), for
+    trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame,
+    for bentpipe fit.
     """
-    from bentpipe import series
+    from bentpipe import frames, series
 
-    series.write(series.read(source, step_ms=step), to, duration_s=duration)
+    if frames.is_frame_trace(source):
+        frames.write(frames.read(source), to, runs=runs)
+    else:
+        series.write(series.read(source, step_ms=step), to, duration_s=duration)
     typer.echo(f"written  {to}")

@@ -1,13 +1,22 @@
 //! Error processes: which transmissions a channel corrupts, and what happens to those ([`effect`]).
 
 pub mod bit;
+mod chain;
 pub mod effect;
 mod facts;
+pub mod fading;
 pub mod gilbert;
+pub mod gilbert_elliott;
+pub mod hidden;
 pub mod list;
+pub mod markov;
 pub mod mode;
 pub mod none;
 pub mod packet;
+pub mod snr;
+pub mod states;
+mod success;
+pub mod trace;
 
 pub use effect::{Effect, Errors, Fate, SPOILED};
 pub use mode::{Coding, Frame, Mode, Modulation};

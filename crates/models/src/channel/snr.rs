@@ -1,0 +1,267 @@
+//! Errors by the ratio of signal to noise: a frame survives with the probability that all its bits are right at the
+//! ratio of the moment, which fading and shadowing vary.
+//!
+//! ```text
+//! SNR(t) = snr_db + shadowing(t) [dB],  times the power gain of the fading at t
+//! ```
+//!
+//! The ratio counts as constant during a frame. `success.rs` has the probabilities by modulation, `fading` the
+//! variations, both with their sources. `speed` is that of the station or of what moves around it; at 0 m/s fading
+//! and shadowing are drawn once and stay.
+//!
+//! ```toml
+//! error = { kind = "snr", snr_db = 18, fading = { kind = "rice", k_factor = 2 }, speed = "1 m/s",
+//!           shadowing = { deviation_db = 4, distance = "3 m" }, mode = "cck-11" }
+//! ```
+
+use super::fading::shadowing::{self, Shadow};
+use super::fading::{self, Gain};
+use super::{Channel, Coding, Effect, Frame, Mode, Modulation, Process};
+use bentpipe_core::{Distance, Problems, Real, Sample, Speed, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+/// Errors by the ratio of signal to noise, with fading and shadowing by speed, and by the modulation of a frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB.
+    pub snr_db: Real<-100_000, 200_000>,
+    /// Fast fading around the mean; none by default.
+    #[serde(default)]
+    pub fading: fading::Config,
+    /// Slow variation of the mean; none by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<shadowing::Config>,
+    /// Speed of the station, or of what moves around it; 1 m/s by default, a walking person.
+    #[serde(default = "walking")]
+    pub speed: Speed,
+    /// Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz).
+    #[serde(default = "channel_6")]
+    pub wavelength: Distance,
+    /// Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number is
+    /// the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own.
+    #[serde(default)]
+    pub mode: Named,
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
+    /// in its payload that no checksum reveals.
+    #[serde(default)]
+    pub effect: Effect,
+}
+
+const fn walking() -> Speed {
+    Speed::from_metres_per_second(1.0)
+}
+
+const fn channel_6() -> Distance {
+    Distance::from_metres(0.123)
+}
+
+/// A modulation of IEEE 802.11 by its name and data rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Modulation")]
+pub enum Named {
+    /// DBPSK with a Barker sequence.
+    #[serde(rename = "dsss-1")]
+    Dsss1,
+    /// DQPSK with a Barker sequence.
+    #[serde(rename = "dsss-2")]
+    Dsss2,
+    /// Complementary code keying with 4 bits per symbol.
+    #[serde(rename = "cck-5.5")]
+    Cck5,
+    /// Complementary code keying with 8 bits per symbol.
+    #[default]
+    #[serde(rename = "cck-11")]
+    Cck11,
+    /// BPSK, code rate 1/2.
+    #[serde(rename = "ofdm-6")]
+    Ofdm6,
+    /// BPSK, code rate 3/4.
+    #[serde(rename = "ofdm-9")]
+    Ofdm9,
+    /// QPSK, code rate 1/2.
+    #[serde(rename = "ofdm-12")]
+    Ofdm12,
+    /// QPSK, code rate 3/4.
+    #[serde(rename = "ofdm-18")]
+    Ofdm18,
+    /// 16-QAM, code rate 1/2.
+    #[serde(rename = "ofdm-24")]
+    Ofdm24,
+    /// 16-QAM, code rate 3/4.
+    #[serde(rename = "ofdm-36")]
+    Ofdm36,
+    /// 64-QAM, code rate 2/3.
+    #[serde(rename = "ofdm-48")]
+    Ofdm48,
+    /// 64-QAM, code rate 3/4.
+    #[serde(rename = "ofdm-54")]
+    Ofdm54,
+}
+
+impl Named {
+    /// The modulation with its data rate.
+    pub fn mode(self) -> Mode {
+        let ofdm = |bits, coding| Modulation::Ofdm { bits, coding };
+        let (kbit_s, modulation) = match self {
+            Named::Dsss1 => (1000, Modulation::Dbpsk),
+            Named::Dsss2 => (2000, Modulation::Dqpsk),
+            Named::Cck5 => (5500, Modulation::Cck4),
+            Named::Cck11 => (11_000, Modulation::Cck8),
+            Named::Ofdm6 => (6000, ofdm(1, Coding::Half)),
+            Named::Ofdm9 => (9000, ofdm(1, Coding::ThreeQuarters)),
+            Named::Ofdm12 => (12_000, ofdm(2, Coding::Half)),
+            Named::Ofdm18 => (18_000, ofdm(2, Coding::ThreeQuarters)),
+            Named::Ofdm24 => (24_000, ofdm(4, Coding::Half)),
+            Named::Ofdm36 => (36_000, ofdm(4, Coding::ThreeQuarters)),
+            Named::Ofdm48 => (48_000, ofdm(6, Coding::TwoThirds)),
+            Named::Ofdm54 => (54_000, ofdm(6, Coding::ThreeQuarters)),
+        };
+        Mode { kbit_s, modulation }
+    }
+}
+
+/// The variations of the signal, drawn when the first frame comes.
+struct Variation {
+    gain: Box<dyn Gain>,
+    shadow: Option<Shadow>,
+}
+
+struct Radio {
+    config: Config,
+    variation: Option<Variation>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "snr_db = 14, fading = \"rayleigh\", speed = \"3 km/h\", shadowing = { deviation_db = 3, distance = \"2 m\" }";
+}
+
+fn ratio(db: f64) -> f64 {
+    10f64.powf(db / 10.0)
+}
+
+impl Channel for Config {
+    fn build(&self) -> Option<Box<dyn Process>> {
+        Some(Box::new(Radio { config: self.clone(), variation: None }))
+    }
+
+    fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    fn expected_loss(&self, _packets: u64, bytes: f64) -> f64 {
+        let modulation = self.mode.mode().modulation;
+        let at = |db: f64| {
+            let mean = ratio(self.snr_db.value() + db);
+            self.fading.mean(&|gain| modulation.success(mean * gain, 8.0 * bytes))
+        };
+        1.0 - self.shadowing.as_ref().map_or_else(|| at(0.0), |shadowing| shadowing.mean(&at))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.wavelength.metres() <= 0.0 {
+            problems.add("wavelength", "must be more than 0 m".to_owned());
+        }
+        if let Some(shadowing) = &self.shadowing {
+            problems.within("shadowing", |problems| shadowing.check(problems));
+        }
+    }
+}
+
+impl Radio {
+    /// The ratio of the moment, not in dB.
+    fn snr(&mut self, now: Time, stream: &mut Stream) -> f64 {
+        let config = &self.config;
+        let variation = self.variation.get_or_insert_with(|| {
+            let speed = config.speed.metres_per_second();
+            let doppler = 2.0 * PI * speed / config.wavelength.metres();
+            Variation {
+                gain: config.fading.build(doppler, stream),
+                shadow: config.shadowing.as_ref().map(|shadowing| Shadow::new(shadowing, speed)),
+            }
+        });
+        let time = now.as_secs_f64();
+        let shadow = variation.shadow.as_mut().map_or(0.0, |shadow| shadow.at(time, stream));
+        ratio(config.snr_db.value() + shadow) * variation.gain.at(time)
+    }
+}
+
+impl Process for Radio {
+    fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
+        let mode = self.config.mode.mode();
+        self.spoils_frame(now, Frame { bytes, mode }, stream)
+    }
+
+    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+        let snr = self.snr(now, stream);
+        !stream.chance(frame.mode.modulation.success(snr, 8.0 * f64::from(frame.bytes)))
+    }
+
+    fn snr_db(&mut self, now: Time, stream: &mut Stream) -> Option<f64> {
+        Some(10.0 * self.snr(now, stream).log10())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{Span, Streams};
+
+    #[test]
+    fn the_loss_over_many_channels_is_the_expected_one() {
+        for keys in [
+            r#"{"snr_db": 6.5}"#,
+            r#"{"snr_db": 15, "fading": {"rayleigh": {}}}"#,
+            r#"{"snr_db": 12, "fading": {"rice": {"k_factor": 4}}, "mode": "ofdm-12"}"#,
+            r#"{"snr_db": 9, "shadowing": {"deviation_db": 5, "distance": "2 m"}, "mode": "cck-5.5"}"#,
+            r#"{"snr_db": 30, "fading": {"rayleigh": {}}, "shadowing": {"deviation_db": 5, "distance": "2 m"},
+                "mode": "ofdm-54"}"#,
+        ] {
+            let config: Config = serde_json::from_str(keys).unwrap();
+            let mut stream = Streams::new(3, 0).stream("radio");
+            let (channels, frames) = (2000, 5);
+            let mut lost = 0;
+            for _ in 0..channels {
+                let mut process = config.build().unwrap();
+                // Far enough apart to be nearly independent.
+                let at = |number: u64| Time::ZERO + Span::from_millis(7000 * number);
+                lost += (0..frames).filter(|n| process.spoils(at(*n), 1000, &mut stream)).count();
+            }
+            let (loss, expected) =
+                (lost as f64 / (channels * frames as usize) as f64, config.expected_loss(1, 1000.0));
+            assert!((loss - expected).abs() < 0.02, "{keys}: {loss} {expected}");
+            assert!(expected > 0.01 && expected < 0.99, "{keys}: {expected}");
+        }
+    }
+
+    #[test]
+    fn losses_come_in_longer_bursts_when_the_station_moves_slowly() {
+        let burst = |speed: &str| {
+            let text = format!(r#"{{"snr_db": 14, "fading": {{"rayleigh": {{}}}}, "speed": "{speed}"}}"#);
+            let config: Config = serde_json::from_str(&text).unwrap();
+            let (mut process, mut stream) = (config.build().unwrap(), Streams::new(3, 0).stream("radio"));
+            let at = |number: u64| Time::ZERO + Span::from_millis(5 * number);
+            let lost: Vec<bool> = (0..100_000).map(|n| process.spoils(at(n), 1000, &mut stream)).collect();
+            let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+            lost.iter().filter(|lost| **lost).count() as f64 / bursts as f64
+        };
+        let (slow, fast) = (burst("0.1 m/s"), burst("10 m/s"));
+        // A fade lasts a time in inverse proportion to the speed; at 10 m/s frames 5 ms apart are nearly independent.
+        assert!(slow > 10.0 * fast && fast < 2.0, "{slow} {fast}");
+    }
+
+    #[test]
+    fn the_ratio_is_reported_and_stands_still_without_motion() {
+        let text = r#"{"snr_db": 20, "fading": {"rayleigh": {}}, "speed": "0 m/s"}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        let (mut process, mut stream) = (config.build().unwrap(), Streams::new(3, 0).stream("radio"));
+        let first = process.snr_db(Time::ZERO, &mut stream).unwrap();
+        assert_eq!(process.snr_db(Time::ZERO + Span::from_secs(99), &mut stream), Some(first));
+        let steady: Config = serde_json::from_str(r#"{"snr_db": 20}"#).unwrap();
+        let ratio = steady.build().unwrap().snr_db(Time::ZERO, &mut stream).unwrap();
+        assert!((ratio - 20.0).abs() < 1e-9);
+    }
+}

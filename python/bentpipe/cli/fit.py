@@ -1,0 +1,182 @@
+"""``bentpipe fit``: fits error processes to a trace of frame outcomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import Json, Out
+
+if TYPE_CHECKING:
+    from bentpipe.frames import Fit, Outcomes
+
+
+def fit(
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE",
+            help="A CSV or Parquet file with a column lost, 0 or 1 for each frame; with a column frames, "
+            "each row stands for so many frames in a row.",
+            show_default=False,
+        ),
+    ],
+    process: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The process that is written: bernoulli or bistable.",
+            show_default="lowest BIC",
+        ),
+    ] = None,
+    out: Out = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Fit error processes to a trace of lost frames.
+
+    Shows the loss, the bursts and the gaps of the trace and each process fitted to it by maximum likelihood, and writes
+    the best as error = { ... } for a scenario. With --json each process has its keys as a scenario takes them.
+    """
+    from bentpipe import frames, plots
+    from bentpipe.errors import unknown
+
+    from .output import of_format, print_json, print_note, write_text
+    from .progress import Bar
+    from .stopping import Stop
+
+    if figure is not None:
+        of_format(figure, (".png", ".svg", ".pdf"))
+    if out is not None:
+        of_format(out, (".toml",))
+    with Bar(f"reading {trace.name}", Stop()) as bar:
+
+        def reading(done: int, size: int) -> None:
+            bar.advance(0.5 * done / max(size, 1))
+
+        outcomes = frames.read(trace, reading)
+        order: list[str] = []
+
+        def fitting(name: str) -> None:
+            bar.describe(0.5 + 0.1 * len(order), f"fitting {name}")
+            order.append(name)
+
+        fits = frames.fit_all(outcomes, fitting)
+    by_name = {one.process: one for one in fits}
+    if process is not None and process not in by_name:
+        raise unknown("process", process, by_name)
+    best = by_name[process] if process else min(fits, key=lambda one: one.bic)
+    if figure is not None:
+        from bentpipe.plots.frames import frame_fits
+
+        plots.save(frame_fits(outcomes, fits), figure)
+    if out is not None:
+        about = f"# {best.process} fitted to {trace.name}: {outcomes.frames} frames, {outcomes.lost} lost\n"
+        write_text(out, f"{about}error = {inline(best.error)}\n")
+    if json:
+        print_json(document(trace, outcomes, fits, best))
+        return
+    _print(trace, outcomes, fits, best)
+    for one in fits:
+        for note in one.notes:
+            print_note(f"* {one.process}: {note}")
+    typer.echo(f"error = {inline(best.error)}")
+
+
+def inline(table: dict[str, Any]) -> str:
+    """Returns a table as TOML on one line.
+
+    >>> inline({"kind": "gilbert", "probability": 0.1, "burst": 2.5})
+    '{ kind = "gilbert", probability = 0.1, burst = 2.5 }'
+    """
+    from json import dumps
+
+    # Numbers, texts and lists of them are the same in JSON and in TOML.
+    return "{ " + ", ".join(f"{key} = {dumps(value)}" for key, value in table.items()) + " }"
+
+
+def document(trace: Path, outcomes: Outcomes, fits: list[Fit], best: Fit) -> dict[str, Any]:
+    """Returns what ``--json`` prints."""
+    from bentpipe.frames.fitting import lags_of
+    from bentpipe.frames.outcomes import survival
+
+    lags = lags_of(outcomes.frames)
+
+    def distribution(lengths: Any) -> dict[str, Any]:
+        values, part = survival(lengths)
+        return {"length": values.tolist(), "at_least": part.tolist()}
+
+    return {
+        "trace": str(trace),
+        "frames": outcomes.frames,
+        "lost": outcomes.lost,
+        "loss": outcomes.loss,
+        "mean_burst": outcomes.mean_burst,
+        "mean_gap": outcomes.mean_gap,
+        "bursts": len(outcomes.bursts),
+        "gaps": len(outcomes.gaps),
+        "burst_distribution": distribution(outcomes.bursts),
+        "gap_distribution": distribution(outcomes.gaps),
+        "autocorrelation": {"lag": lags, "value": outcomes.autocorrelation(lags).tolist()},
+        "best": best.process,
+        "error": best.error,
+        "processes": {
+            one.process: {
+                "error": one.error,
+                "parameters": one.parameters,
+                "log_likelihood": one.log_likelihood,
+                "aic": one.aic,
+                "bic": one.bic,
+                "fitted_frames": one.frames,
+                "loss": one.loss,
+                "mean_burst": one.mean_burst,
+                "mean_gap": one.mean_gap,
+                "burst_distance": one.burst_distance,
+                "gap_distance": one.gap_distance,
+                "autocorrelation_error": one.autocorrelation_error,
+                "notes": one.notes,
+            }
+            for one in fits
+        },
+    }
+
+
+def _print(trace: Path, outcomes: Outcomes, fits: list[Fit], best: Fit) -> None:
+    from bentpipe.quantities import number
+
+    from .output import print_table
+
+    header = (
+        "process",
+        "para-\nmeters",
+        "BIC over\nbest",
+        "loss",
+        "burst",
+        "gap",
+        "bursts\noff",
+        "gaps\noff",
+    )
+    lowest = min(one.bic for one in fits)
+    rows = [("trace", "", "", *map(number, (outcomes.loss, outcomes.mean_burst, outcomes.mean_gap)), "", "")]
+    rows += [
+        (
+            one.process + (" *" if one is best else ""),
+            str(one.parameters),
+            f"{one.bic - lowest:.0f}",
+            *map(number, (one.loss, one.mean_burst, one.mean_gap)),
+            f"{one.burst_distance:.3f}",
+            f"{one.gap_distance:.3f}",
+        )
+        for one in fits
+    ]
+    title = f"{trace.name}: {outcomes.frames} frames, {outcomes.lost} lost in {len(outcomes.bursts)} bursts"
+    print_table(header, rows, title=title)

@@ -1,0 +1,9 @@
+"""Traces of frame outcomes: reading and writing them, their statistics, and error processes fitted to them."""
+
+from __future__ import annotations
+
+from .fitting import Fit, fit_all
+from .outcomes import Outcomes
+from .reading import is_frame_trace, read, write
+
+__all__ = ["Fit", "Outcomes", "fit_all", "is_frame_trace", "read", "write"]

@@ -1,0 +1,454 @@
+"""Error processes fitted to the outcomes of frames, by maximum likelihood.
+
+====================  ========================================================================  ==========
+process               scenario                                                                  parameters
+====================  ========================================================================  ==========
+``bernoulli``         ``packet``: independent losses                                            1
+``bistable``          ``gilbert``: two states that can be seen, received and lost               2
+``gilbert-elliott``   ``gilbert-elliott``: two hidden states with a loss each                   4
+``markov-3``          ``markov``: three states, seen (losses 0 and 1) or hidden                 4 to 9
+``markov-4``          ``markov``: four states, seen or hidden                                   7 to 16
+====================  ========================================================================  ==========
+
+The first two have closed forms. The others are fitted where the engine has their recursion
+(:func:`hidden_states`): for them the likelihood and its slope come from the engine's forward and backward
+recursion (``crates/models/src/channel/hidden.rs``; by Fisher's identity the slope follows from expected counts), and
+scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW` frames and then, from the best, over
+:data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian information criterion (BIC) is
+returned.
+
+A chain whose states can be seen is written in the form in which states of the same outcome do not follow each other:
+any other chain of as many states with these runs has the same likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from .outcomes import Outcomes, chosen, survival
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float64]
+
+#: Frames over which starts are compared.
+FEW: Final = 30_000
+#: Frames to which chains with hidden or several states are fitted at most.
+MANY: Final = 10_000_000
+#: Difference of the BIC over the first frames from which on a shape is not followed further.
+HOPELESS: Final = 60.0
+#: Lengths of runs at which distributions are compared at most.
+MOST_LENGTHS: Final = 400
+#: Frames over which a start is followed to its summit before all of them are used.
+SOME: Final = 300_000
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A Markov chain that takes a step with each frame, and the loss in each of its states."""
+
+    transitions: Matrix
+    loss: Matrix
+
+    @cached_property
+    def stationary(self) -> Matrix:
+        """Part of the frames in each state."""
+        n = len(self.loss)
+        equations = np.vstack((self.transitions.T - np.eye(n), np.ones(n)))
+        part = np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
+        part = np.maximum(part, 0.0)
+        shares: Matrix = part / part.sum()
+        return shares
+
+    def run_survival(self, lengths: NDArray[np.int64], *, lost: bool) -> Matrix:
+        """Returns the part of the runs of lost (or received) frames that are at least so long; lengths ascend."""
+        of = self.loss if lost else 1 - self.loss
+        # A run begins with the first such frame after another.
+        first = (self.stationary * (1 - of)) @ self.transitions * of
+        first = first / first.sum()
+        step = self.transitions * of
+        parts, state, at = [], first, 1
+        for length in lengths:
+            state = state @ np.linalg.matrix_power(step, int(length) - at)
+            at = int(length)
+            parts.append(state.sum())
+        return np.array(parts)
+
+    def autocorrelation(self, lags: Sequence[int]) -> Matrix:
+        """Returns the autocorrelation of the losses at distances of so many frames."""
+        mean = float(self.stationary @ self.loss)
+        powers = (np.linalg.matrix_power(self.transitions, lag) for lag in lags)
+        products = np.array([(self.stationary * self.loss) @ power @ self.loss for power in powers])
+        correlation: Matrix = (products - mean**2) / (mean - mean**2)
+        return correlation
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A process fitted to outcomes: what a scenario takes as ``error``, and how well it describes them."""
+
+    process: str
+    error: dict[str, Any]
+    chain: Chain
+    parameters: int
+    log_likelihood: float
+    #: Frames that the likelihood is of.
+    frames: int
+    loss: float
+    mean_burst: float
+    mean_gap: float
+    #: Largest difference between the distributions of run lengths of the process and of the trace (Kolmogorov-Smirnov).
+    burst_distance: float
+    gap_distance: float
+    #: Root of the mean squared difference of the autocorrelations.
+    autocorrelation_error: float
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion; lower is better."""
+        return 2 * self.parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion; lower is better."""
+        return self.parameters * math.log(self.frames) - 2 * self.log_likelihood
+
+
+def lags_of(frames: int, most: int = 1000) -> list[int]:
+    """Returns distances at which autocorrelations are compared: evenly spaced in the logarithm, 1 to ``most``.
+
+    >>> lags_of(100)
+    [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    """
+    most = max(1, min(most, frames // 10))
+    return sorted({round(lag) for lag in np.geomspace(1, most, max(1, round(8 * math.log10(most) + 1)))})
+
+
+#: Called with the name of the process that is being fitted.
+Tell = Callable[[str], None]
+
+
+def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None) -> list[Fit]:
+    """Returns every process fitted to the outcomes, in the order of the table above."""
+    frames = min(outcomes.frames, MANY)
+    observed = _Observed(outcomes, frames)
+    fits = []
+    known: list[tuple[str, Callable[[_Observed], _Found]]] = [
+        ("bernoulli", _bernoulli),
+        ("bistable", _bistable),
+    ]
+    if hidden_states():
+        known += [
+            ("gilbert-elliott", _gilbert_elliott),
+            ("markov-3", lambda observed: _markov(observed, 3)),
+            ("markov-4", lambda observed: _markov(observed, 4)),
+        ]
+    for process, fitted in known:
+        tell(process)
+        fits.append(_described(process, fitted(observed), observed))
+    return fits
+
+
+def hidden_states() -> bool:
+    """Whether the engine has the recursion for chains with hidden states, and so scenarios their processes."""
+    from bentpipe import _native
+
+    return hasattr(_native, "hidden_markov")
+
+
+class _Observed:
+    """Outcomes with what all fits need of them."""
+
+    def __init__(self, outcomes: Outcomes, frames: int) -> None:
+        self.outcomes = outcomes
+        self.frames = frames
+        self.bytes = outcomes.first(frames).tobytes() if frames < outcomes.frames else b""
+        if not self.bytes:
+            self.bytes = b"".join(block.tobytes() for block in outcomes.blocks())
+        array = np.frombuffer(self.bytes, dtype=np.uint8)
+        pairs = np.bincount(2 * array[:-1] + array[1:], minlength=4).reshape(2, 2)
+        #: Numbers of frames by the outcome before and their own.
+        self.pairs = pairs.astype(float)
+        self.first_lost = bool(array[0])
+        self.lost = int(np.count_nonzero(array))
+        self.lags = lags_of(outcomes.frames)
+
+    @cached_property
+    def autocorrelation(self) -> Matrix:
+        return self.outcomes.autocorrelation(self.lags)
+
+
+@dataclass(frozen=True)
+class _Found:
+    error: dict[str, Any]
+    chain: Chain
+    parameters: int
+    log_likelihood: float
+    notes: list[str] = field(default_factory=list)
+
+
+def _times_log(count: float, probability: float) -> float:
+    """``count`` log ``probability``, which is 0 for no count."""
+    return 0.0 if count == 0 else count * math.log(probability)
+
+
+def _bernoulli(observed: _Observed) -> _Found:
+    lost, received = observed.lost, observed.frames - observed.lost
+    loss = lost / observed.frames
+    likelihood = _times_log(lost, loss) + _times_log(received, 1 - loss)
+    chain = Chain(np.ones((1, 1)), np.array([loss]))
+    return _Found({"kind": "packet", "probability": loss}, chain, 1, likelihood)
+
+
+def _bistable(observed: _Observed) -> _Found:
+    (stays_good, leaves), (returns, stays_lost) = observed.pairs.tolist()
+    # A trace of which only the last frame was lost says nothing about the way back.
+    to_lost = leaves / (stays_good + leaves) if stays_good + leaves else 1.0
+    to_good = returns / (returns + stays_lost) if returns + stays_lost else 1.0
+    notes = []
+    if not leaves or not returns:
+        notes.append("the trace has a single change between received and lost frames")
+        to_lost = to_lost or 0.5 / (stays_good + leaves)
+        to_good = to_good or 0.5 / (returns + stays_lost)
+    part = to_lost / (to_lost + to_good)
+    likelihood = math.log(part if observed.first_lost else 1 - part) + sum(
+        _times_log(count, probability)
+        for count, probability in (
+            (leaves, to_lost),
+            (stays_good, 1 - to_lost),
+            (returns, to_good),
+            (stays_lost, 1 - to_good),
+        )
+    )
+    chain = Chain(np.array([[1 - to_lost, to_lost], [to_good, 1 - to_good]]), np.array([0.0, 1.0]))
+    # The engine refuses bursts shorter than probability / (1 - probability), which rounding could make them.
+    burst = max(1 / to_good, part / (1 - part) * (1 + 1e-12) if to_lost == 1 else 0.0)
+    return _Found({"kind": "gilbert", "probability": part, "burst": burst}, chain, 2, likelihood, notes)
+
+
+def _gilbert_elliott(observed: _Observed) -> _Found:
+    simple = _bistable(observed).chain
+    starts = [simple, *_hidden_starts(observed, 2)]
+    free = [_Shape(np.ones((2, 2), dtype=bool), (None, None))] * len(starts)
+    chain, likelihood, parameters, notes = _climb(observed, list(zip(free, starts, strict=True)))
+    error = {
+        "kind": "gilbert-elliott",
+        "good_to_bad": float(chain.transitions[0, 1]),
+        "bad_to_good": float(chain.transitions[1, 0]),
+        "loss_good": float(chain.loss[0]),
+        "loss_bad": float(chain.loss[1]),
+    }
+    return _Found(error, chain, parameters, likelihood, notes)
+
+
+def _markov(observed: _Observed, states: int) -> _Found:
+    candidates = [*_seen_starts(observed, states)]
+    candidates += [
+        (_Shape(np.ones((states, states), dtype=bool), (None,) * states), start)
+        for start in _hidden_starts(observed, states)
+    ]
+    chain, likelihood, parameters, notes = _climb(observed, candidates)
+    error = {
+        "kind": "markov",
+        "loss": [float(loss) for loss in chain.loss],
+        "transitions": [[float(one) for one in row] for row in chain.transitions],
+    }
+    return _Found(error, chain, parameters, likelihood, notes)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Which transitions exist, and losses that are given."""
+
+    allowed: NDArray[np.bool_]
+    loss: tuple[float | None, ...]
+
+    @property
+    def parameters(self) -> int:
+        """Number of probabilities that are free."""
+        return int(self.allowed.sum()) - len(self.allowed) + sum(loss is None for loss in self.loss)
+
+    def encode(self, chain: Chain) -> Matrix:
+        """Returns the probabilities as unbounded numbers: logarithms of ratios to the first next state, and logits."""
+        parts = []
+        for row, allowed in zip(chain.transitions, self.allowed, strict=True):
+            weights = np.log(np.maximum(row[allowed], 1e-9))
+            parts.append(weights - weights[0])
+        free = [loss for loss, given in zip(chain.loss, self.loss, strict=True) if given is None]
+        within = np.clip(np.array(free), 1e-7, 1 - 1e-7)
+        return np.concatenate([*(part[1:] for part in parts), np.log(within / (1 - within))])
+
+    def decode(self, numbers: Matrix) -> Chain:
+        """The chain of such numbers."""
+        transitions = np.zeros(self.allowed.shape)
+        at = 0
+        for row, allowed in zip(transitions, self.allowed, strict=True):
+            count = int(allowed.sum())
+            weights = np.append(0.0, numbers[at : at + count - 1])
+            weights = np.exp(weights - weights.max())
+            row[allowed] = weights / weights.sum()
+            at += count - 1
+        free = iter(1 / (1 + np.exp(-np.clip(numbers[at:], -40, 40))))
+        return Chain(transitions, np.array([next(free) if given is None else given for given in self.loss]))
+
+    def slope(self, chain: Chain, transitions: Matrix, frames: Matrix) -> Matrix:
+        """The slope of the likelihood by these numbers, from expected counts."""
+        parts = []
+        for row, counts, allowed in zip(chain.transitions, transitions, self.allowed, strict=True):
+            parts.append((counts - counts.sum() * row)[allowed][1:])
+        free = np.array([given is None for given in self.loss])
+        parts.append((frames[:, 1] - frames.sum(axis=1) * chain.loss)[free])
+        return np.concatenate(parts)
+
+
+def _likelihood(outcomes: bytes, chain: Chain) -> tuple[float, Matrix, Matrix] | None:
+    from bentpipe import _native
+
+    expected: Callable[..., Any] = vars(_native)["hidden_markov"]
+    found = expected(outcomes, chain.transitions.tolist(), chain.loss.tolist())
+    return None if found is None else (found[0], np.array(found[1]), np.array(found[2]))
+
+
+def _summit(
+    outcomes: bytes, shape: _Shape, start: Chain, steps: int, exact: float = 1e-3
+) -> tuple[Chain, float]:
+    """Climbs from a start until a step gains less than ``exact``; returns the chain and its log-likelihood."""
+    from scipy.optimize import minimize
+
+    frames = len(outcomes)
+
+    def lower(numbers: Matrix) -> tuple[float, Matrix]:
+        chain = shape.decode(numbers)
+        found = _likelihood(outcomes, chain)
+        if found is None:
+            return 1e6, np.zeros(len(numbers))
+        return -found[0] / frames, -shape.slope(chain, found[1], found[2]) / frames
+
+    begin = shape.encode(start)
+    bounds = [(-25.0, 25.0)] * len(begin)
+    found = minimize(
+        lower,
+        np.clip(begin, -25.0, 25.0),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": steps, "ftol": exact / frames, "gtol": 1e-9},
+    )
+    return shape.decode(found.x), -frames * float(found.fun)
+
+
+def _climb(
+    observed: _Observed, candidates: Sequence[tuple[_Shape, Chain]]
+) -> tuple[Chain, float, int, list[str]]:
+    """Returns the best chain by BIC with its likelihood, its number of parameters, and notes."""
+    few, some = observed.bytes[:FEW], observed.bytes[:SOME]
+    by_shape: dict[tuple[bytes, tuple[float | None, ...]], list[tuple[float, _Shape, Chain]]] = {}
+    for shape, start in candidates:
+        chain, likelihood = _summit(few, shape, start, 60, 0.1)
+        by_shape.setdefault((shape.allowed.tobytes(), shape.loss), []).append((likelihood, shape, chain))
+    best = []
+    first = [max(found, key=lambda one: one[0]) for found in by_shape.values()]
+    bic = [shape.parameters * math.log(len(few)) - 2 * likelihood for likelihood, shape, _ in first]
+    for lowest, (_, shape, chain) in zip(bic, first, strict=True):
+        if lowest > min(bic) + HOPELESS:
+            continue
+        chain, likelihood = _summit(some, shape, chain, 200, 0.01)
+        if math.isfinite(likelihood):
+            best.append((shape.parameters * math.log(len(some)) - 2 * likelihood, shape, chain, likelihood))
+    _, shape, chain, likelihood = min(best, key=lambda one: one[0])
+    if len(observed.bytes) > len(some):
+        chain, likelihood = _summit(observed.bytes, shape, chain, 30)
+    chain = _ordered(chain)
+    notes = [
+        f"state {at + 1} has {part:.2g} of the frames"
+        for at, part in enumerate(chain.stationary)
+        if part < 1e-4
+    ]
+    return chain, likelihood, shape.parameters, notes
+
+
+def _ordered(chain: Chain) -> Chain:
+    """The same chain with its states from the lowest loss to the highest, and by their share of the frames."""
+    order = np.lexsort((-chain.stationary, np.round(chain.loss, 9)))
+    return Chain(chain.transitions[np.ix_(order, order)], chain.loss[order])
+
+
+def _hidden_starts(observed: _Observed, states: int) -> Iterator[Chain]:
+    """Chains around the loss of the trace whose states last for different times."""
+    loss = observed.lost / observed.frames
+    simple = _bistable(observed).chain
+    burst = 1 / max(simple.transitions[1, 0], 1e-9)
+    for lasts, contrast in ((20.0, 0.9), (200.0, 0.5), (max(2.0, burst), 0.97)):
+        losses = np.linspace(loss * (1 - contrast), min(0.97, max(4 * loss, contrast)), states)
+        stay = np.array([1 - 1 / (lasts * (5.0 if at == 0 else 1.0)) for at in range(states)])
+        transitions = np.full((states, states), 0.0)
+        for at in range(states):
+            transitions[at] = (1 - stay[at]) / (states - 1)
+            transitions[at, at] = stay[at]
+        yield Chain(transitions, losses)
+
+
+def _seen_starts(observed: _Observed, states: int) -> Iterator[tuple[_Shape, Chain]]:
+    """Chains whose states are those of received and of lost frames, for each number of either; the states of the same
+    outcome last for different times and do not follow each other."""
+    simple = _bistable(observed).chain
+    for received in range(1, states):
+        loss = np.array([0.0] * received + [1.0] * (states - received))
+        same = loss[:, None] == loss[None, :]
+        allowed = ~same | np.eye(states, dtype=bool)
+        for spread in (4.0, 30.0):
+            transitions = np.zeros((states, states))
+            for at in range(states):
+                group = np.flatnonzero(same[at])
+                place = int(np.searchsorted(group, at))
+                leaves = simple.transitions[1, 0] if loss[at] else simple.transitions[0, 1]
+                # Geometric factors around the mean of the trace.
+                leaves = min(0.95, max(1e-7, leaves * spread ** (place - (len(group) - 1) / 2)))
+                transitions[at, at] = 1 - leaves
+                others = np.flatnonzero(~same[at])
+                transitions[at, others] = leaves / len(others)
+            yield _Shape(allowed, tuple(loss.tolist())), Chain(transitions, loss)
+
+
+def _described(process: str, found: _Found, observed: _Observed) -> Fit:
+    outcomes, chain = observed.outcomes, found.chain
+    mean = float(chain.stationary @ chain.loss)
+    # Bursts per frame: a lost frame after a received one.
+    begins = float((chain.stationary * (1 - chain.loss)) @ chain.transitions @ chain.loss)
+    distances = {}
+    for lost, lengths in ((True, outcomes.bursts), (False, outcomes.gaps)):
+        values, part = survival(lengths)
+        beyond = np.append(part[1:], 0.0)
+        some = chosen(len(values), MOST_LENGTHS)
+        values, part, beyond = values[some], part[some], beyond[some]
+        # A step function: compared at each length that occurs and just after the one before.
+        ours = chain.run_survival(values, lost=lost)
+        after = chain.run_survival(values + 1, lost=lost)
+        distances[lost] = float(max(np.abs(ours - part).max(), np.abs(after - beyond).max()))
+    difference = chain.autocorrelation(observed.lags) - observed.autocorrelation
+    notes = list(found.notes)
+    if observed.frames < outcomes.frames:
+        notes.append(f"fitted to the first {observed.frames} frames")
+    return Fit(
+        process,
+        found.error,
+        chain,
+        found.parameters,
+        found.log_likelihood,
+        observed.frames,
+        mean,
+        mean / begins if begins else math.inf,
+        (1 - mean) / begins if begins else math.inf,
+        distances[True],
+        distances[False],
+        float(np.sqrt(np.mean(difference**2))),
+        notes,
+    )
