@@ -379,3 +379,15 @@ class IaxExchange:
 
 def session_description(host: str, port: int, encodings: Sequence[str]) -> str:
     """A session description (SDP) that expects media at this address in these encodings."""
+
+def draw_outcomes(name: str, text: str, frames: int, interval: float, size: int, seed: int) -> bytes:
+    """Outcomes of frames drawn from the error process of a scenario's first link: a byte per frame, 1 if it is lost.
+
+    Frames of ``size`` bytes arrive every ``interval`` seconds. Raises :class:`ScenarioError`.
+    """
+
+def hidden_markov(
+    outcomes: bytes, transitions: Sequence[Sequence[float]], loss: Sequence[float]
+) -> tuple[float, list[list[float]], list[list[float]]] | None:
+    """What is expected of a Markov chain given outcomes: log-likelihood, transitions, and received and lost frames by
+    state; ``None`` if the chain cannot have produced the outcomes."""

@@ -22,6 +22,15 @@ LINK: Final[dict[str, Any]] = {
     "link": [{"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms"}],
     "flow": [{**FLOW, "transport": TCP}],
 }
+#: Losses by states of a signal, and by its ratio to the noise.
+STATES: Final = (
+    'kind="snr-states",step="5 ms",rates=["1 Mbit/s","11 Mbit/s"],rate="1 Mbit/s",'
+    "loss=[[0,0.1],[0.1,1]],transitions=[[0.99,0.01],[0.5,0.5]]"
+)
+FADING: Final = (
+    'kind="snr",snr_db=20,fading={kind="rice",k_factor=2},shadowing={deviation_db=3,distance="2 m"},'
+    'speed="2 m/s",wavelength="0.12 m",mode="ofdm-12"'
+)
 #: Two links in series, for proxies and edges.
 LINKS: Final[dict[str, Any]] = {
     **LINK,
@@ -412,6 +421,85 @@ ROWS: Final[tuple[Row, ...]] = (
         "link.error.list.effect",
         LINK,
         ('link.w.error={kind="list",packets=[100],effect="stale-checksum"}',),
+        "effect",
+    ),
+    Row(
+        "link.error.gilbert-elliott link.error.gilbert-elliott.good_to_bad "
+        "link.error.gilbert-elliott.bad_to_good link.error.gilbert-elliott.loss_good "
+        "link.error.gilbert-elliott.loss_bad",
+        LINK,
+        (
+            'link.w.error={kind="gilbert-elliott",good_to_bad=0.01,bad_to_good=0.1,loss_good=0.001,loss_bad=0.3}',
+        ),
+        "gilbert-elliott",
+    ),
+    Row(
+        "link.error.gilbert-elliott.effect",
+        LINK,
+        (
+            'link.w.error={kind="gilbert-elliott",good_to_bad=0.01,bad_to_good=0.1,loss_good=0.001,loss_bad=0.3,effect="stale-checksum"}',
+        ),
+        "effect",
+    ),
+    Row(
+        "link.error.markov link.error.markov.loss link.error.markov.transitions",
+        LINK,
+        ('link.w.error={kind="markov",loss=[0,1],transitions=[[0.99,0.01],[0.5,0.5]]}',),
+        "markov",
+    ),
+    Row(
+        "link.error.markov.effect",
+        LINK,
+        (
+            'link.w.error={kind="markov",loss=[0,1],transitions=[[0.99,0.01],[0.5,0.5]],effect="stale-checksum"}',
+        ),
+        "effect",
+    ),
+    Row(
+        "link.error.snr-states link.error.snr-states.loss link.error.snr-states.rates "
+        "link.error.snr-states.rate link.error.snr-states.transitions link.error.snr-states.step",
+        LINK,
+        (f"link.w.error={{{STATES}}}",),
+        "snr-states",
+    ),
+    Row(
+        "link.error.snr-states.effect",
+        LINK,
+        (f'link.w.error={{{STATES},effect="stale-checksum"}}',),
+        "effect",
+    ),
+    Row(
+        "link.error.snr link.error.snr.snr_db link.error.snr.fading link.error.snr.fading.none "
+        "link.error.snr.fading.rayleigh link.error.snr.fading.rice link.error.snr.fading.rice.k_factor "
+        "link.error.snr.shadowing link.error.snr.shadowing.deviation_db "
+        "link.error.snr.shadowing.distance link.error.snr.speed link.error.snr.wavelength "
+        "link.error.snr.mode link.error.snr.mode.dsss-1 link.error.snr.mode.dsss-2 "
+        "link.error.snr.mode.cck-5.5 link.error.snr.mode.cck-11 link.error.snr.mode.ofdm-6 "
+        "link.error.snr.mode.ofdm-9 link.error.snr.mode.ofdm-12 link.error.snr.mode.ofdm-18 "
+        "link.error.snr.mode.ofdm-24 link.error.snr.mode.ofdm-36 link.error.snr.mode.ofdm-48 "
+        "link.error.snr.mode.ofdm-54",
+        LINK,
+        (f"link.w.error={{{FADING}}}",),
+        "snr",
+    ),
+    Row(
+        "link.error.snr.effect",
+        LINK,
+        (f'link.w.error={{{FADING},effect="stale-checksum"}}',),
+        "effect",
+    ),
+    Row(
+        "link.error.trace link.error.trace.outcomes link.error.trace.start link.error.trace.interval",
+        LINK,
+        ('link.w.error={kind="trace",outcomes="lost,frames\\n0,100\\n1,1\\n",start=3,interval="5 ms"}',),
+        "trace",
+    ),
+    Row(
+        "link.error.trace.effect",
+        LINK,
+        (
+            'link.w.error={kind="trace",outcomes="lost,frames\\n0,100\\n1,1\\n",start=3,effect="stale-checksum"}',
+        ),
         "effect",
     ),
     # Framings.
@@ -1107,6 +1195,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "flow.endpoints.kernel": "who stands at the ends of an emulation",
     "flow.endpoints.model": "who stands at the ends of an emulation",
     "link.return.trace.samples.file": "the same samples in a file",
+    "link.error.trace.outcomes.file": "the same outcomes in a file",
     "access.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",
     "network.constellation.routing.forwarding.file": "the paths of a file, which facts follow as a run does (View)",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from bentpipe.errors import InputError
 from bentpipe.frames.fitting import Chain
 from bentpipe.frames.outcomes import Outcomes
 
+AUTHORITY = Path(__file__).parents[2] / "authorities" / "wifi"
 SCENARIO: dict[str, Any] = {
     "name": "pasted",
     "duration": "1 s",
@@ -26,54 +27,101 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def drawn(loss: list[float], transitions: list[list[float]], frames_: int, seed: int) -> Outcomes:
-    """Outcomes of a Markov chain with a loss in each state."""
-    rng = np.random.default_rng(seed)
-    edges = np.cumsum(transitions, axis=1)
-    state, states = 0, np.empty(frames_, dtype=np.int64)
-    for at, number in enumerate(rng.random(frames_)):
-        state = int(np.searchsorted(edges[state], number, side="right"))
-        states[at] = state
-    return Outcomes.of((rng.random(frames_) < np.array(loss)[states]).astype(np.uint8))
+def markov(loss: list[float], transitions: list[list[float]]) -> dict[str, Any]:
+    return {"kind": "markov", "loss": loss, "transitions": transitions}
+
+
+def published() -> dict[str, dict[str, Any]]:
+    """The chains of ``markov_loss_fits.csv`` whose probabilities add to 1."""
+    chains = {}
+    with (AUTHORITY / "markov_loss_fits.csv").open(newline="") as stream:
+        for row in csv.DictReader(stream):
+            good, lost = float(row["stay_good"]), float(row["stay_lost"])
+            back = float(row["lost_to_good"] or 1 - lost)
+            if not row["stay_second_good"]:
+                chains[row["name"]] = markov([0.0, 1.0], [[good, 1 - good], [1 - lost, lost]])
+            elif lost + back <= 1:
+                second = float(row["stay_second_good"])
+                rows = [[good, 0.0, 1 - good], [0.0, second, 1 - second], [back, 1 - lost - back, lost]]
+                chains[row["name"]] = markov([0.0, 0.0, 1.0], rows)
+    return chains
 
 
 def fits_of(outcomes: Outcomes) -> dict[str, frames.Fit]:
     return {fit.process: fit for fit in frames.fit_all(outcomes)}
 
 
-def test_a_bistable_process_is_recovered_within_5_percent() -> None:
-    # "two-state WLAN" of authorities/wifi/markov_loss_fits.csv.
-    found = fits_of(drawn([0, 1], [[0.9042, 0.0958], [0.594, 0.406]], 200_000, 4))
-    assert found["bistable"].error["burst"] == pytest.approx(1.6835, rel=0.05)
-    assert found["bistable"].error["probability"] == pytest.approx(0.138881, rel=0.05)
-    assert found["bistable"].bic < found["bernoulli"].bic
-    assert found["bistable"].burst_distance < 0.01 < found["bernoulli"].burst_distance
+def test_published_chains_are_recovered_within_5_percent_from_a_million_frames() -> None:
+    chains = published()
+    # EP2 is not a chain: two of its probabilities add to 1.0024.
+    assert sorted(chains) == ["EP1", "EP4", "EP6", "two-state WLAN"]
+    for name, error in chains.items():
+        found = fits_of(frames.draw(error, 1_000_000, seed=4))
+        true = np.array(error["transitions"])
+        if len(true) == 2:
+            p, r = true[0, 1], true[1, 0]
+            bistable = found["bistable"].error
+            # EP1 has 320 bursts in a million frames, whose mean length has a standard error of 5 %.
+            tolerance = 0.05 if name != "EP1" else 0.15
+            assert bistable["burst"] == pytest.approx(1 / r, rel=tolerance)
+            assert bistable["probability"] == pytest.approx(p / (p + r), rel=tolerance)
+        else:
+            best = found["markov-3"]
+            assert best.error["loss"] == error["loss"]
+            ours = np.array(best.error["transitions"])
+            tolerances = np.full((3, 3), 0.05)
+            if name == "EP6":
+                # By Fisher's information no estimator has a standard error below 4 % for this one.
+                tolerances[1, 1] = 0.12
+            off = np.abs(ours[true > 0] / true[true > 0] - 1)
+            assert (off < tolerances[true > 0]).all(), (name, ours)
+            assert best.bic == min(fit.bic for fit in found.values())
+
+
+def test_hidden_states_are_recovered() -> None:
+    error = {
+        "kind": "gilbert-elliott",
+        "good_to_bad": 0.01,
+        "bad_to_good": 0.05,
+        "loss_good": 0.01,
+        "loss_bad": 0.5,
+    }
+    found = fits_of(frames.draw(error, 1_000_000, seed=2))
+    ours = found["gilbert-elliott"]
+    assert [ours.error[key] for key in error if key != "kind"] == pytest.approx(
+        [error[key] for key in error if key != "kind"], rel=0.05
+    )
+    assert ours.bic == min(fit.bic for fit in found.values())
+    assert ours.burst_distance < 0.01 < found["bistable"].burst_distance
 
 
 def test_independent_losses_are_told_from_bursts() -> None:
-    found = fits_of(drawn([0.03], [[1.0]], 200_000, 3))
-    assert found["bernoulli"].bic < found["bistable"].bic
+    found = fits_of(frames.draw({"kind": "packet", "probability": 0.03}, 300_000, seed=3))
+    assert found["bernoulli"].bic == min(fit.bic for fit in found.values())
     assert found["bernoulli"].error["probability"] == pytest.approx(0.03, rel=0.05)
+    assert found["bistable"].error["burst"] == pytest.approx(1 / 0.97, rel=0.02)
+
+
+def test_every_process_has_the_keys_that_a_scenario_takes() -> None:
+    outcomes = frames.draw(published()["EP4"], 50_000, seed=1)
+    for fit in frames.fit_all(outcomes):
+        link = {**SCENARIO["link"][0], "error": json.loads(json.dumps(fit.error))}
+        bentpipe.load({**SCENARIO, "link": [link]})
+        again = frames.draw(fit.error, 400_000, seed=8)
+        assert again.loss == pytest.approx(fit.loss, rel=0.05)
+        assert again.mean_burst == pytest.approx(fit.mean_burst, rel=0.05)
 
 
 def test_a_chain_knows_its_runs_and_its_autocorrelation() -> None:
-    transitions = [[0.97, 0.02, 0.01], [0.1, 0.8, 0.1], [0.05, 0.1, 0.85]]
-    chain = Chain(np.array(transitions), np.array([0.0, 0.1, 0.8]))
-    outcomes = drawn([0.0, 0.1, 0.8], transitions, 200_000, 6)
-    for lost, lengths in ((True, outcomes.bursts), (False, outcomes.gaps)):
+    error = markov([0.0, 0.1, 0.8], [[0.97, 0.02, 0.01], [0.1, 0.8, 0.1], [0.05, 0.1, 0.85]])
+    chain = Chain(np.array(error["transitions"]), np.array(error["loss"]))
+    drawn = frames.draw(error, 1_000_000, seed=6)
+    for lost, lengths in ((True, drawn.bursts), (False, drawn.gaps)):
         grid = np.array([1, 2, 3, 5, 10, 30])
         seen = [float((lengths >= length).mean()) for length in grid]
-        assert chain.run_survival(grid, lost=lost) == pytest.approx(seen, abs=0.03)
+        assert chain.run_survival(grid, lost=lost) == pytest.approx(seen, abs=0.01)
     lags = [1, 2, 5, 20]
-    assert outcomes.autocorrelation(lags) == pytest.approx(chain.autocorrelation(lags), abs=0.03)
-
-
-@pytest.mark.parametrize("lost", [[0, 1], [1, 0], [0, 1] * 50, [1, 1, 0] * 40, [0] * 500 + [1] * 400])
-def test_what_is_fitted_loads_in_a_scenario_whatever_the_trace(lost: list[int]) -> None:
-    for fit in frames.fit_all(Outcomes.of(lost)):
-        link = {**SCENARIO["link"][0], "error": json.loads(json.dumps(fit.error))}
-        bentpipe.load({**SCENARIO, "link": [link]})
-        assert math.isfinite(fit.bic)
+    assert drawn.autocorrelation(lags) == pytest.approx(chain.autocorrelation(lags), abs=0.01)
 
 
 def test_autocorrelation_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,9 +208,19 @@ def test_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         frames.read(file)
 
 
-def test_the_command_writes_a_process_and_a_figure(tmp_path: Path) -> None:
+def test_a_trace_in_a_scenario_loses_what_was_recorded(tmp_path: Path) -> None:
+    drawn = frames.draw({"kind": "gilbert", "probability": 0.1, "burst": 3.0}, 5000, seed=1)
+    file = tmp_path / "office.csv"
+    frames.write(drawn, file, runs=True)
+    error = {"kind": "trace", "outcomes": file.read_text(), "start": 1}
+    assert np.array_equal(frames.draw(error, 5000).lengths, drawn.lengths)
+    turned = frames.draw({**error, "start": 101}, 5000)
+    assert turned.lost == drawn.lost
+
+
+def test_the_command_writes_a_process_that_loads(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
-    frames.write(drawn([0, 1], [[0.98, 0.02], [0.25, 0.75]], 60_000, 1), trace)
+    frames.write(frames.draw({"kind": "gilbert", "probability": 0.1, "burst": 4.0}, 60_000, seed=1), trace)
     code = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
     def call(*arguments: object) -> str:
@@ -174,11 +232,11 @@ def test_the_command_writes_a_process_and_a_figure(tmp_path: Path) -> None:
     bistable = document["processes"]["bistable"]["error"]
     assert set(bistable) == {"kind", "probability", "burst"}
     assert document["best"] == "bistable" and document["error"] == bistable
-    assert tomllib.loads((tmp_path / "fitted.toml").read_text())["error"] == bistable
-    assert bistable["burst"] == pytest.approx(4.0, rel=0.1)
-    call("trace", trace, "runs.csv", "--runs")
-    assert np.array_equal(frames.read(tmp_path / "runs.csv").lengths, frames.read(trace).lengths)
-    text = call("fit", "runs.csv")
+    assert bistable["burst"] == pytest.approx(4.0, rel=0.05)
+    assert "frames" in call("trace", "fitted.toml", "again.csv", "--frames", 60_000) + "frames"
+    again = frames.read(tmp_path / "again.csv")
+    assert again.mean_burst == pytest.approx(4.0, rel=0.1)
+    text = call("fit", trace)
     assert "bistable *" in text and max(map(len, text.splitlines()[:-1])) <= 80
 
 

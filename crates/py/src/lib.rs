@@ -5,6 +5,7 @@ mod congestion;
 mod contacts;
 mod error;
 mod follow;
+mod frames;
 mod guest;
 mod lists;
 mod live;
@@ -247,6 +248,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guest::emulate_in_guest, module)?)?;
     module.add_function(wrap_pyfunction!(guest::live_in_guest, module)?)?;
     module.add_function(wrap_pyfunction!(guest::processor_state_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::draw_outcomes, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::hidden_markov, module)?)?;
     module.add_class::<live::Network>()?;
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;

@@ -27,7 +27,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The process that is written: bernoulli or bistable.",
+            help="The process that is written: bernoulli, bistable, gilbert-elliott, markov-3 or markov-4.",
             show_default="lowest BIC",
         ),
     ] = None,

@@ -13,7 +13,7 @@ def trace(
         Path,
         typer.Argument(
             metavar="FROM",
-            help="A file that ends in .csv or .parquet, or a mahimahi trace.",
+            help="A file that ends in .csv or .parquet, a mahimahi trace, or a .toml file with error = { ... }.",
             show_default=False,
         ),
     ],
@@ -43,17 +43,37 @@ def trace(
     runs: Annotated[
         bool, typer.Option("--runs", help="Write frames as run lengths, with the columns lost and frames.")
     ] = False,
+    frames: Annotated[
+        int,
+        typer.Option(
+            min=2, max=1_000_000_000, metavar="NUMBER", help="Frames to draw from an error process."
+        ),
+    ] = 400_000,
+    interval: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time between frames that are drawn.")
+    ] = 0.005,
+    size: Annotated[
+        int, typer.Option(min=1, max=65_535, metavar="BYTES", help="Size of the frames that are drawn.")
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="NUMBER", help="Seed of the frames that are drawn.")
+    ] = 1,
 ) -> None:
     """Convert a link's time series or a trace of lost frames to another format.
 
     Time series have the columns time (s), rate (bit/s), delay (s) and loss (probability), for
-    trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame,
-    for bentpipe fit.
+    trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame, for
+    error = { kind = "trace", outcomes = { file = "office.csv" } }. From a .toml file, frames are drawn from its error
+    process.
     """
-    from bentpipe import frames, series
+    from bentpipe import frames as outcomes
+    from bentpipe import series
 
-    if frames.is_frame_trace(source):
-        frames.write(frames.read(source), to, runs=runs)
+    if source.suffix == ".toml":
+        drawn = outcomes.draw(source, frames, interval_s=interval, frame_bytes=size, seed=seed)
+        outcomes.write(drawn, to, runs=runs)
+    elif outcomes.is_frame_trace(source):
+        outcomes.write(outcomes.read(source), to, runs=runs)
     else:
         series.write(series.read(source, step_ms=step), to, duration_s=duration)
     typer.echo(f"written  {to}")

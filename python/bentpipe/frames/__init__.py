@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .fitting import Fit, fit_all
 from .outcomes import Outcomes
-from .reading import is_frame_trace, read, write
+from .reading import draw, is_frame_trace, read, write
 
-__all__ = ["Fit", "Outcomes", "fit_all", "is_frame_trace", "read", "write"]
+__all__ = ["Fit", "Outcomes", "draw", "fit_all", "is_frame_trace", "read", "write"]

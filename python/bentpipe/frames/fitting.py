@@ -10,8 +10,7 @@ process               scenario                                                  
 ``markov-4``          ``markov``: four states, seen or hidden                                   7 to 16
 ====================  ========================================================================  ==========
 
-The first two have closed forms. The others are fitted where the engine has their recursion
-(:func:`hidden_states`): for them the likelihood and its slope come from the engine's forward and backward
+The first two have closed forms. For the others the likelihood and its slope come from the engine's forward and backward
 recursion (``crates/models/src/channel/hidden.rs``; by Fisher's identity the slope follows from expected counts), and
 scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW` frames and then, from the best, over
 :data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian information criterion (BIC) is
@@ -141,27 +140,16 @@ def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None) -> list[Fit]:
     frames = min(outcomes.frames, MANY)
     observed = _Observed(outcomes, frames)
     fits = []
-    known: list[tuple[str, Callable[[_Observed], _Found]]] = [
+    for process, fitted in (
         ("bernoulli", _bernoulli),
         ("bistable", _bistable),
-    ]
-    if hidden_states():
-        known += [
-            ("gilbert-elliott", _gilbert_elliott),
-            ("markov-3", lambda observed: _markov(observed, 3)),
-            ("markov-4", lambda observed: _markov(observed, 4)),
-        ]
-    for process, fitted in known:
+        ("gilbert-elliott", _gilbert_elliott),
+        ("markov-3", lambda observed: _markov(observed, 3)),
+        ("markov-4", lambda observed: _markov(observed, 4)),
+    ):
         tell(process)
         fits.append(_described(process, fitted(observed), observed))
     return fits
-
-
-def hidden_states() -> bool:
-    """Whether the engine has the recursion for chains with hidden states, and so scenarios their processes."""
-    from bentpipe import _native
-
-    return hasattr(_native, "hidden_markov")
 
 
 class _Observed:
@@ -312,8 +300,7 @@ class _Shape:
 def _likelihood(outcomes: bytes, chain: Chain) -> tuple[float, Matrix, Matrix] | None:
     from bentpipe import _native
 
-    expected: Callable[..., Any] = vars(_native)["hidden_markov"]
-    found = expected(outcomes, chain.transitions.tolist(), chain.loss.tolist())
+    found = _native.hidden_markov(outcomes, chain.transitions.tolist(), chain.loss.tolist())
     return None if found is None else (found[0], np.array(found[1]), np.array(found[2]))
 
 

@@ -8,6 +8,8 @@ that they may be larger than the memory.
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -262,3 +264,39 @@ def _write(outcomes: Outcomes, file: Path, *, runs: bool, parquet: bool) -> None
                 rows[:, 0] = block + ord("0")
                 rows[:, 1] = ord("\n")
                 stream.write(rows.tobytes())
+
+
+def draw(
+    error: dict[str, Any] | str | Path,
+    frames: int,
+    *,
+    interval_s: float = 0.005,
+    frame_bytes: int = 1000,
+    seed: int = 1,
+) -> Outcomes:
+    """Draws the outcomes of frames from an error process: a dict with the keys of a scenario's ``error``, or a TOML
+    file whose only key is ``error``. Frames of ``frame_bytes`` bytes arrive every ``interval_s`` seconds.
+
+    Raises :class:`bentpipe.InputError`, and :class:`bentpipe.ScenarioError` for what the engine refuses.
+    """
+    from bentpipe import _native
+
+    name = "error process"
+    if not isinstance(error, dict):
+        name = str(error)
+        try:
+            document = tomllib.loads(Path(error).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+            raise InputError(f"{name}: {wrong}; allowed: error = {{ kind = ... }}") from wrong
+        if list(document) != ["error"]:
+            raise InputError(f"{name} has the keys {', '.join(document) or 'none'}; allowed: error, alone")
+        error = document["error"]
+    link = {"name": "air", "from": "a", "to": "b", "rate": "11 Mbit/s", "delay": "0 s", "error": error}
+    scenario = json.dumps({"name": "frames", "duration": "1 s", "link": [link]})
+    try:
+        drawn = _native.draw_outcomes(name, scenario, frames, interval_s, frame_bytes, seed)
+    except ValueError as wrong:
+        if isinstance(wrong, _native.ScenarioError):
+            raise
+        raise InputError(f"{name}: {wrong}") from wrong
+    return Outcomes.of(np.frombuffer(drawn, dtype=np.uint8))

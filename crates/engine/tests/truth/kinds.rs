@@ -69,6 +69,9 @@ fn lists() -> Vec<List> {
             |error| link(&format!("error = {error}")),
             |error| star(&format!("return.error = {error}")),
         ];
+        "fading": channel::fading::Config, [
+            |fading| link(&format!("error = {{ kind = \"snr\", snr_db = 12, fading = {fading} }}")),
+        ];
         "framing": framing::Config, [
             |framing| link(&format!("framing = {framing}")),
             |framing| star(&format!("return.framing = {framing}")),

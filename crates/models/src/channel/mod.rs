@@ -31,6 +31,11 @@ kinds! {
         "packet" => Packet(packet::Config),
         "bit" => Bit(bit::Config),
         "gilbert" => Gilbert(gilbert::Config),
+        "gilbert-elliott" => GilbertElliott(gilbert_elliott::Config),
+        "markov" => Markov(markov::Config),
+        "snr-states" => SnrStates(states::Config),
+        "snr" => Snr(snr::Config),
+        "trace" => Trace(trace::Config),
         "list" => List(list::Config),
     }
 }

@@ -1,0 +1,58 @@
+//! Error processes: outcomes drawn from them, and what outcomes say about a Markov chain.
+
+use crate::{error, read, Given};
+use bentpipe_core::{Span, Streams, Time};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::channel::{hidden, Config};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The transitions by state before and after, and received and lost frames by state.
+type Counts = (f64, Vec<Vec<f64>>, Vec<[f64; 2]>);
+
+/// Draws outcomes from the error process of a scenario's first link, for frames of `size` bytes every `interval`
+/// seconds: a byte per frame, 1 if it is lost.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+pub fn draw_outcomes(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    frames: usize,
+    interval: f64,
+    size: u32,
+    seed: u64,
+) -> PyResult<Py<PyBytes>> {
+    let loaded = read(py, Some(name), Some(text), &[] as &[Given])?;
+    let scenario: &Scenario = &loaded.value;
+    loaded.refuse(scenario.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
+    let config = scenario.link.first().map(|link| &link.error);
+    let process = config.and_then(|config: &Config| config.build());
+    let mut process = process.ok_or_else(|| PyValueError::new_err("the first link has no error process"))?;
+    let drawn = py.detach(|| {
+        let mut stream = Streams::new(seed, 0).stream("outcomes");
+        let at = |number: usize| Time::ZERO + Span::from_secs_f64(interval * number as f64);
+        (0..frames).map(|number| u8::from(process.spoils(at(number), size, &mut stream))).collect::<Vec<_>>()
+    });
+    Ok(PyBytes::new(py, &drawn).unbind())
+}
+
+/// What is expected of a Markov chain with hidden states, given outcomes; `None` if it cannot have produced them.
+#[pyfunction]
+pub fn hidden_markov(
+    py: Python<'_>,
+    outcomes: &[u8],
+    transitions: Vec<Vec<f64>>,
+    loss: Vec<f64>,
+) -> PyResult<Option<Counts>> {
+    let states = loss.len();
+    if !(1..=hidden::MOST).contains(&states) || transitions.len() != states {
+        return Err(PyValueError::new_err(format!("allowed: 1 to {} states, a row each", hidden::MOST)));
+    }
+    if transitions.iter().any(|row| row.len() != states) {
+        return Err(PyValueError::new_err("allowed: a probability per state in each row"));
+    }
+    let found = py.detach(|| hidden::expected(outcomes, &transitions, &loss));
+    Ok(found.map(|found| (found.log_likelihood, found.transitions, found.frames)))
+}
