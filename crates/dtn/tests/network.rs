@@ -114,7 +114,7 @@ fn ltp_delivers_over_a_link_that_loses_a_third_and_over_several_contacts() {
         let mut random = 7_u64;
         let third = move |_| {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (random >> 33) % 3 == 0
+            (random >> 33).is_multiple_of(3)
         };
         let mut network = Network::new(
             plan.clone(),

@@ -43,7 +43,7 @@ impl Format {
             first.starts_with('[') && !first.trim_start_matches(['[', ' ']).starts_with(char::is_alphabetic);
         if first.starts_with('{') || is_list {
             Format::Json
-        } else if lines.any(|line| ion::is_command(line)) {
+        } else if lines.any(ion::is_command) {
             Format::Ion
         } else if first.contains(',') && !first.contains('=') {
             Format::Csv

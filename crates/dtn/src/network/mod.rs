@@ -372,6 +372,10 @@ impl Network {
         }
         for place in 0..self.plan.leaving(node, self.now).len() {
             let index = self.plan.leaving(node, self.now)[place];
+            // It may have gone, or been lost, over the contact before.
+            if !self.stores[node.0 as usize].contains(bundle) {
+                return;
+            }
             if self.channels[index as usize].open {
                 self.offer(bundle, index);
                 self.transmit(index);

@@ -207,11 +207,14 @@ struct Label {
     previous: Option<u32>,
 }
 
+/// A label that is not final: arrival, contacts, termination, entry node, and its number.
+type Waiting = (Time, u32, Reverse<Time>, Node, u32);
+
 /// Searches routes through a plan. It keeps its memory from one search to the next.
 #[derive(Default)]
 pub struct Search {
     labels: Vec<Label>,
-    heap: BinaryHeap<Reverse<(Time, u32, Reverse<Time>, Node, u32)>>,
+    heap: BinaryHeap<Reverse<Waiting>>,
     /// For each node the labels that are final and not dominated: contacts, termination and entry node.
     settled: Vec<Vec<(u32, Time, Node)>>,
 }
