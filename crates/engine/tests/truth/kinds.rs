@@ -7,7 +7,7 @@ use crate::conservation::{sums, time_goes_forward};
 use crate::golden;
 use crate::run::{Results, Run};
 use bentpipe_core::Time;
-use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::scenario::{Scenario, Starts};
 use bentpipe_engine::schema;
 use bentpipe_models::mac::dama::{allocator, estimator, requests, scheme};
 use bentpipe_models::mac::wifi::adaptation;
@@ -95,6 +95,9 @@ fn lists() -> Vec<List> {
         "allocator": allocator::Config, [|allocator| dama(&format!("scheme = \"rbdc\", allocator = {allocator}"))];
         "requests": requests::Config, [
             |requests| dama(&format!("scheme = \"avbdc\", response = 12, requests = {requests}")),
+        ];
+        "starts": Starts, [
+            |starts| flow(&format!("app = \"bulk\"\ntransport = \"tcp\"\ncount = 3\nstarts = {starts}")),
         ];
         "adaptation": adaptation::Config, [|adaptation| wifi(adaptation)];
         "meter": meter::Config, [|meter| edge(meter)];

@@ -91,7 +91,7 @@ pub struct Config {
     pub eifs: bool,
 }
 
-/// A standard.
+/// An amendment of IEEE 802.11, which decides on the rates and on the timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiStandard")]
 pub enum Standard {
@@ -114,14 +114,14 @@ pub enum Standard {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiLength")]
 pub enum Length {
-    /// The long one.
+    /// Of the length that every station understands.
     #[default]
     Long,
-    /// The short one.
+    /// Of the shorter length, which takes less time and needs every station to understand it.
     Short,
 }
 
-/// A frequency band.
+/// The frequency band in which a network transmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiBand")]
 #[allow(missing_docs, reason = "the names in a scenario say what they are")]

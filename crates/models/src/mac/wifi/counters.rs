@@ -37,10 +37,10 @@ pub static TRACE: Table = Table {
     about: "when a transmission of data is over",
     columns: &[
         Column::whole("receiver", "1", "number of the receiving station, in the order of the report, from 0"),
-        Column::real("rate", "bit/s", "data rate"),
+        Column::real("rate", "bit/s", "rate at which data frames are sent"),
         Column::whole("attempt", "1", "earlier transmissions of the (first) frame"),
         Column::whole("sent", "frames", "frames in the transmission"),
-        Column::whole("acknowledged", "frames", "those that were acknowledged"),
+        Column::whole("acknowledged", "frames", "frames that were acknowledged"),
         Column::whole("collided", "1", "1 if it overlapped with another transmission at the receiver"),
     ],
 };

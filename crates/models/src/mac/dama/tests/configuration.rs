@@ -27,7 +27,7 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
         &["return.dama.cra", "1.562 slots of 64.000 kbit/s", "128 kbit/s"],
     );
     parse(
-        wrong(|c| c.terminals = serde_json::from_str(r#"[{"prefix": "t", "count": 33}]"#).unwrap()),
+        wrong(|c| c.terminals = serde_json::from_str(r#"[{"name": "t", "count": 33}]"#).unwrap()),
         &["terminals", "33 terminals take 33 slots", "has 32"],
     );
     parse(
@@ -61,10 +61,7 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     );
     for (terminals, parts) in [
         (r#"[{"name": "a", "min": "100 kbit/s"}]"#, &["terminals.0.min", "1.562 slots"][..]),
-        (
-            r#"[{"prefix": "t", "count": 3, "min": "1024 kbit/s"}]"#,
-            &["48 slots besides 3 constant", "has 32"],
-        ),
+        (r#"[{"name": "t", "count": 3, "min": "1024 kbit/s"}]"#, &["48 slots besides 3 constant", "has 32"]),
         (r#"[{"name": "a", "logon": "5 s", "logoff": "4 s"}]"#, &["terminals.0.logoff", "more than 5 s"]),
         (
             r#"[{"name": "a", "logoff": "9 s", "period": "8 s"}]"#,
@@ -93,7 +90,7 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     );
     parse(
         wrong(|c| c.terminals = serde_json::from_str(r#"[{"count": 3}]"#).unwrap()),
-        &["terminals.0", "prefix"],
+        &["terminals.0", "needs a name"],
     );
     parse(
         wrong(|c| {
@@ -118,11 +115,11 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
 fn the_configuration_prints_what_it_read() {
     let config = config(
         r#"{"scheme": {"rbdc": {}}, "response": 11}"#,
-        r#"["a", {"name": "b", "cra": "128 kbit/s"}, {"prefix": "c", "count": 3, "logon": "2 s"}]"#,
+        r#"["a", {"name": "b", "cra": "128 kbit/s"}, {"name": "c", "count": 3, "logon": "2 s"}]"#,
     );
     let printed = serde_json::to_value(&config).unwrap();
     assert_eq!(printed["terminals"][0], "a");
-    assert_eq!(printed["terminals"][2], serde_json::json!({"prefix": "c", "count": 3, "logon": "2 s"}));
+    assert_eq!(printed["terminals"][2], serde_json::json!({"name": "c", "count": 3, "logon": "2 s"}));
     assert_eq!(printed["propagation"], "250 ms");
     assert_eq!(
         printed["return"]["dama"]["scheme"],
