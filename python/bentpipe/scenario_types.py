@@ -46,6 +46,7 @@ __all__ = [
     "Endpoints",
     "Error",
     "Estimator",
+    "Fading",
     "Fate",
     "Fidelity",
     "Flow",
@@ -65,6 +66,7 @@ __all__ = [
     "Meter",
     "Method",
     "Metric",
+    "Modulation",
     "NetpipeMode",
     "NetworkKind",
     "OnHandover",
@@ -80,6 +82,7 @@ __all__ = [
     "Proxy",
     "Queue",
     "Rate",
+    "RateAdaptation",
     "RateOrZero",
     "Rbdc",
     "Record",
@@ -96,12 +99,14 @@ __all__ = [
     "ScheduledClass",
     "Scheme",
     "Service",
+    "Shadowing",
     "Shell",
     "Site",
     "Size",
     "Sizes",
     "SkyplexAccess",
     "Span",
+    "Speed",
     "Starts",
     "Talker",
     "Tcp",
@@ -113,6 +118,12 @@ __all__ = [
     "Transport",
     "TransportProtocol",
     "Vbdc",
+    "WifiBand",
+    "WifiLength",
+    "WifiStandard",
+    "WifiStationGroup",
+    "WifiStations",
+    "WifiWidth",
 ]
 
 #: a span of time, 0 s to 100 years
@@ -768,9 +779,6 @@ App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
-#: The transport protocol of SIP's messages (RFC 3261, section 18).
-Over: TypeAlias = 'Literal["udp", "tcp"]'
-
 
 class EvenStarts(TypedDict):
     """Starts of the kind `even`. Starts at equal distances: the first flow at once, and each after a fraction
@@ -800,6 +808,9 @@ class PoissonStarts(TypedDict):
 
 #: A process by which the flows of a group start, each after the time that `start` gives.
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
+
+#: The transport protocol of SIP's messages (RFC 3261, section 18).
+Over: TypeAlias = 'Literal["udp", "tcp"]'
 
 
 class Adapt(TypedDict):
@@ -1139,6 +1150,51 @@ class Handover(TypedDict):
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
 
+class NoneFading(TypedDict):
+    """Fading of the kind `none`. No fast fading: the power is the mean power."""
+
+    kind: Literal["none"]
+
+
+class RayleighFading(TypedDict):
+    """Fading of the kind `rayleigh`. Rayleigh fading: scattered waves without a direct one, as indoors
+    without line of sight."""
+
+    kind: Literal["rayleigh"]
+
+
+class RiceFading(TypedDict):
+    """Fading of the kind `rice`. Rice fading: a direct wave and scattered ones, as indoors with line of
+    sight."""
+
+    k_factor: float
+    """Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading."""
+    kind: Literal["rice"]
+
+
+#: Fast fading: how the power of a radio signal varies around its mean over distances of a wavelength.
+Fading: TypeAlias = 'NoneFading | RayleighFading | RiceFading | Literal["none", "rayleigh", "rice"]'
+
+#: A modulation of IEEE 802.11 by its name and data rate.
+Modulation: TypeAlias = 'Literal["dsss-1", "dsss-2", "cck-5.5", "cck-11", "ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"]'
+
+#: a distance, -12000 km to 1e12 km (a depth is negative)
+Distance: TypeAlias = "str"
+
+
+class Shadowing(TypedDict):
+    """Log-normal shadowing: the mean power varies with the place, normally distributed in dB."""
+
+    deviation_db: float
+    """Standard deviation of the mean power in dB."""
+    distance: Distance
+    """Distance moved after which the correlation has fallen to 1/e."""
+
+
+#: a speed, 0 m/s to 12 km/s
+Speed: TypeAlias = "str"
+
+
 class NoneError(TypedDict):
     """Error of the kind `none`. No errors: every packet arrives intact."""
 
@@ -1187,6 +1243,111 @@ class GilbertError(TypedDict):
     """Fraction of all packets that is corrupted, 0 to 1 but less than 1."""
 
 
+class GilbertElliottError(TypedDict):
+    """Error of the kind `gilbert-elliott`. Errors in bursts (Gilbert and Elliott 1963): a two-state Markov
+    chain with a loss probability in each state."""
+
+    bad_to_good: float
+    """Probability per packet of going from the bad to the good state, 0 to 1; not 0 together with
+    `good_to_bad`."""
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    good_to_bad: float
+    """Probability per packet of going from the good to the bad state, 0 to 1."""
+    kind: Literal["gilbert-elliott"]
+    loss_bad: float
+    """Probability that a packet in the bad state is corrupted, 0 to 1."""
+    loss_good: NotRequired[float]
+    """Probability that a packet in the good state is corrupted, 0 to 1; 0 by default."""
+
+
+class MarkovError(TypedDict):
+    """Error of the kind `markov`. Errors by a Markov chain: it takes a step with each packet, and each of its
+    states corrupts packets with its own probability."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["markov"]
+    loss: list[float]
+    """Probability per state that a packet is corrupted, 0 to 1; the number of elements, 1 to 64, is that of
+    the states."""
+    transitions: list[list[float]]
+    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
+    0.001, as rounded numbers have, is divided out."""
+
+
+class SnrStatesError(TypedDict):
+    """Error of the kind `snr-states`. Errors by states of the received signal: a Markov chain in time with a
+    loss probability per state and data rate."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["snr-states"]
+    loss: list[list[float]]
+    """One row per state, 1 to 64, with the probability that a frame is corrupted at each of the `rates`."""
+    rate: NotRequired[Rate]
+    """Data rate of packets on a link that has no modulations of its own. By default the highest of
+    `rates`."""
+    rates: NotRequired[list[Rate]]
+    """Data rates of the columns of `loss`, in ascending order. A frame takes the column of the highest rate
+    that is not above its own, or the first one. If unset, `loss` has one column, for all rates."""
+    step: Span
+    """Time between two steps of the chain."""
+    transitions: list[list[float]]
+    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
+    0.001, as rounded numbers have, is divided out."""
+
+
+class SnrError(TypedDict):
+    """Error of the kind `snr`. Errors by the ratio of signal to noise, with fading and shadowing by speed,
+    and by the modulation of a frame."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    fading: NotRequired[Fading]
+    """Fast fading around the mean; none by default."""
+    kind: Literal["snr"]
+    mode: NotRequired[Modulation]
+    """Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number
+    is the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own."""
+    shadowing: NotRequired[Shadowing]
+    """Slow variation of the mean; none by default."""
+    snr_db: float
+    """Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB."""
+    speed: NotRequired[Speed]
+    """Speed of the station, or of what moves around it; 1 m/s by default, a walking person."""
+    wavelength: NotRequired[Distance]
+    """Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz)."""
+
+
+class TraceError(TypedDict):
+    """Error of the kind `trace`. Errors by a trace: packets are corrupted as the frames of a recording were
+    lost; after its end it begins again."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    interval: NotRequired[Span]
+    """Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and
+    a packet meets the outcome that was recorded last; if unset, each packet takes the next outcome."""
+    kind: Literal["trace"]
+    outcomes: str | dict[str, object]
+    """The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a
+    column `frames` besides and a row per run of frames of the same outcome. At least one frame is received
+    and one is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs."""
+    start: NotRequired[int]
+    """Number of the frame with which the run begins; the first one is 1. Drawn at random if unset."""
+
+
 class ListError(TypedDict):
     """Error of the kind `list`. Chosen errors: corrupts exactly the listed packets, for example to compare
     two TCP stacks under the same losses."""
@@ -1202,7 +1363,7 @@ class ListError(TypedDict):
 
 
 #: The error process of a channel: which packets, or units of the framing, it corrupts.
-Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | ListError | Literal["none", "packet", "bit", "gilbert", "list"]'
+Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
 
 #: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'
@@ -1619,9 +1780,6 @@ class Forward(TypedDict):
     """Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
     time plans."""
 
-
-#: a distance, -12000 km to 1e12 km (a depth is negative)
-Distance: TypeAlias = "str"
 
 #: an angle, -360 deg to 360 deg
 Angle: TypeAlias = "str"
@@ -2335,6 +2493,143 @@ class AtmConnection(TypedDict):
     """The two nodes that the connection joins; the first is on the side of the first leg."""
 
 
+class FixedRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `fixed`. No adaptation: all data frames are sent at one rate, the fastest of
+    the network if none is given."""
+
+    kind: Literal["fixed"]
+    mcs: NotRequired[int]
+    """Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this nor `rate`
+    is set, the fastest rate of the network is used."""
+    rate: NotRequired[Rate]
+    """The rate, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of `mcs`."""
+
+
+class ArfRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `arf`. Automatic rate fallback (ARF, Kamerman and Monteban 1997): up after a
+    row of successes, down after two failures in a row."""
+
+    failures: NotRequired[int]
+    """Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman and Monteban
+    1997)."""
+    kind: Literal["arf"]
+    successes: NotRequired[int]
+    """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and
+    Monteban 1997)."""
+    timer: NotRequired[int]
+    """Number of transmissions after which a step up comes in any case, 15 by default; it stands for the
+    paper's timer."""
+
+
+class AarfRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `aarf`. Adaptive ARF (AARF, Lacage 2004): ARF that probes more and more
+    rarely while its probes are lost."""
+
+    factor: NotRequired[int]
+    """The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage 2004)."""
+    failures: NotRequired[int]
+    """Number of transmissions in a row that must fail before a step down; 2 by default."""
+    kind: Literal["aarf"]
+    most_successes: NotRequired[int]
+    """The largest value of that number; 60 by default (ns-3; the paper has 50)."""
+    successes: NotRequired[int]
+    """Number of frames in a row that must be acknowledged before a step up, at first and after a step down;
+    10 by default (Lacage 2004)."""
+    timer: NotRequired[int]
+    """Number of transmissions after which a step up comes in any case, at first and after a step down; 15 by
+    default (ns-3)."""
+
+
+class LdArfRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `ld-arf`. Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005):
+    collisions are not counted as failures."""
+
+    failures: NotRequired[int]
+    """Number of transmissions in a row that the channel must corrupt before a step down; 2 by default, as in
+    ARF."""
+    kind: Literal["ld-arf"]
+    successes: NotRequired[int]
+    """Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF."""
+    timer: NotRequired[int]
+    """Number of transmissions after which a step up comes in any case; 15 by default, as in ARF."""
+
+
+class OnoeRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `onoe`. ONOE (MadWifi): a slow rate adaptation by credits, which judges a
+    rate once a second."""
+
+    credits: NotRequired[int]
+    """Number of credits, each of a good period, that a step up needs; 10 by default."""
+    kind: Literal["onoe"]
+    period: NotRequired[Span]
+    """Length of a period, after which the rate is judged; 1 s by default."""
+    retries: NotRequired[float]
+    """Fraction of the frames that may need a retransmission in a good period; 0.1 by default."""
+
+
+class CaraRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `cara`. Collision-aware rate adaptation (CARA, Kim 2006): probes with RTS
+    whether a failure was a collision."""
+
+    failures: NotRequired[int]
+    """Number of transmissions of data in a row that must fail before a step down; 2 by default (Kim 2006)."""
+    kind: Literal["cara"]
+    probe: NotRequired[int]
+    """Number of transmissions in a row that must fail before an RTS goes first; 1 by default (Kim 2006)."""
+    successes: NotRequired[int]
+    """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006)."""
+    timer: NotRequired[int]
+    """Number of transmissions after which a step up comes in any case; 15 by default (ns-3)."""
+
+
+class MinstrelRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `minstrel`. Minstrel: rates are chosen by the throughput that was observed,
+    and one frame in ten tries another rate."""
+
+    ewma: NotRequired[float]
+    """Weight of what was known before in the average of a rate's probability; 0.75 by default (Linux)."""
+    interval: NotRequired[Span]
+    """Length of the periods after which rates are judged; 100 ms by default (Linux)."""
+    kind: Literal["minstrel"]
+    look_around: NotRequired[float]
+    """Fraction of the frames that try another rate; 0.1 by default (Linux)."""
+
+
+#: The rate adaptation: at which rate a sender transmits its next frame to a receiver.
+RateAdaptation: TypeAlias = 'FixedRateAdaptation | ArfRateAdaptation | AarfRateAdaptation | LdArfRateAdaptation | OnoeRateAdaptation | CaraRateAdaptation | MinstrelRateAdaptation | Literal["fixed", "arf", "aarf", "ld-arf", "onoe", "cara", "minstrel"]'
+
+#: The frequency band in which a network transmits.
+WifiBand: TypeAlias = 'Literal["5 GHz", "2.4 GHz"]'
+
+#: A length of preambles or guard intervals.
+WifiLength: TypeAlias = 'Literal["long", "short"]'
+
+#: An amendment of IEEE 802.11, which decides on the rates and on the timing.
+WifiStandard: TypeAlias = 'Literal["802.11b", "802.11a", "802.11g", "802.11n"]'
+
+
+class WifiStationGroup(TypedDict):
+    """One or more stations with values of their own."""
+
+    adaptation: NotRequired[RateAdaptation]
+    """How these stations choose rates. If unset, as the network says."""
+    count: NotRequired[int]
+    """Number of stations with this prefix."""
+    error: NotRequired[Error]
+    """Errors of frames from and to these stations, in each direction separately. If unset, those of the
+    network."""
+    name: NotRequired[str]
+    """Node name of a single station."""
+    prefix: NotRequired[str]
+    """Prefix of the node names of several stations, which are numbered from 1."""
+
+
+#: One or more stations.
+WifiStations: TypeAlias = "str | WifiStationGroup"
+
+#: A width of channels.
+WifiWidth: TypeAlias = 'Literal["20 MHz", "40 MHz"]'
+
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
 #: geostationary satellite, and a gateway with the network control centre.
 DvbRcsNetworkKind = TypedDict(
@@ -2429,8 +2724,77 @@ class AtmNetworkKind(TypedDict):
     these keys `contract` can change during a run, such as `others.0.contract.peak`."""
 
 
+class WifiNetworkKind(TypedDict):
+    """NetworkKind of the kind `wifi`. A Wi-Fi network (IEEE 802.11b, a, g or n): stations that share a radio
+    channel, with an access point or ad hoc."""
+
+    access_point: NotRequired[str]
+    """Node name of the access point, through which all packets pass. If unset, the network is ad hoc: each
+    station sends to any other."""
+    adaptation: NotRequired[RateAdaptation]
+    """How senders choose the rates of data frames; `"minstrel"` by default."""
+    aggregate: NotRequired[Size]
+    """Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame on its
+    own."""
+    aggregate_frames: NotRequired[int]
+    """Number of frames in an aggregate at most, 64 by default, which is the size of the block
+    acknowledgment's window."""
+    band: NotRequired[WifiBand]
+    """The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames end with an
+    extension of 6 us."""
+    control_errors: NotRequired[bool]
+    """Whether errors also hit acknowledgments, RTS and CTS; false by default, since a process that describes
+    data frames says nothing of frames that are shorter and slower. Set it with processes that depend on size
+    and rate, such as bit errors."""
+    delay: NotRequired[Span]
+    """Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us."""
+    edca: NotRequired[bool]
+    """Whether stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort, background -
+    with their own queues and contention parameters. By default true with 802.11n, which requires it, and
+    false otherwise: DCF with one queue."""
+    eifs: NotRequired[bool]
+    """Whether stations wait for EIFS instead of DIFS after a frame that they could not read; true by default,
+    as in the standard."""
+    error: NotRequired[Error]
+    """Errors of frames on the air, in each direction between two stations separately; none by default. Frames
+    that are corrupted are retransmitted."""
+    guard: NotRequired[WifiLength]
+    """Length of the guard interval of 802.11n: `"long"` (800 ns, the default) or `"short"` (400 ns)."""
+    hears: NotRequired[dict[str, list[str]]]
+    """Which stations each station hears, by node name; a station that is not listed hears all. Stations that
+    do not hear each other are hidden from each other: they cannot exchange frames, and their transmissions
+    collide at others."""
+    kind: Literal["wifi"]
+    long_retry_limit: NotRequired[int]
+    """Number of failed transmissions after which a frame longer than `rts_threshold` is given up
+    (dot11LongRetryLimit), 4 by default."""
+    preamble: NotRequired[WifiLength]
+    """Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or `"short"` (96 us;
+    1 Mbit/s keeps the long one)."""
+    protection: NotRequired[bool]
+    """Whether 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and every data
+    frame is preceded by a CTS to its sender at 11 Mbit/s; false by default."""
+    queue: NotRequired[Queue]
+    """Queue discipline of each station and category; drop-tail with 1000 packets by default. Only disciplines
+    that decide at arrival are allowed."""
+    rts_threshold: NotRequired[Size]
+    """Size of the longest frame (with its MAC header) that is sent without RTS and CTS. If unset, they are
+    not used unless the rate adaptation asks for them."""
+    short_retry_limit: NotRequired[int]
+    """Number of failed transmissions after which a frame up to `rts_threshold` is given up
+    (dot11ShortRetryLimit), 7 by default."""
+    standard: WifiStandard
+    """The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`."""
+    stations: list[WifiStations]
+    """The stations: node names, or tables with values that differ from the network's."""
+    streams: NotRequired[int]
+    """Number of spatial streams of 802.11n, 1 to 4; 1 by default."""
+    width: NotRequired[WifiWidth]
+    """Width of the channel of 802.11n: `"20 MHz"` (the default) or `"40 MHz"`."""
+
+
 #: An access network, which joins several nodes.
-NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm"]'
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | WifiNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm", "wifi"]'
 
 #: When the handshake with a connection's source is completed.
 Accept: TypeAlias = 'Literal["late", "early"]'
@@ -2752,6 +3116,7 @@ class Record(TypedDict):
                 "handover",
                 "path",
                 "selection",
+                "wifi",
             ]
         ]
     ]
