@@ -220,13 +220,10 @@ mod tests {
             let mut first = true;
             for _ in 0..200 {
                 let mut next = vec![vec![(0.0, 0.0); most]; 64];
-                for state in 0..64usize {
-                    for distance in 0..most {
-                        let (count, ones) = if first && state == 0 && distance == 0 {
-                            (1.0, 0.0)
-                        } else {
-                            paths[state][distance]
-                        };
+                for (state, of_state) in paths.iter().enumerate() {
+                    for (distance, found) in of_state.iter().enumerate() {
+                        let (count, ones): (f64, f64) =
+                            if first && state == 0 && distance == 0 { (1.0, 0.0) } else { *found };
                         if count == 0.0 {
                             continue;
                         }

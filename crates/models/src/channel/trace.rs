@@ -125,7 +125,7 @@ impl Outcomes {
 
     /// Whether the frames of a run were lost.
     fn lost(&self, run: usize) -> bool {
-        self.lost_first == (run % 2 == 0)
+        self.lost_first == (run & 1 == 0)
     }
 
     /// The run to which a frame belongs, counted from 0.

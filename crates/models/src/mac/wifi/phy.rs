@@ -377,7 +377,7 @@ mod tests {
             let row = TIMING.lines().find(|line| line.trim_start_matches('"').starts_with(row)).unwrap();
             let numbers = row.rsplit_once("stream").map_or(row, |_| row);
             let numbers = numbers.trim_start_matches('"');
-            let after = numbers.find(|c: char| c == ',').unwrap();
+            let after = numbers.find(',').unwrap();
             let fields = match row.starts_with('"') {
                 true => &numbers[numbers.find("\",").unwrap() + 2..],
                 false => &numbers[after + 1..],

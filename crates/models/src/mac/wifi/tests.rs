@@ -98,11 +98,11 @@ fn run(
     let end = Time::ZERO + Span::from_secs(seconds);
     let mut now = Time::ZERO;
     loop {
-        for station in 1..=stations {
+        for (station, queued) in queued.iter_mut().enumerate().skip(1) {
             let gone = upper.delivered[station] + upper.order[0].len() as u64;
-            while queued[station] < gone + upper.lost + 40 {
-                cell.enqueue(now, Link { from: station, to: 0 }, 0, bytes, queued[station]);
-                queued[station] += 1;
+            while *queued < gone + upper.lost + 40 {
+                cell.enqueue(now, Link { from: station, to: 0 }, 0, bytes, *queued);
+                *queued += 1;
             }
         }
         let Some(next) = cell.next_wake().filter(|next| *next < end) else { return (cell, queued) };
