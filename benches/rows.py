@@ -61,7 +61,9 @@ def rows(plan: Plan) -> Iterator[Row]:
     yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
 
     s = plan.seconds(10)
-    yield Row("ns3 50 stations", [str(programs.NS3_WIFI), "--stations=50", f"--duration={s:g}"], simulated_s=s)
+    yield Row(
+        "ns3 50 stations", [str(programs.NS3_WIFI), "--stations=50", f"--duration={s:g}"], simulated_s=s
+    )
     yield Row(
         "50 stations",
         plan.bentpipe("stations", saturated_wifi(s, stations=50)),

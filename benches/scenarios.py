@@ -193,7 +193,7 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 
 
 def saturated_wifi(seconds: float, stations: int) -> str:
-    """Stations of 802.11a at 54 Mbit/s, each of which offers more than its share; packets are as long on the air as benches/ns3's."""
+    """Stations of 802.11a at 54 Mbit/s, each with more to send than its share; packets as long on the air as in ns3."""
     return f"""\
 name = "{stations} saturated stations at 54 Mbit/s"
 duration = "{seconds:g} s"

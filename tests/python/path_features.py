@@ -149,7 +149,7 @@ WIFI: Final[dict[str, Any]] = {
             "standard": "802.11g",
             "access_point": "m",
             "stations": ["b"],
-            "adaptation": {"kind": "fixed", "rate": "24 Mbit/s"},
+            "adaptation": {"kind": "fixed"},
         }
     },
 }
@@ -307,7 +307,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "flow.app.calls.comfort_noise flow.app.calls.talker flow.app.calls.playout flow.app.calls.advantage "
         "flow.app.calls.calls flow.app.calls.load flow.app.calls.holding flow.app.calls.local flow.app.calls.lines "
         "flow.app.calls.answer flow.app.calls.patience "
-        "flow.transport.sip flow.transport.sip.t1 flow.transport.sip.over",
+        "flow.transport.sip flow.transport.sip.t1 flow.transport.sip.over flow.transport.sip.over.tcp flow.transport.sip.over.udp",
         SHARED,
         ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport="sip"'),
         None,
@@ -1041,6 +1041,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "network.wifi.stations network.wifi.adaptation network.wifi.adaptation.fixed "
         "network.wifi.adaptation.fixed.rate",
         WIFI,
+        ("network.wlan.adaptation.rate=24 Mbit/s",),
     ),
     _wifi("delay", "delay=3 us"),
     _wifi("standard.802.11a eifs", "standard=802.11a;eifs=false"),

@@ -21,7 +21,22 @@ COMMANDS = (
     *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab", "contacts"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
-PROGRAMS = ("run", "shell", "exec", "set", "trace", "pep", "campaign", "kernel", "serve", "lab", "contacts")
+PROGRAMS = (
+    *(
+        "run",
+        "shell",
+        "exec",
+        "set",
+        "trace",
+        "docs",
+        "pep",
+        "campaign",
+        "kernel",
+        "serve",
+        "lab",
+        "contacts",
+    ),
+)
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
 

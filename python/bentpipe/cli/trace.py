@@ -59,7 +59,7 @@ def trace(
         int, typer.Option(min=0, metavar="NUMBER", help="Seed of the frames that are drawn.")
     ] = 1,
 ) -> None:
-    """Convert a link's time series or a trace of lost frames to another format.
+    """Convert time series and traces of lost frames.
 
     Time series have the columns time (s), rate (bit/s), delay (s) and loss (probability), for
     trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame, for

@@ -125,7 +125,7 @@ def lags_of(frames: int, most: int = 1000) -> list[int]:
     """Returns distances at which autocorrelations are compared: evenly spaced in the logarithm, 1 to ``most``.
 
     >>> lags_of(100)
-    [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    [1, 2, 3, 4, 6, 7, 10]
     """
     most = max(1, min(most, frames // 10))
     return sorted({round(lag) for lag in np.geomspace(1, most, max(1, round(8 * math.log10(most) + 1)))})

@@ -66,7 +66,7 @@ class Site:
         """Elevation in degrees of a geostationary satellite at a longitude in degrees.
 
         >>> round(Site("Rome", 41.9, 12.5).elevation(13.0), 1)
-        41.5
+        41.6
         """
         latitude, east = math.radians(self.latitude), math.radians(self.longitude - satellite)
         central = math.cos(latitude) * math.cos(east)
