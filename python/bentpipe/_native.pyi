@@ -41,6 +41,13 @@ def facts(source: str | None, text: str | None, overrides: Sequence[str | tuple[
     """Return the paths of a scenario's flows, as JSON of :class:`bentpipe.facts.Facts`; arguments and errors are those
     of :func:`load`."""
 
+def budgets(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
+    """Return the link budgets of a scenario's networks, as a JSON list of ``{"network", "direction", "budget"}``;
+    arguments and errors are those of :func:`load`."""
+
+def budget_of(rows: str, margin_db: float) -> str:
+    """Return a link budget of comma-separated rows, as JSON. Raises ``ValueError`` with the line that is wrong."""
+
 def refuse(
     source: str | None,
     text: str | None,

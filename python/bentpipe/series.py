@@ -26,8 +26,9 @@ OPPORTUNITY_BYTES: Final = 1500
 COLUMNS: Final = ("time", "rate", "delay", "loss")
 
 
-def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
+def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataFrame:
     """Reads the series in a file: ``.csv``, ``.parquet``, or any other ending as mahimahi's, in steps of ``step_ms``.
+    With ``fade``, its columns are those of a fade: ``time`` and the names of nodes.
 
     Raises :class:`bentpipe.InputError` if the file is not a series, and ``OSError`` if it cannot be read.
     """
@@ -51,16 +52,15 @@ def read(file: str | Path, *, step_ms: int = 10) -> pl.DataFrame:
         )
         raise InputError(f"{file} is not a table that can be read; allowed: {allowed}") from error
     frame = frame.rename({name: name.strip() for name in frame.columns})
-    strange = [name for name in frame.columns if name not in COLUMNS]
+    strange = [name for name in frame.columns if name not in COLUMNS and not fade]
     if strange or "time" not in frame.columns or frame.width < 2:
-        raise InputError(
-            f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and rate, delay or loss"
-        )
+        allowed = "a column for each node" if fade else "rate, delay or loss"
+        raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
     if file.suffix == ".csv":
         frame = frame.select(pl.all().str.strip_chars())
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
-    for name in COLUMNS:
-        if name in numbers.columns and numbers[name].null_count():
+    for name in numbers.columns:
+        if numbers[name].null_count():
             row = numbers[name].is_null().arg_true()[0]
             raise InputError(
                 f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'

@@ -373,6 +373,35 @@ ROWS: Final[tuple[Row, ...]] = (
         "quick_start",
     ),
     # Errors: response functions hold within a factor, so a note names the losses.
+    Row("link.jitter link.jitter.none link.return.jitter", LINK, ("link.w.jitter=none",)),
+    *(
+        Row(
+            f"link.jitter.{kind} " + " ".join(f"link.jitter.{kind}.{key}" for key in keys.split()),
+            LINK,
+            (f'link.w.jitter={{kind="{kind}",{values}}}',),
+            "jitter",
+        )
+        for kind, keys, values in (
+            ("uniform", "most", 'most="5 ms"'),
+            ("normal", "mean deviation", 'mean="5 ms",deviation="1 ms"'),
+            ("exponential", "mean", 'mean="5 ms"'),
+            ("quantiles", "values", 'values=["0 s","5 ms"]'),
+            ("late", "probability extra", 'probability=0.1,extra="50 ms"'),
+            ("levels", "every offset of", 'every="3 s",offset="1 s",of={kind="uniform",most="5 ms"}'),
+            (
+                "series",
+                "samples samples.file repeat",
+                'samples="time,extra\\n0,0.01\\n",repeat="5 s"',
+            ),
+            ("sum", "parts", 'parts=[{kind="exponential",mean="5 ms"}]'),
+        )
+    ),
+    Row(
+        "link.reorder link.return.reorder",
+        LINK,
+        ('link.w.jitter={kind="uniform",most="5 ms"}', "link.w.reorder=true"),
+        "reorders",
+    ),
     Row("link.error link.error.none", LINK, ("link.w.error=none",)),
     Row(
         "link.error.packet link.error.packet.probability",
@@ -540,6 +569,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     # Queues.
     Row("link.queue link.queue.unlimited", LINK, ("link.w.queue=unlimited",)),
+    _queue("drop-front", "packets bytes", 'packets=5,bytes="9 kB"', "drop-front"),
     _queue("drop-tail", "packets", "packets=5", "its queue holds"),
     _queue("drop-tail", "bytes", 'bytes="1 MB"', None),
     _queue("red", "packets min max probability", "packets=60,min=4,max=12,probability=0.2", "red"),
@@ -868,8 +898,37 @@ ROWS: Final[tuple[Row, ...]] = (
         'return.carriers=[{rate="1024 kbit/s",count=2}]',
     ),
     _star(
-        "return.acm return.acm.burst return.acm.esn0_db return.acm.margin_db",
+        "return.acm forward.acm.burst forward.acm.esn0_db forward.acm.margin_db",
         "return.acm={burst=536,esn0_db=12.0,margin_db=1.0}",
+    ),
+    _star(
+        "forward.acm.hysteresis_db forward.acm.delay forward.acm.feeder_esn0_db",
+        'return.acm={burst=536,esn0_db=12.0,hysteresis_db=2.0,delay="2 s",feeder_esn0_db=15.0}',
+    ),
+    _star(
+        "forward.acm.fade forward.acm.fade.samples forward.acm.fade.samples.file forward.acm.fade.quantity "
+        "forward.acm.fade.quantity.attenuation forward.acm.fade.quantity.esn0 forward.acm.fade.repeat",
+        'return.acm={burst=536,esn0_db=12.0,fade={samples="time,st\\n0,12\\n20,3\\n",quantity="esn0",repeat="60 s"}}',
+        "fade",
+    ),
+    _star(
+        "forward.acm.budget forward.acm.budget.file forward.acm.budget.symbol_rate forward.acm.budget.up "
+        "forward.acm.budget.down forward.acm.budget.interference_db forward.acm.budget.implementation_db "
+        "forward.acm.budget.required_esn0_db forward.acm.budget.down.frequency forward.acm.budget.down.distance "
+        "forward.acm.budget.down.eirp_dbw forward.acm.budget.down.power_dbw forward.acm.budget.down.gt_db_k "
+        "forward.acm.budget.down.noise_k forward.acm.budget.down.losses_db forward.acm.budget.down.transmit "
+        "forward.acm.budget.down.receive forward.acm.budget.down.receive.gain_dbi "
+        "forward.acm.budget.down.receive.diameter forward.acm.budget.down.receive.efficiency "
+        "forward.acm.budget.down.receive.pointing_error",
+        'return.acm={burst=536,budget={symbol_rate="1 MBd",implementation_db=1.0,up={frequency="29.5 GHz",'
+        'distance="37500 km",power_dbw=3.0,transmit={diameter="0.75 m"},gt_db_k=12.0,losses_db={atmosphere=0.5}},'
+        "interference_db={adjacent=25.0}}}",
+    ),
+    _star("forward.acm forward.acm.modcods", "forward.acm={esn0_db=10.0}"),
+    _star("forward.acm.modcods.dvb-s2", 'forward.acm={esn0_db=10.0,modcods="dvb-s2"}'),
+    _star("forward.acm.modcods.dvb-s2x", 'forward.acm={esn0_db=10.0,modcods="dvb-s2x"}'),
+    _star(
+        "terminals.forward_esn0_db", 'forward.acm={esn0_db=10.0};terminals=[{name="st",forward_esn0_db=5.0}]'
     ),
     _star(
         "terminals.esn0_db",

@@ -17,7 +17,7 @@ COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
     *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
-    *("emodel", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
+    *("emodel", "budget", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
     *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab", "contacts"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.

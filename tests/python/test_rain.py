@@ -124,16 +124,30 @@ def test_a_storm_passes_from_west_to_east() -> None:
     assert max(series.columns["m"]) > 10 and series.columns["m"][0] < 0.5
 
 
-def test_the_command_prints_a_table_and_writes_series(tmp_path: Path) -> None:
-    import polars as pl
-
+def test_the_command_prints_a_table_and_writes_series_that_scenarios_read(tmp_path: Path) -> None:
     sites = ("--site", "st1,41.9,12.5", "--site", "gw,45.4,9.2", "--satellite", "13")
     assert "scintillation" in call("rain", "-f", "19.7", *sites)
     for name in ("a.csv", "a.parquet"):
         call("rain", "-f", "19.7", *sites, "--duration", "60", "-o", tmp_path / name)
-    written = pl.read_csv(tmp_path / "a.csv", comment_prefix="#")
-    assert written.columns == ["time", "st1", "gw"] and written.height == 60
-    assert pl.read_parquet(tmp_path / "a.parquet").columns == written.columns
+    call("trace", "--fade", tmp_path / "a.parquet", tmp_path / "b.csv")
+    scenario = tmp_path / "rain.toml"
+    for name in ("a.csv", "b.csv"):
+        scenario.write_text(
+            f"""
+            name = "rain"
+            duration = "5 s"
+            preset = "ka-hub"
+            [network.sat.forward.acm]
+            fade = {{ samples = {{ file = "{name}" }} }}
+            [[flow]]
+            name = "f"
+            from = "gw"
+            to = "st1"
+            app = "bulk"
+            transport = "tcp"
+            """
+        )
+        assert "Mbit/s" in call("check", scenario)
 
 
 @pytest.mark.parametrize(
@@ -153,3 +167,26 @@ def test_the_command_prints_a_table_and_writes_series(tmp_path: Path) -> None:
 def test_bad_input_is_refused(arguments: tuple[str, ...], words: str) -> None:
     assert words in " ".join(call("rain", *arguments, code=2).split())
     assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("0,1\n1,2\n2,\n", "line 4"),
+        ("0,1\n1,nan\n", "line 3"),
+        ("5,1\n4,2\n", "line 3"),
+        ("0,1\n1,1\n2,1\n3,1\n4,1\n9,1\n10,1\n", "a gap of 5 s"),
+        ("0,1\n1,-4\n", "line 3"),
+    ],
+)
+def test_a_bad_series_is_refused_with_file_and_line(tmp_path: Path, rows: str, words: str) -> None:
+    (tmp_path / "fade.csv").write_text("time,st1\n" + rows)
+    scenario = tmp_path / "rain.toml"
+    scenario.write_text(
+        'name = "rain"\nduration = "5 s"\npreset = "ka-hub"\n'
+        'network.sat.forward.acm.fade.samples = { file = "fade.csv" }\n'
+        'flow = [{ name = "f", from = "gw", to = "st1", app = "bulk", transport = "tcp" }]\n'
+    )
+    message = call("check", scenario, code=2)
+    assert "fade.csv" in message
+    assert words in message

@@ -22,7 +22,7 @@ pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};
 pub use problem::{Problem, Problems};
 pub use quantity::{
-    Angle, Count, Distance, Fraction, Quantity, QuantityError, Rate, RateOrZero, Real, Size, Speed,
+    Angle, Count, Distance, Fraction, Frequency, Quantity, QuantityError, Rate, RateOrZero, Real, Size, Speed,
 };
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};

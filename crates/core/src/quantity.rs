@@ -415,6 +415,46 @@ impl Quantity for Angle {
 }
 quantity!(Angle);
 
+/// A frequency in Hz, or a symbol rate in baud (symbols per second).
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Frequency(f64);
+
+impl Frequency {
+    /// A frequency of `hertz` Hz.
+    pub const fn from_hertz(hertz: f64) -> Frequency {
+        Frequency(hertz)
+    }
+
+    /// The frequency in Hz, the symbol rate in baud.
+    pub const fn hertz(self) -> f64 {
+        self.0
+    }
+}
+
+impl Quantity for Frequency {
+    const WHAT: &'static str = "a frequency or symbol rate";
+    const EXAMPLE: &'static str = "19.7 GHz";
+    const RANGE: &'static str = "1 Hz to 10 THz";
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("Hz", 1.0),
+        ("kHz", 1e3),
+        ("MHz", 1e6),
+        ("GHz", 1e9),
+        ("THz", 1e12),
+        ("Bd", 1.0),
+        ("kBd", 1e3),
+        ("MBd", 1e6),
+        ("GBd", 1e9),
+    ];
+    fn from_base(value: f64) -> Option<Frequency> {
+        (1.0..=1e13).contains(&value).then_some(Frequency(value))
+    }
+    fn to_base(&self) -> f64 {
+        self.0
+    }
+}
+quantity!(Frequency);
+
 /// A dimensionless number from 0 to 1: a probability, a weight, a load.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
 pub struct Fraction(f64);

@@ -64,6 +64,8 @@ const PACKETS: u64 = 100_000;
 fn chain(delay: Span) -> u64 {
     let streams = Streams::new(1, 0);
     let config = link::Config {
+        jitter: Default::default(),
+        reorder: false,
         quick_start: None,
         trace: None,
         rate: Rate::from_bits_per_second(100_000_000),

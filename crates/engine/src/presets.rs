@@ -20,10 +20,13 @@ macro_rules! presets {
 pub static PRESETS: &[Preset] = presets![
     "dvb-rcs",
     "dvb-rcs2",
+    "ka-hub",
     "atm-tdma",
     "geo",
     "geo-ka",
     "leo-starlink-like",
+    "leo-access",
+    "leo-access-isl",
     "iridium",
     "mars",
     "wifi-loss",

@@ -16,6 +16,7 @@ pub static TRACES: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
     let others = [
         &hosting::TRACE,
         &link::TRACE,
+        &link::acm::TRACE,
         &terminal::TRACE,
         &waits::TRACE,
         &ncc::TRACE,
@@ -33,6 +34,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         [&flow::SOURCE, &flow::DESTINATION, &details::FLOW, &details::CLASS, &hosting::TRANSACTIONS];
     let others = [
         &link::REPORT,
+        &link::acm::REPORT,
         &effect::REPORT,
         &terminal::REPORT,
         &ncc::REPORT,

@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
 //! describes it.
 
+mod budgets;
 mod congestion;
 mod contacts;
 mod error;
@@ -242,6 +243,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(congestion::register_congestion, module)?)?;
     module.add_class::<congestion::Tcp>()?;
     module.add_function(wrap_pyfunction!(facts, module)?)?;
+    module.add_function(wrap_pyfunction!(budgets::budgets, module)?)?;
+    module.add_function(wrap_pyfunction!(budgets::budget_of, module)?)?;
     module.add_function(wrap_pyfunction!(refuse, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate, module)?)?;

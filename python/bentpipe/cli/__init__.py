@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from .after_dashes import CommandAfterDashes
+from .budget import budget
 from .calibrate import calibrate
 from .campaign import app as campaign
 from .check import check
@@ -57,7 +58,7 @@ GROUPS: Final = {
     "Run it": (predict, simulate, emulate, campaign, reproduce),
     "Read results": (report, plot, compare, explain, netpipe, listen),
     "Use real programs in it": (run, shell, up, ps, execute, set_, watch, down, pabx, phone),
-    "Calculate": (emodel, rain, contacts),
+    "Calculate": (emodel, budget, rain, contacts),
     "Share it": (serve, lab),
     "Read about it": (docs,),
     "Prepare this machine": (doctor, calibrate, pep, kernel),

@@ -1,4 +1,4 @@
-"""``bentpipe rain``: rain attenuation of sites by ITU-R, and time series of it."""
+"""``bentpipe rain``: rain attenuation of sites by ITU-R, and time series of it for scenarios."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def rain(
 ) -> None:
     """Calculate rain attenuation by ITU-R.
 
-    Prints the attenuation that is exceeded for percentages of an average year. With --out, writes a time series in
-    dB with a column per site, as .csv or .parquet.
+    Prints the attenuation that is exceeded for percentages of an average year. With --out, writes a time series
+    with a column per site, as .csv for a scenario's fade, or as .parquet.
     """
     from bentpipe.rain.command import excess, sites, write
 

@@ -34,6 +34,9 @@ def trace(
             help="Interval over which the rates of a mahimahi trace are averaged.",
         ),
     ] = 10,
+    fade: Annotated[
+        bool, typer.Option("--fade", help="The columns are those of a fade: time, and names of nodes.")
+    ] = False,
     duration: Annotated[
         float | None,
         typer.Option(
@@ -64,7 +67,7 @@ def trace(
     Time series have the columns time (s), rate (bit/s), delay (s) and loss (probability), for
     trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame, for
     error = { kind = "trace", outcomes = { file = "office.csv" } }. From a .toml file, frames are drawn from its error
-    process.
+    process. With --fade, a series has the column time and one in dB for each node.
     """
     from bentpipe import frames as outcomes
     from bentpipe import series
@@ -75,5 +78,5 @@ def trace(
     elif outcomes.is_frame_trace(source):
         outcomes.write(outcomes.read(source), to, runs=runs)
     else:
-        series.write(series.read(source, step_ms=step), to, duration_s=duration)
+        series.write(series.read(source, step_ms=step, fade=fade), to, duration_s=duration)
     typer.echo(f"written  {to}")

@@ -1,4 +1,4 @@
-"""Rain on satellite links: attenuation by the ITU-R recommendations, and time series of it.
+"""Rain on satellite links: attenuation by the ITU-R recommendations, and time series of it for scenarios.
 
 Attenuation statistics (:mod:`.attenuation`) come from the optional library ``itur`` (``pip install bentpipe[rain]``),
 which carries its maps with it: nothing is downloaded. Time series (:mod:`.synthesis`) and passing storms

@@ -102,7 +102,7 @@ class Series:
     columns: dict[str, NDArray[np.float64]]
 
     def text(self, comment: str = "") -> str:
-        """The series as a comma-separated table, with the time in its first column."""
+        """The series as the comma-separated table that a scenario's ``fade`` reads."""
         head = "".join(f"# {line}\n" for line in comment.splitlines())
         rows = [head + ",".join(["time", *self.columns])]
         values = [column.tolist() for column in self.columns.values()]

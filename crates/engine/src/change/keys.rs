@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn marks_are_found_in_tables_within_tables_and_in_kinds() {
         let directions = ["", "return."];
-        let keys = ["delay", "error", "queue", "rate"];
+        let keys = ["delay", "error", "jitter", "queue", "rate"];
         let of_link = directions.iter().flat_map(|direction| keys.map(|key| format!("{direction}{key}")));
         assert_eq!(of::<LinkPair>(), of_link.collect::<Vec<_>>());
         assert!(changeable().contains(&"network.NAME.return.dama.scheme.gamma".to_owned()));

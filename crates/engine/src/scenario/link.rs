@@ -37,6 +37,13 @@ pub struct LinkPair {
     /// Propagation delay, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
+    /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("changeable" = true))]
+    pub jitter: Option<link::jitter::Config>,
+    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reorder: bool,
     /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
@@ -67,6 +74,8 @@ impl LinkPair {
         link::Config {
             rate: self.rate,
             delay: self.delay,
+            jitter: self.jitter.clone().unwrap_or_default(),
+            reorder: self.reorder,
             queue: self.queue.clone(),
             framing: self.framing.clone().unwrap_or_default(),
             error: self.error.clone(),

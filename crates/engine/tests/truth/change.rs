@@ -68,6 +68,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("link.NAME.delay", "\"50 ms\""),
     ("link.NAME.queue", "{ packets = 3 }"),
     ("link.NAME.error", "{ kind = \"packet\", probability = 0.1 }"),
+    ("link.NAME.jitter", "{ kind = \"uniform\", most = \"9 ms\" }"),
+    ("link.NAME.return.jitter", "{ kind = \"exponential\", mean = \"9 ms\" }"),
     ("link.NAME.return.rate", "\"1 Mbit/s\""),
     ("link.NAME.return.delay", "\"1 ms\""),
     ("link.NAME.return.queue", "{ packets = 2 }"),
@@ -82,6 +84,14 @@ const OTHERS: &[(&str, &str)] = &[
     ("network.NAME.forward.rate", "\"800 kbit/s\""),
     ("network.NAME.forward.queue", "{ packets = 5 }"),
     ("network.NAME.forward.error", "{ kind = \"packet\", probability = 0.3 }"),
+    ("network.NAME.forward.acm.esn0_db", "3.0"),
+    ("network.NAME.forward.acm.feeder_esn0_db", "5.0"),
+    ("network.NAME.forward.acm.hysteresis_db", "0.0"),
+    ("network.NAME.forward.acm.margin_db", "5.0"),
+    ("network.NAME.return.acm.esn0_db", "1.0"),
+    ("network.NAME.return.acm.feeder_esn0_db", "5.0"),
+    ("network.NAME.return.acm.hysteresis_db", "0.0"),
+    ("network.NAME.return.acm.margin_db", "5.0"),
     ("network.NAME.return.queue", "{ packets = 2 }"),
     ("network.NAME.return.error", "{ kind = \"packet\", probability = 0.2 }"),
     ("network.NAME.return.dama.scheme.gamma", "0.9"),
@@ -122,11 +132,28 @@ app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
 transport = "udp"
 "#;
 
+/// [`BUSY`] with ACM in both directions, and signals that fade and recover by less than the hysteresis.
+fn adaptive() -> String {
+    let acm = |more: &str| {
+        format!(
+            r#"acm = {{ esn0_db = 9.5, feeder_esn0_db = 25.0, hysteresis_db = 2.0{more}, fade = {{ samples = "time,st1,st2\n0,0,0\n5,3,3\n6,0.4,0.4\n8,0.3,0.3\n9,0.2,0.2\n" }} }}"#
+        )
+    };
+    let forward = format!(r#"forward = {{ rate = "400 kBIT", {} }}"#, acm("")).replace("kBIT", "kbit/s");
+    BUSY.replace(r#"forward = { rate = "1 Mbit/s" }"#, &forward).replace(
+        r#"error = { kind = "packet", probability = 0.02 }, dama"#,
+        &format!("{}, dama", acm(", burst = 536")),
+    )
+}
+
 /// [`BUSY`], with a mix where the key is a mix's; for the keys of an ATM network [`CELLS`].
 fn busy(key: &str) -> String {
     if ["legs", "access", "contract", "others"].iter().any(|own| key.ends_with(&format!("network.sat.{own}")))
     {
         return CELLS.to_owned();
+    }
+    if key.contains(".acm.") {
+        return adaptive();
     }
     let scheme = "scheme = \"rbdc\"";
     assert!(BUSY.contains(scheme));

@@ -9,6 +9,7 @@ use crate::run::{Results, Run};
 use bentpipe_core::Time;
 use bentpipe_engine::scenario::{Scenario, Starts};
 use bentpipe_engine::schema;
+use bentpipe_models::link::{framing, jitter};
 use bentpipe_models::mac::dama::{allocator, estimator, requests, scheme};
 use bentpipe_models::mac::wifi::adaptation;
 use bentpipe_models::net::access::policy;
@@ -19,7 +20,7 @@ use bentpipe_models::network::NetworkKind;
 use bentpipe_models::orbit::shell;
 use bentpipe_models::service::Role;
 use bentpipe_models::voice::{playout, talker};
-use bentpipe_models::{app, channel, link::framing, queue, transport};
+use bentpipe_models::{app, channel, queue, transport};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -72,6 +73,7 @@ fn lists() -> Vec<List> {
         "fading": channel::fading::Config, [
             |fading| link(&format!("error = {{ kind = \"snr\", snr_db = 12, fading = {fading} }}")),
         ];
+        "jitter": jitter::Config, [|jitter| link(&format!("jitter = {jitter}"))];
         "framing": framing::Config, [
             |framing| link(&format!("framing = {framing}")),
             |framing| star(&format!("return.framing = {framing}")),

@@ -4,6 +4,7 @@
 //! One program, so that it is linked once. `BLESS=1` writes the golden files again.
 
 mod access;
+mod acm;
 mod atm;
 mod bad_scenarios;
 mod bad_tcp;

@@ -9,7 +9,7 @@ impl Config {
     /// The hop over the direction that results call `part`.
     pub fn facts(&self, part: &str, traffic: Traffic) -> Hop {
         // Quick-Start changes how a flow starts, which is the flow's to say.
-        let Config { rate, delay, queue, framing, error, quick_start: _, trace } = self;
+        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, trace } = self;
         let framed = framing.framed(None, traffic.bytes);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut hop = Hop {
@@ -24,6 +24,15 @@ impl Config {
         };
         if let Some(trace) = trace {
             follow(trace.build(*rate, *delay), trace, traffic.run, &mut hop);
+        }
+        if jitter.mean() > 0.0 {
+            // The level of a queue's order is not known; what keeps the order adds a little to the mean.
+            hop.delay_s = hop.delay_s.map(|delay| delay + jitter.mean());
+            let order = if *reorder { ", which reorders packets" } else { "" };
+            hop.notes.push(format!(
+                "its jitter ({}) varies the delay, of which this is the mean{order}",
+                jitter.kind()
+            ));
         }
         if traffic.bytes > framing.longest() {
             hop.notes.push(format!("packets of {} B are longer than the framing carries", traffic.bytes));

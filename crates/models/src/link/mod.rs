@@ -17,8 +17,10 @@
 //!
 //! Transmission times are rounded down to the nanosecond.
 
+pub mod acm;
 mod facts;
 pub mod framing;
+pub mod jitter;
 pub mod series;
 #[cfg(test)]
 mod tests;
@@ -46,6 +48,13 @@ pub struct Config {
     /// Propagation delay, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
+    /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.
+    #[serde(default, skip_serializing_if = "is_steady")]
+    #[schemars(extend("changeable" = true))]
+    pub jitter: jitter::Config,
+    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reorder: bool,
     /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
@@ -67,6 +76,10 @@ pub struct Config {
     pub trace: Option<series::Config>,
 }
 
+fn is_steady(jitter: &jitter::Config) -> bool {
+    *jitter == jitter::Config::default()
+}
+
 fn is_none(framing: &framing::Config) -> bool {
     *framing == framing::Config::default()
 }
@@ -76,6 +89,10 @@ impl Config {
     pub fn check(&self, problems: &mut Problems) {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
+        problems.within("jitter", |problems| self.jitter.check(problems));
+        if self.reorder && is_steady(&self.jitter) {
+            problems.add("reorder", "has no effect without jitter; allowed: with jitter");
+        }
         problems.within("framing", |problems| self.framing.check(None, problems));
         if let Some(trace) = &self.trace {
             problems.within("trace", |problems| trace.check(problems));
@@ -150,6 +167,8 @@ pub struct Link {
     /// Admitted packets in order of delivery.
     flying: VecDeque<Flying>,
     error_drops: u64,
+    /// Packets that wait for the end of their extra delay, if there is jitter.
+    jitter: Option<Box<jitter::Line>>,
 }
 
 impl Link {
@@ -173,6 +192,7 @@ impl Link {
             frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,
+            jitter: jitter::Line::new(&config.jitter, config.reorder),
         }
     }
 
@@ -237,7 +257,17 @@ impl Link {
         let sent = self.flying.len() - self.transmitter.unsent(now);
         self.frames.drain(..sent.min(self.frames.len()));
         self.not_before = now;
-        self.flying.drain(..sent).map(|flying| flying.packet.into_inner()).collect()
+        let late = self.jitter.as_mut().map_or(Vec::new(), |line| line.drain());
+        late.into_iter().chain(self.flying.drain(..sent).map(|flying| flying.packet.into_inner())).collect()
+    }
+
+    /// Hands on a packet that has crossed the link, after its extra delay if there is jitter.
+    fn hand_on(&mut self, delivery: Time, packet: Packet, out: &mut Outbox) {
+        let leaves = self.leaves(delivery);
+        match &mut self.jitter {
+            Some(line) => line.push(leaves, packet, &mut self.transmitter.stream),
+            None => out.send(self.exit, packet),
+        }
     }
 
     /// The number of waiting packets, the one in transmission included.
@@ -285,7 +315,7 @@ impl Link {
         if fate == Fate::Lost {
             out.drop(packet, SPOILED);
         } else {
-            out.send(self.exit, packet);
+            self.hand_on(delivery, packet, out);
         }
     }
 
@@ -302,7 +332,7 @@ impl Link {
         self.error_drops += u64::from(fate != Fate::Intact);
         match fate {
             Fate::Lost => out.drop(packet, SPOILED),
-            _ => out.send(self.exit, packet),
+            _ => self.hand_on(delivery, packet, out),
         }
     }
 }
@@ -321,23 +351,27 @@ impl Stage for Link {
             self.fly(packet, sent);
         }
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
-            if self.errors.is_none() && self.frames.is_empty() {
+            if self.errors.is_none() && self.frames.is_empty() && self.jitter.is_none() {
                 let flying = &mut self.flying;
                 out.send_with(self.exit, || flying.pop_front().expect("it was looked at").packet);
             } else {
                 self.deliver_first(out);
             }
         }
+        if let Some(line) = &mut self.jitter {
+            line.release(now, self.exit, out);
+        }
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let first = self.flying.front().map(|first| self.leaves(first.delivery));
-        if self.playback.is_none() && !self.transmitter.is_buffered() {
+        if self.playback.is_none() && !self.transmitter.is_buffered() && self.jitter.is_none() {
             return first;
         }
         let playback = self.playback.as_ref().and_then(|playback| playback.next());
-        [first, playback, self.transmitter.next_begin()].into_iter().flatten().min()
+        let jitter = self.jitter.as_ref().and_then(|line| line.next());
+        [first, playback, self.transmitter.next_begin(), jitter].into_iter().flatten().min()
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {
@@ -358,11 +392,21 @@ impl Stage for Link {
         if before.error != after.error {
             self.errors = after.error.errors();
         }
+        if before.jitter != after.jitter {
+            match &mut self.jitter {
+                Some(line) => line.set(&after.jitter, after.reorder),
+                none => *none = jitter::Line::new(&after.jitter, after.reorder),
+            }
+        }
     }
 
     fn held(&self) -> Held {
         let (flying, waiting) = (held(self.flying.iter()), self.transmitter.buffered());
-        Held { packets: flying.packets + waiting.packets, bytes: flying.bytes + waiting.bytes }
+        let late = self.jitter.as_ref().map_or(Held::default(), |line| line.held());
+        Held {
+            packets: flying.packets + waiting.packets + late.packets,
+            bytes: flying.bytes + waiting.bytes + late.bytes,
+        }
     }
 
     fn report(&self, now: Time, report: &mut Report) {

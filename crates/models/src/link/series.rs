@@ -159,6 +159,8 @@ pub struct Table {
     names: Vec<String>,
     /// Values by column.
     values: Vec<Vec<f64>>,
+    /// Line of each sample in the text, from 1.
+    lines: Vec<u32>,
 }
 
 /// Maximum time of a sample in seconds: a hundred years.
@@ -181,6 +183,7 @@ impl Table {
             text: text.to_owned(),
             times: Vec::new(),
             values: vec![Vec::new(); names.len() - 1],
+            lines: Vec::new(),
             names: names[1..].to_vec(),
         };
         for (number, line) in lines {
@@ -209,6 +212,7 @@ impl Table {
                 ));
             }
             table.times.push(time);
+            table.lines.push(number);
             table.values.iter_mut().zip(&values[1..]).for_each(|(column, value)| column.push(*value));
         }
         match table.times.is_empty() {
@@ -220,6 +224,33 @@ impl Table {
     /// The times of the samples.
     pub fn times(&self) -> &[Time] {
         &self.times
+    }
+
+    /// The line of a sample in the text, from 1.
+    pub fn line(&self, sample: usize) -> u32 {
+        self.lines[sample]
+    }
+
+    /// Adds a problem if the series has regular steps, that is three quarters of them equal the median, and one is longer than
+    /// one and a half of it.
+    pub fn check_gaps(&self, problems: &mut Problems) {
+        let steps: Vec<Span> = self.times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+        let mut sorted = steps.clone();
+        sorted.sort_unstable();
+        let Some(&median) = sorted.get(steps.len() / 2) else { return };
+        let regular = |step: &&Span| step.as_nanos().abs_diff(median.as_nanos()) <= median.as_nanos() / 100;
+        if 4 * steps.iter().filter(regular).count() < 3 * steps.len() {
+            return;
+        }
+        let gap = steps.iter().position(|step| 2 * step.as_nanos() > 3 * median.as_nanos());
+        if let Some(gap) = gap {
+            let (line, from) = (self.lines[gap + 1], self.times[gap].as_secs_f64());
+            let message = format!(
+                "line {line}: a gap of {} after {from} s in a series with steps of {median}; allowed: a sample at each step",
+                steps[gap]
+            );
+            problems.add("", message);
+        }
     }
 
     /// The values of a column, if there is one of this name.

@@ -23,6 +23,8 @@ fn packet(number: u32, size: u32) -> Packet {
 
 fn config() -> Config {
     Config {
+        jitter: Default::default(),
+        reorder: false,
         quick_start: None,
         trace: None,
         rate: Rate::from_bits_per_second(12_000_000),

@@ -5,7 +5,7 @@
 use super::framing::{Added, Framer, Unit};
 use super::REPORT;
 use crate::packet::quick_start::{self, Grants};
-use crate::queue::buffer::{Buffer, Effects};
+use crate::queue::buffer::{Buffer, Effects, Fifo};
 use crate::queue::unlimited::Unlimited;
 use crate::queue::{Admission, Backlog, Queue, Verdict};
 use crate::{DropReason, Held, Outbox, Packet};
@@ -143,6 +143,14 @@ impl Transmitter {
         waiting
     }
 
+    /// Puts a discipline that decides at arrival behind a buffer, so that what a packet takes is known when it is sent.
+    pub fn hold(&mut self) {
+        if self.buffer.is_none() {
+            let admission = std::mem::replace(&mut self.admission, unlimited());
+            self.buffer = Some(Box::new(Fifo::new(admission)));
+        }
+    }
+
     /// Whether the discipline decides at departure; packets then pass through [`accept`](Self::accept) and
     /// [`begin`](Self::begin).
     #[inline]
@@ -152,7 +160,15 @@ impl Transmitter {
 
     /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any, and when it
     /// will have been sent.
-    pub fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
+    pub fn accept(&mut self, now: Time, packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
+        self.keep(now, packet, out);
+        let begun = self.begin(now, out);
+        self.observe(now, out);
+        begun
+    }
+
+    /// Handles an arrival at a buffer without starting a transmission.
+    pub fn keep(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
         quick_start::pass(&mut self.grants, now, self.rate, &mut packet);
         self.count_waiting(now);
         let buffer = self.buffer.as_mut().expect("it has a buffer");
@@ -160,13 +176,15 @@ impl Transmitter {
         buffer.enqueue(now, packet, &mut effects);
         self.queue_drops += effects.drops;
         self.ready = buffer.head(Time::ZERO).map(|head| head.at);
-        let begun = self.begin(now, out);
+    }
+
+    /// Records the state of the buffer after an arrival.
+    pub fn observe(&mut self, now: Time, out: &mut Outbox) {
         let held = self.buffered();
         self.queue_max = self.queue_max.max(held.packets);
         if let Some(probe) = self.probe {
             out.record(probe, now, &[held.packets as f64, held.bytes as f64, self.queue_drops as f64]);
         }
-        begun
     }
 
     /// When transmission of the buffer's next packet starts.
@@ -186,16 +204,60 @@ impl Transmitter {
     }
 
     fn take_next(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
+        let packet = self.dequeue(now, out)?;
+        Some(self.transmit(now, packet))
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut Outbox) -> Option<Packet> {
         self.count_waiting(now);
         let buffer = self.buffer.as_mut().expect("something is ready in it");
         let mut effects = Effects::new(&mut self.stream, out);
         let packet = buffer.dequeue(now, &mut effects);
         self.queue_drops += effects.drops;
         self.ready = buffer.head(Time::ZERO).map(|head| head.at);
-        let packet = packet?;
+        packet
+    }
+
+    fn transmit(&mut self, now: Time, packet: Packet) -> (Packet, Time) {
         let bytes = self.frame(now, &packet);
         self.free_at = now + self.count(&packet, bytes);
-        Some((packet, self.free_at))
+        (packet, self.free_at)
+    }
+
+    /// Like [`begin`](Self::begin), at the rate that `rate` gives for the packet; one without a rate is dropped as `reason`.
+    /// The discipline learns of the rate, too.
+    pub fn begin_at(
+        &mut self,
+        now: Time,
+        out: &mut Outbox,
+        reason: DropReason,
+        rate: &mut dyn FnMut(&Packet) -> Option<Rate>,
+    ) -> Option<(Packet, Time)> {
+        while self.next_begin()? <= now {
+            let Some(packet) = self.dequeue(now, out) else { continue };
+            let Some(rate) = rate(&packet) else {
+                out.drop(packet, reason);
+                continue;
+            };
+            self.pace(rate);
+            return Some(self.transmit(now, packet));
+        }
+        None
+    }
+
+    /// Sends at another rate from the next packet on; what is in transmission keeps its own.
+    pub fn pace(&mut self, rate: Rate) {
+        if self.rate != rate {
+            self.pace_signalling(rate);
+            self.admission.set_rate(rate);
+            self.buffer.iter_mut().for_each(|buffer| buffer.set_rate(rate));
+        }
+    }
+
+    /// Sends at another rate from the next packet on, without the discipline, past which signalling is sent.
+    pub fn pace_signalling(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.last = (0, Span::ZERO);
     }
 
     /// What waits in the buffer.

@@ -21,6 +21,7 @@ pub use construction::{Beyond, Construction, FlowEnds, RoutingStage, StageId};
 
 use crate::channel;
 use crate::facts::{Crossing, Hop};
+use crate::link::acm::budget::Sheet;
 use crate::link::framing;
 use crate::mac::{dama, skyplex, wifi};
 use crate::net::{atm, constellation};
@@ -72,6 +73,11 @@ pub trait AccessNetwork {
 
     /// Adds what is allowed but probably not meant, for a run of `duration`.
     fn remark(&self, _duration: Span, _remarks: &mut Problems) {}
+
+    /// The link budgets that it has, each with the direction that it is of.
+    fn budgets(&self) -> Vec<(&'static str, Sheet)> {
+        Vec::new()
+    }
 
     /// The framings through which packets pass, each with the name of the link that has it.
     fn framings(&self, _name: &str) -> Vec<(String, framing::Config)> {

@@ -11,6 +11,7 @@ pub mod buffer;
 pub mod classes;
 pub mod codel;
 pub mod diffserv;
+pub mod drop_front;
 pub mod drop_tail;
 pub mod drr;
 pub mod early;
@@ -36,6 +37,7 @@ kinds! {
     #[schemars(rename = "Queue")]
     pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
+        "drop-front" => DropFront(drop_front::Config),
         "red" => Red(red::Config),
         "gentle-red" => GentleRed(gentle_red::Config),
         "ared" => Ared(ared::Config),

@@ -5,6 +5,7 @@ use super::config::{
 };
 use super::plan::Plan;
 use super::traffic;
+use crate::link::acm::{self, Modcod};
 use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, Span};
 
@@ -14,6 +15,7 @@ impl Config {
         problems.within("forward", |problems| {
             problems.within("queue", |problems| self.forward.queue.check(problems));
             problems.within("framing", |problems| self.forward.framing.check(None, problems));
+            problems.within("acm", |problems| self.check_forward_acm(problems));
         });
         let before = problems.count();
         problems.within("return", |problems| self.check_return(problems));
@@ -35,16 +37,25 @@ impl Config {
             problems.within("requests", |problems| link.dama.requests.check(problems));
         });
         problems.within("classes", |problems| traffic::check(&link.classes, problems));
+        let wrong = problems.count();
         if let Some(acm) = &link.acm {
-            problems.within("acm", |problems| acm.check(problems));
-            let default = |problems: &mut Problems| acm.check_signal(None, "esn0_db", problems);
-            if self.terminals.iter().any(|entry| entry.group().esn0_db.is_none()) {
-                problems.within("acm", default);
-            }
+            problems.within("acm", |problems| self.check_return_acm(acm, problems));
         }
-        let slots = self.terminals.iter().filter_map(|entry| self.slot_bytes_of(entry.group().esn0_db));
-        if let Some(least) = slots.min() {
+        if problems.count() > wrong {
+            return;
+        }
+        let mut slots: Vec<u32> = match &link.acm {
+            // Whatever the weather.
+            Some(acm) => acm.list().into_iter().map(Modcod::bytes).collect(),
+            None => self.frame().map(|frame| frame.slot_bytes).into_iter().collect(),
+        };
+        slots.sort_unstable();
+        for least in slots {
+            let wrong = problems.count();
             problems.within("framing", |problems| link.framing.check(Some(least), problems));
+            if problems.count() > wrong {
+                break;
+            }
         }
         if let (Some(frame), Some(bytes)) = (link.frame, link.slot_bytes) {
             let message = format!(
@@ -88,6 +99,31 @@ impl Config {
         );
     }
 
+    fn check_return_acm(&self, acm: &acm::Config, problems: &mut Problems) {
+        match acm.burst {
+            Some(536 | 1616) => {}
+            Some(burst) => problems.add("burst", format!("{burst} symbols; allowed: 536 or 1616")),
+            None => problems.add("", "needs the symbols of a burst; allowed: burst = 536 or burst = 1616"),
+        }
+        self.check_acm(acm, problems);
+    }
+
+    fn check_forward_acm(&self, problems: &mut Problems) {
+        let Some(acm) = &self.forward.acm else { return };
+        if let Some(burst) = acm.burst {
+            problems.add(
+                "burst",
+                format!("{burst} symbols, but the forward link has no bursts; allowed: in return.acm"),
+            );
+        }
+        self.check_acm(acm, problems);
+    }
+
+    fn check_acm(&self, acm: &acm::Config, problems: &mut Problems) {
+        let columns = self.columns();
+        acm.check(&columns.iter().map(String::as_str).collect::<Vec<_>>(), problems);
+    }
+
     fn check_carrier(&self, carrier: &Carrier, problems: &mut Problems) {
         let slots = carrier.rate.bits_per_second() as f64 / 1e3 / self.link().slot_rate();
         if slots.fract() != 0.0 || !(1.0..=f64::from(MAX_SLOTS)).contains(&slots) {
@@ -114,14 +150,16 @@ impl Config {
                     if let Terminals::Group(group) = entry {
                         group.check(problems);
                     }
-                    match (&self.return_link.acm, group.esn0_db) {
-                        (Some(acm), Some(own)) => acm.check_signal(Some(own), "esn0_db", problems),
-                        (None, Some(own)) => {
+                    let (forward, back) = (&self.forward.acm, &self.return_link.acm);
+                    for (key, own, acm, place) in [
+                        ("esn0_db", group.esn0_db, back, "return"),
+                        ("forward_esn0_db", group.forward_esn0_db, forward, "forward"),
+                    ] {
+                        if let (Some(own), None) = (own, acm) {
                             let message =
-                                format!("{} dB has no effect; allowed: with acm in return", own.value());
-                            problems.add("esn0_db", message);
+                                format!("{} dB has no effect; allowed: with acm in {place}", own.value());
+                            problems.add(key, message);
                         }
-                        _ => {}
                     }
                     for (key, rate) in [("cra", group.cra), ("min", group.min), ("max", group.max)] {
                         if let Some(rate) = rate.filter(|rate| link.whole_slots(*rate).is_none()) {

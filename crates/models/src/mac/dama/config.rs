@@ -18,8 +18,8 @@ use super::plan::Plan;
 use super::scheme::Link;
 use super::timing::{Schedule, Timing};
 use super::traffic::Class;
-use super::waveform::{self, Decibel};
 use super::{allocator, requests, scheme};
+use crate::link::acm::{self, Decibel, Modcod};
 use crate::link::framing;
 use crate::orbit::geo::{Satellite, Site};
 use crate::text_or_table::text_or_table;
@@ -72,6 +72,12 @@ pub struct Forward {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
+    /// Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows. `rate` is then
+    /// the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits divided by `rate` times
+    /// the bits per symbol of its MODCOD. Burst time plans use the most robust MODCOD. If unset, all packets are
+    /// sent at `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acm: Option<acm::Config>,
 }
 
 /// The return link, from the terminals to the gateway.
@@ -99,11 +105,11 @@ pub struct Return {
     /// in each of its frames.
     #[serde(default = "frames")]
     pub frames_per_superframe: Count<1, 255>,
-    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal. `rate` is
-    /// then that of a carrier whose slots have the size given by `slot_bytes` or `frame`, and rates of
-    /// terminals count such slots. If unset, all slots carry the same.
+    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal, from superframe to
+    /// superframe. `rate` is then that of a carrier whose slots have the size given by `slot_bytes` or `frame`,
+    /// and rates of terminals count such slots. If unset, all slots carry the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acm: Option<waveform::Config>,
+    pub acm: Option<acm::Config>,
     /// How packets are placed into slots; none by default. A slot must hold whole cells or MPEG packets.
     #[serde(default)]
     pub framing: framing::Config,
@@ -235,9 +241,14 @@ pub struct Group {
     /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 1000>>,
-    /// Es/N0 of each terminal in dB, for adaptive coding and modulation; that of `acm` if unset.
+    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that of the
+    /// return link's `acm` if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub esn0_db: Option<Decibel>,
+    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that of the
+    /// forward link's `acm` if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_esn0_db: Option<Decibel>,
     /// Position of the terminals, if propagation is computed from positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
@@ -272,8 +283,12 @@ pub struct Member {
     pub max: u32,
     /// Its weight relative to other terminals.
     pub weight: u32,
-    /// Bytes that each of its slots carries.
+    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal is too weak.
     pub slot_bytes: u32,
+    /// Its own Es/N0 in clear sky on the forward and on the return link.
+    pub esn0_db: (Option<Decibel>, Option<Decibel>),
+    /// Names by which a fade may have its column: its own, and that of its group.
+    pub names: Vec<String>,
     /// Its delays.
     pub timing: Timing,
 }
@@ -329,6 +344,14 @@ impl Terminals {
         }
     }
 
+    /// The name of a group of terminals, as it is written in the scenario.
+    fn group_name(&self) -> Option<String> {
+        match self {
+            Terminals::Group(Group { name: Some(name), count: Some(_), .. }) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
     /// Number of terminals of this entry.
     fn count(&self) -> u64 {
         match self {
@@ -342,6 +365,21 @@ impl Terminals {
             Terminals::Name(_) => Group::default(),
             Terminals::Group(group) => group.clone(),
         }
+    }
+}
+
+impl Forward {
+    /// The rate with a MODCOD; `rate` itself without ACM.
+    pub fn rate_with(&self, modcod: Option<&Modcod>) -> Rate {
+        let Some(modcod) = modcod else { return self.rate };
+        let rate = self.rate.bits_per_second() as f64 * modcod.efficiency;
+        Rate::from_bits_per_second((rate.round() as u64).max(1))
+    }
+
+    /// The rate of burst time plans and other signalling, for which all terminals listen.
+    pub fn signalling_rate(&self) -> Rate {
+        let list = self.acm.as_ref().map(acm::Config::list).unwrap_or_default();
+        self.rate_with(list.into_iter().min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db)))
     }
 }
 
@@ -447,10 +485,13 @@ impl Config {
             let weight = group.weight.map_or(1, |weight| weight.value() as u32);
             let (logon, logoff, period) = (group.logon, group.logoff, group.period);
             let slot_bytes = self.slot_bytes_of(group.esn0_db).expect("check has passed");
+            let esn0_db = (group.forward_esn0_db, group.esn0_db);
             for name in entry.names() {
                 let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
                 members.push(Member {
+                    names: [name.clone()].into_iter().chain(entry.group_name()).collect(),
                     name,
+                    esn0_db,
                     constant,
                     logon,
                     logoff,
@@ -467,12 +508,20 @@ impl Config {
         members
     }
 
-    /// Bytes that each slot of a terminal with this Es/N0 carries; `None` if its signal is too weak.
+    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most robust waveform if its
+    /// signal is too weak.
     pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
-        match &self.return_link.acm {
-            None => self.frame().map(|frame| frame.slot_bytes),
-            Some(acm) => acm.choose(esn0_db).map(waveform::Waveform::bytes),
-        }
+        let Some(acm) = &self.return_link.acm else { return self.frame().map(|frame| frame.slot_bytes) };
+        let robust = || acm.list().into_iter().min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db));
+        acm.in_clear_sky(esn0_db).or_else(robust).map(Modcod::bytes)
+    }
+
+    /// The names that columns of a fade may have.
+    pub(super) fn columns(&self) -> Vec<String> {
+        let groups = self.terminals.iter().filter_map(Terminals::group_name);
+        let mut columns: Vec<String> = self.terminal_names().into_iter().chain(groups).collect();
+        columns.push(self.gateway.clone());
+        columns
     }
 
     /// Longest transmission time of a plan or a logon response on the forward link.
@@ -488,7 +537,7 @@ impl Config {
         let bytes = Tbtp::bytes(frame, entries).max(LOGON_RESPONSE_BYTES);
         let framed =
             self.forward.framing.build(None).map(|mut framer| framer.add(bytes, false).units * framer.unit());
-        self.forward.rate.span_of(u64::from(framed.unwrap_or(bytes)))
+        self.forward.signalling_rate().span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
     /// Constant slots of a terminal with this rate of its own; `None` if they are not a whole number.

@@ -4,6 +4,7 @@ use super::config::{Config, Dama, Member, Planning, Return};
 use super::frame::Frame;
 use crate::channel;
 use crate::facts::{self, Course, Crossing, Hop, Traffic};
+use crate::link::acm::{self, Modcod};
 use crate::queue::{self, classes};
 use bentpipe_core::Rate;
 
@@ -55,19 +56,26 @@ struct Star<'a> {
 
 impl Star<'_> {
     fn forward(&self, member: &Member, traffic: Traffic) -> Hop {
-        let super::config::Forward { rate, queue, framing, error } = &self.config.forward;
+        let super::config::Forward { rate, queue, framing, error, acm } = &self.config.forward;
         let framed = framing.framed(None, traffic.bytes);
         // Burst time plans take their share.
         let plan = self.config.plan_transmission(&self.frame, self.members.len());
         let left = 1.0 - plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
-        let rate_bit_s = rate.bits_per_second() as f64 * left.max(0.0);
         let part = format!("{}.forward", self.name);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut notes = error.notes();
         notes.extend(coming_and_going(member));
+        let symbols = rate.bits_per_second() as f64 * left.max(0.0);
+        let mut course = Course::constant(symbols);
+        if let Some(acm) = acm {
+            course = self.adapted(acm, (member, member.esn0_db.0), traffic, &mut notes, |modcod| {
+                symbols * modcod.efficiency
+            });
+        }
+        let rate_bit_s = course.mean;
         Hop {
             part: part.clone(),
-            rate_bit_s: Course::constant(rate_bit_s),
+            rate_bit_s: course,
             delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
             loss: error.loss(framed, traffic.bytes, packets),
             queue: queue.facts(*rate, traffic.dscp),
@@ -86,7 +94,7 @@ impl Star<'_> {
             slot_bytes: _,
             carriers: _,
             frames_per_superframe: _,
-            acm: _,
+            acm,
             framing,
             classes,
             queue,
@@ -106,12 +114,17 @@ impl Star<'_> {
             queue = class.queue.as_ref().unwrap_or(queue);
             notes.push(format!("its class \"{}\" has slots of its own", class.name));
         }
+        let of = |modcod: &Modcod| rate(slots) * f64::from(modcod.bytes()) / f64::from(member.slot_bytes);
+        let course = match acm {
+            None => Course::constant(rate(slots)),
+            Some(acm) => self.adapted(acm, (member, member.esn0_db.1), traffic, &mut notes, of),
+        };
         let (_, _, response) = self.config.response(&self.frame, self.members);
         let packets =
             (rate(slots) * traffic.run.as_secs_f64() / 8.0) as u64 / u64::from(traffic.bytes.max(1));
         Hop {
             part: format!("{}.{}", self.name, member.name),
-            rate_bit_s: Course::constant(rate(slots)),
+            rate_bit_s: course,
             delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
             loss: error.loss(framed, traffic.bytes, packets),
             queue: queue.facts(*carrier, traffic.dscp),
@@ -129,6 +142,30 @@ impl Star<'_> {
             notes,
         }
         .within(framed.efficiency)
+    }
+
+    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD.
+    fn adapted(
+        &self,
+        acm: &acm::Config,
+        (member, own): (&Member, Option<acm::Decibel>),
+        traffic: Traffic,
+        notes: &mut Vec<String>,
+        rate: impl Fn(&Modcod) -> f64,
+    ) -> Course {
+        let names: Vec<&str> = member.names.iter().map(String::as_str).collect();
+        let parts = acm.adaptation(own, &names, &self.config.gateway, None).course(traffic.run);
+        let outage: f64 =
+            parts.iter().filter(|(modcod, _)| modcod.is_none()).map(|(_, seconds)| seconds).sum();
+        let rates = parts.iter().map(|(modcod, seconds)| (modcod.map_or(0.0, &rate), *seconds));
+        let course = Course::of(rates).unwrap_or(Course::constant(0.0));
+        if course.varies() {
+            notes.push(format!("its fade varies the rate by ACM, of which this is the mean; packets are lost until the sender knows of it ({} acm)", member.name));
+        }
+        if outage > 0.0 {
+            notes.push(format!("{} is in an outage for {outage:.1} s of the run (acm)", member.name));
+        }
+        course
     }
 
     /// The most slots that a terminal can have in a frame, and those that all terminals share.

@@ -10,6 +10,13 @@
 //! With a framing, plans are framed like data. For a unit that two packets share, errors are drawn for each
 //! of them separately, as they may be for different terminals.
 //!
+//! **ACM.** A packet waits until its transmission starts, and is then sent with the MODCOD that the loop of its terminal
+//! ([`acm`]) has chosen: all terminals share one queue, and a packet for a terminal in the rain takes longer. The queue's
+//! discipline is told of the rate of each packet that is sent. A terminal in an outage gets nothing: its packets are dropped when it is
+//! their turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's signal when it arrives is
+//! lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD, and lost below its threshold. (The deviation:
+//! baseband frames are not filled with packets of several terminals; a packet takes its own bits.)
+//!
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
 //! terminals; output port i leads to terminal i.
 
@@ -19,9 +26,9 @@ use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
 use super::timing::Timing;
 use crate::channel::{Errors, Fate, SPOILED};
-use crate::link::framing::{self, Added, Unit, Verdicts, TOO_LONG};
+use crate::link::acm::{self, Adaptation, Modcod};
+use crate::link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
-use crate::queue::Queue;
 use crate::{Change, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,14 +37,10 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Parts {
     /// Name of the link, in results.
     pub name: String,
-    /// Rate of the link.
-    pub rate: Rate,
-    /// The queue's discipline.
-    pub queue: Queue,
+    /// What a scenario says of the link.
+    pub config: super::config::Forward,
     /// Fraction of the rate that may be granted to Quick-Start requests.
     pub grants: Option<Fraction>,
-    /// How packets are placed into transmission units.
-    pub framing: framing::Config,
     /// The terminals: address, propagation delay, errors.
     pub terminals: Vec<Listener>,
     /// Time structure of the return link.
@@ -62,6 +65,10 @@ pub struct Listener {
     pub errors: Option<Errors>,
     /// Additional errors of the burst time plans for the terminal.
     pub plan_errors: Option<Errors>,
+    /// Its MODCODs, with ACM, and what results call them.
+    pub acm: Option<(String, Adaptation)>,
+    /// Its own Es/N0 in clear sky.
+    pub esn0_db: Option<acm::Decibel>,
 }
 
 /// A packet between transmitter and terminal.
@@ -69,6 +76,8 @@ struct Flight {
     arrival: Time,
     terminal: u16,
     added: Added,
+    /// The MODCOD of data, with ACM.
+    modcod: Option<&'static Modcod>,
     packet: Packet,
 }
 
@@ -89,16 +98,40 @@ pub struct Forward {
     error_drops: u64,
     /// The terminals behind which destinations lie, if packets wait in a buffer.
     exits: BTreeMap<NodeId, u16>,
+    /// The rates of the link by MODCOD, with ACM.
+    rates: Option<Rates>,
+}
+
+/// The rates of a link with ACM.
+struct Rates {
+    /// Symbol rate, that is the rate at one bit per symbol.
+    symbols: Rate,
+    signalling: Rate,
+}
+
+impl Rates {
+    fn of(config: &super::config::Forward) -> Option<Rates> {
+        config.acm.as_ref().map(|_| Rates { symbols: config.rate, signalling: config.signalling_rate() })
+    }
+
+    fn with(&self, modcod: &Modcod) -> Rate {
+        let rate = self.symbols.bits_per_second() as f64 * modcod.efficiency;
+        Rate::from_bits_per_second((rate.round() as u64).max(1))
+    }
 }
 
 impl Forward {
     /// Creates an idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, rate, queue, grants, framing, terminals, frame, board, stream, probe } = parts;
-        let longest = framing.longest();
-        let mut transmitter = Transmitter::new(rate, queue, framing.build(None), stream, probe);
+        let Parts { name, config, grants, terminals, frame, board, stream, probe } = parts;
+        let (longest, queue) = (config.framing.longest(), config.queue.build(config.rate));
+        let mut transmitter = Transmitter::new(config.rate, queue, config.framing.build(None), stream, probe);
         transmitter.grant(grants);
+        if config.acm.is_some() {
+            transmitter.hold();
+        }
         Forward {
+            rates: Rates::of(&config),
             name,
             transmitter,
             longest,
@@ -114,7 +147,7 @@ impl Forward {
     }
 
     /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near the end.
-    fn fly(&mut self, sent: Time, terminal: u16, packet: Packet) {
+    fn fly(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
         let arrival = sent + self.terminals[usize::from(terminal)].timing.one_way;
         self.held_bytes += u64::from(packet.size);
         let mut at = self.flying.len();
@@ -127,7 +160,7 @@ impl Forward {
             units: added.units + u32::from(added.shares),
             shares: false,
         });
-        self.flying.insert(at, Flight { arrival, terminal, added, packet });
+        self.flying.insert(at, Flight { arrival, terminal, added, modcod, packet });
     }
 
     /// Whether a packet is data and not yet sent. (A plan is counted once, however many terminals hear it.)
@@ -157,26 +190,74 @@ impl Forward {
         }
         if self.transmitter.is_buffered() {
             self.exits.insert(packet.destination, terminal);
+            if self.rates.is_some() {
+                self.transmitter.keep(now, packet, out);
+                self.begin_adapted(now, out);
+                return self.transmitter.observe(now, out);
+            }
             let begun = self.transmitter.accept(now, packet, out);
             return self.fly_on(begun);
         }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
-            Ok(sent) => self.fly(sent, terminal, packet),
+            Ok(sent) => self.fly(sent, terminal, None, packet),
         }
+    }
+
+    /// Starts transmitting the next packet, with the MODCOD of its terminal, if the transmitter is free.
+    fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
+        let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
+        let mut chosen = (0, None);
+        let mut rate = |packet: &Packet| {
+            let terminal = exits[&packet.destination];
+            let (_, adaptation) =
+                terminals[usize::from(terminal)].acm.as_mut().expect("with ACM each has a loop");
+            chosen = (terminal, adaptation.at(now));
+            chosen.1.map(|modcod| rates.with(modcod))
+        };
+        let Some((packet, sent)) = self.transmitter.begin_at(now, out, acm::OUTAGE, &mut rate) else {
+            return;
+        };
+        let (terminal, modcod) = chosen;
+        if let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm {
+            adaptation.record(now, out);
+        }
+        self.fly(sent, terminal, modcod, packet);
+    }
+
+    /// Whether a terminal's signal is strong enough for what arrives now.
+    fn is_heard(
+        &mut self,
+        now: Time,
+        terminal: u16,
+        modcod: Option<&'static Modcod>,
+        signalling: bool,
+    ) -> bool {
+        let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm else { return true };
+        let heard = match modcod {
+            Some(modcod) => adaptation.signal(now) >= modcod.threshold_db,
+            None => !signalling || adaptation.hears_signalling(now),
+        };
+        if !heard {
+            adaptation.lose();
+        }
+        heard
     }
 
     /// Sends a packet that has waited in a buffer to its terminal.
     fn fly_on(&mut self, begun: Option<(Packet, Time)>) {
         if let Some((packet, sent)) = begun {
-            self.fly(sent, self.exits[&packet.destination], packet);
+            self.fly(sent, self.exits[&packet.destination], None, packet);
         }
     }
 
     fn send_signalling(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
+        if let Some(rates) = &self.rates {
+            self.transmitter.pace_signalling(rates.signalling);
+        }
         let sent = self.transmitter.send_at_once(now, &packet);
         if let Some(response) = packet.body.of::<LogonResponse>() {
-            self.fly(sent, response.terminal, packet);
+            self.fly(sent, response.terminal, None, packet);
         } else {
             // Each terminal hears a copy of its own, so that packets stay countable.
             let plan = out.consume(packet);
@@ -196,7 +277,7 @@ impl Forward {
                     let destination = self.terminals[usize::from(terminal)].address;
                     let copy = Packet { destination, ..plan.clone() };
                     out.create_held(&copy);
-                    self.fly(sent, terminal, copy);
+                    self.fly(sent, terminal, None, copy);
                 }
             }
         }
@@ -204,10 +285,13 @@ impl Forward {
 
     /// Whether a terminal has the plan of a superframe when that starts, whatever happens. An arrival at that moment is late.
     #[inline]
-    fn finds(&self, sent: Time, superframe: u64, terminal: u16) -> bool {
-        let Listener { timing, reads, errors, plan_errors, .. } = &self.terminals[usize::from(terminal)];
-        let in_time = sent + timing.one_way < timing.start(&self.frame, superframe);
-        *reads && in_time && errors.is_none() && plan_errors.is_none()
+    fn finds(&mut self, sent: Time, superframe: u64, terminal: u16) -> bool {
+        let Listener { timing, reads, errors, plan_errors, acm, .. } =
+            &mut self.terminals[usize::from(terminal)];
+        let arrival = sent + timing.one_way;
+        let in_time = arrival < timing.start(&self.frame, superframe);
+        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(arrival));
+        *reads && in_time && heard && errors.is_none() && plan_errors.is_none()
     }
 }
 
@@ -221,13 +305,21 @@ impl Stage for Forward {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let begun = self.transmitter.begin(now, out);
-        self.fly_on(begun);
+        if self.rates.is_some() {
+            self.begin_adapted(now, out);
+        } else {
+            let begun = self.transmitter.begin(now, out);
+            self.fly_on(begun);
+        }
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, terminal, added, mut packet } =
+            let Flight { arrival, terminal, added, modcod, mut packet } =
                 self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
             let is_plan = packet.body.of::<Tbtp>().is_some();
+            if !self.is_heard(arrival, terminal, modcod, packet.body.is_signalling()) {
+                out.drop(packet, acm::FADED);
+                continue;
+            }
             let unit = self.transmitter.unit();
             let stream = &mut self.transmitter.stream;
             let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
@@ -253,11 +345,28 @@ impl Stage for Forward {
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.forward, &after.forward);
-        if before.rate != after.rate {
+        if let (Some(rates), Some(acm)) = (&mut self.rates, &after.acm) {
+            // What is in transmission is sent to its end as it was begun.
+            if let Some(changed) = Rates::of(after) {
+                *rates = changed;
+            }
+            if before.acm != after.acm {
+                for terminal in &mut self.terminals {
+                    let clear = acm.clear(terminal.esn0_db);
+                    if let Some((_, adaptation)) = &mut terminal.acm {
+                        adaptation.change(now, acm.rule(), clear);
+                    }
+                }
+            }
+        } else if before.rate != after.rate {
             self.retime(now, after.rate);
         }
         if before.queue != after.queue {
-            for packet in self.transmitter.set_queue(after.queue.build(after.rate)) {
+            let waiting = self.transmitter.set_queue(after.queue.build(after.rate));
+            if self.rates.is_some() {
+                self.transmitter.hold();
+            }
+            for packet in waiting {
                 self.send_data(now, self.exits[&packet.destination], packet, out);
             }
         }
@@ -272,6 +381,11 @@ impl Stage for Forward {
         arrival.into_iter().chain(self.transmitter.next_begin()).min()
     }
 
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
+        let loops = self.terminals.iter_mut().filter_map(|terminal| terminal.acm.as_mut());
+        loops.for_each(|(_, adaptation)| adaptation.finish(now, out));
+    }
+
     fn held(&self) -> Held {
         let waiting = self.transmitter.buffered();
         Held { packets: self.flying.len() as u64 + waiting.packets, bytes: self.held_bytes + waiting.bytes }
@@ -284,5 +398,8 @@ impl Stage for Forward {
             .filter(|flight| self.waits(flight, now))
             .for_each(|flight| pending.add(&flight.packet));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
+        for (name, adaptation) in self.terminals.iter().filter_map(|terminal| terminal.acm.as_ref()) {
+            report.row(&acm::REPORT, name, &adaptation.report());
+        }
     }
 }

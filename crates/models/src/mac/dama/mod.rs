@@ -34,7 +34,6 @@ pub mod terminal;
 pub mod timing;
 pub mod traffic;
 pub mod waits;
-pub mod waveform;
 
 #[cfg(test)]
 mod tests;

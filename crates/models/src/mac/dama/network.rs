@@ -11,6 +11,7 @@ use super::terminal::{self, Logon, Terminal};
 use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
+use crate::link::acm;
 use crate::packet::quick_start::Grants;
 use crate::queue::classes;
 use crate::Supply;
@@ -62,7 +63,7 @@ pub fn build(
         };
         macs.push(shape.terminal(index as u16, member, (address, gateway), logon, label, supply));
         accounts.push(shape.account(member, address, logon));
-        listeners.push(shape.listener(member, address));
+        listeners.push(shape.listener(member, address, label, supply));
     }
     let ncc = shape.ncc(gateway, accounts, plan, supply);
     Star { terminals: macs, ncc, forward: shape.forward(listeners, supply) }
@@ -143,6 +144,9 @@ impl<'a> Shape<'a> {
             by_dscp: classes::by_dscp(&link.classes),
             classes: !link.classes.is_empty(),
             longest: link.framing.longest(),
+            acm: self.adaptation(link.acm.as_ref(), member.esn0_db.1, (member, label, "return"), supply),
+            esn0_db: member.esn0_db.1,
+            framing: link.framing.clone(),
             errors: link.error.errors(),
             request_errors: dama.request_error.errors(),
             grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
@@ -178,8 +182,26 @@ impl<'a> Shape<'a> {
         member.logon.is_none() && member.logoff.is_none() && !shared
     }
 
-    fn listener(&self, member: &Member, address: NodeId) -> Listener {
+    /// The loop of a terminal's MODCODs in one direction, and what results call it.
+    fn adaptation(
+        &self,
+        config: Option<&acm::Config>,
+        own: Option<acm::Decibel>,
+        (member, label, direction): (&Member, &str, &str),
+        supply: &mut dyn Supply,
+    ) -> Option<(String, acm::Adaptation)> {
+        let name = format!("{label}.{direction}");
+        let names: Vec<&str> = member.names.iter().map(String::as_str).collect();
+        let acm = config?;
+        let probe = supply.probe(&acm::TRACE, &name);
+        Some((name, acm.adaptation(own, &names, &self.config.gateway, probe)))
+    }
+
+    fn listener(&self, member: &Member, address: NodeId, label: &str, supply: &mut dyn Supply) -> Listener {
+        let acm = self.config.forward.acm.as_ref();
         Listener {
+            acm: self.adaptation(acm, member.esn0_db.0, (member, label, "forward"), supply),
+            esn0_db: member.esn0_db.0,
             address,
             timing: member.timing,
             reads: self.reads_board(member),
@@ -206,10 +228,8 @@ impl<'a> Shape<'a> {
     fn forward(&self, terminals: Vec<Listener>, supply: &mut dyn Supply) -> Forward {
         let (name, link) = (forward_name(self.name), &self.config.forward);
         Forward::new(forward::Parts {
-            rate: link.rate,
-            queue: link.queue.build(link.rate),
+            config: link.clone(),
             grants: self.config.quick_start,
-            framing: link.framing.clone(),
             terminals,
             frame: self.frame,
             board: self.board.clone(),

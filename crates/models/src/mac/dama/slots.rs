@@ -59,6 +59,11 @@ impl Slots {
         self.assign(std::iter::empty());
     }
 
+    /// From this superframe on, slots carry so many bytes; none in an outage.
+    pub fn set_slot_bytes(&mut self, bytes: u32) {
+        self.frame.slot_bytes = bytes;
+    }
+
     /// Assigns the slots of this superframe.
     pub fn assign(&mut self, runs: impl Iterator<Item = Run>) {
         self.assignment.set(runs);

@@ -3,6 +3,7 @@
 use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
 use crate::facts::{Crossing, Hop};
+use crate::link::acm::{self, budget::Sheet};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Classes, Construction, Part, RatedLink};
 use crate::queue::{self, classes};
@@ -50,6 +51,21 @@ impl AccessNetwork for Config {
         Config::check(self, problems);
     }
 
+    fn remark(&self, _duration: Span, remarks: &mut Problems) {
+        for (key, acm) in [("forward", &self.forward.acm), ("return", &self.return_link.acm)] {
+            let Some(acm) = acm else { continue };
+            remarks.within(key, |remarks| remarks.within("acm", |remarks| acm.remark(remarks)));
+        }
+    }
+
+    fn budgets(&self) -> Vec<(&'static str, Sheet)> {
+        let of = |name: &'static str, acm: &Option<acm::Config>| Some((name, acm.as_ref()?.sheet()?));
+        [of("forward", &self.forward.acm), of("return", &self.return_link.acm)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
     fn framings(&self, name: &str) -> Vec<(String, framing::Config)> {
         // The return link is as many stages as there are terminals, all of one framing.
         let back = (format!("{name}.return"), self.return_link.framing.clone());
@@ -60,7 +76,9 @@ impl AccessNetwork for Config {
         // All terminals of a star have nearly the same delay; the first stands for them.
         let delay = self.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
         let (rate, error) = (self.forward.rate, self.forward.error.clone());
-        vec![RatedLink { name: forward_name(name), rate, delay, error, traced: false }]
+        // With ACM the rate depends on the terminal and on the weather.
+        let traced = self.forward.acm.is_some();
+        vec![RatedLink { name: forward_name(name), rate, delay, error, traced }]
     }
 
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {

@@ -140,6 +140,29 @@ impl Traffic {
         (u64::from(added.units) * u64::from(framer.unit()), added)
     }
 
+    /// Frames what waits for bursts of another size. Of a packet in pieces only the part that is left is framed.
+    pub fn reframe(&mut self, now: Time, framer: Option<Box<dyn Framer>>) {
+        let before = self.framer.as_ref().map(|framer| u64::from(framer.unit()));
+        let (Some(before), Some(_)) = (before, &framer) else { return };
+        (self.framer, self.last) = (framer, None);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.unsent = 0;
+        for one in &mut waiting {
+            let whole = u64::from(one.added.units) * before;
+            let size = match one.begun && whole > 0 {
+                true => (u64::from(one.packet.size) * one.left).div_ceil(whole).max(1) as u32,
+                false => one.packet.size,
+            };
+            let framer = self.framer.as_mut().expect("it has just been set");
+            let (unit, added) = (framer.unit(), framer.add(size, self.unsent > 0));
+            (one.left, one.added) = (u64::from(added.units) * u64::from(unit), added);
+            self.unsent += one.left;
+        }
+        self.waiting = waiting;
+        // What arrives next may share the last unit of these.
+        self.forget_begun(now);
+    }
+
     /// Removes all waiting packets.
     pub fn clear(&mut self) {
         self.waiting.clear();

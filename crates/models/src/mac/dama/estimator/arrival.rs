@@ -37,6 +37,10 @@ struct Measured {
 }
 
 impl Estimator for Measured {
+    fn resize(&mut self, unit: u64) {
+        (self.unit, self.rate) = (unit, self.rate * self.unit as f64 / unit as f64);
+    }
+
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
         self.rate = decayed(self.rate, slept, gamma);
         self.rate = (1.0 - gamma) * self.rate + gamma * self.arrivals.measure(load, self.unit);

@@ -43,6 +43,9 @@ pub trait Estimator: Send {
     /// Returns the rate in slots that it needs, from its load at the start of a superframe. `gamma` is the
     /// weight of the newest measurement. In the `slept` superframes before this one the queue was empty.
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64;
+
+    /// From now on one slot is so many bytes per superframe, so that estimates in slots change.
+    fn resize(&mut self, _unit: u64) {}
 }
 
 /// The weight that the study gives to the present queue.

@@ -60,6 +60,11 @@ impl Extrapolated {
 }
 
 impl Estimator for Extrapolated {
+    fn resize(&mut self, unit: u64) {
+        let ratio = self.unit as f64 / unit as f64;
+        (self.unit, self.level, self.trend) = (unit, self.level * ratio, self.trend * ratio);
+    }
+
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
         for _ in 0..slept {
             self.measure(0.0, gamma);

@@ -135,6 +135,10 @@ impl Requester for Asking {
         self.rate.iter_mut().for_each(|rate| _ = rate.measure(superframe, &load));
     }
 
+    fn resize(&mut self, unit: u64) {
+        self.rate.iter_mut().for_each(|rate| rate.resize(unit));
+    }
+
     fn rests(&self) -> bool {
         self.rate.as_ref().is_none_or(rbdc::Rate::rests)
             && self.absolute.as_ref().is_none_or(avbdc::Absolute::rests)

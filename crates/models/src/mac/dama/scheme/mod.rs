@@ -182,6 +182,9 @@ pub trait Requester: Send {
     /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 
+    /// From now on one slot is so many bytes per superframe.
+    fn resize(&mut self, _unit: u64) {}
+
     /// Whether it would send nothing as long as the queue stays empty, so that the terminal may sleep.
     fn rests(&self) -> bool;
 

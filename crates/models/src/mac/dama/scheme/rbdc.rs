@@ -142,6 +142,11 @@ impl Rate {
     pub(super) fn set(&mut self, config: &Config) {
         self.gamma = config.gamma.value();
     }
+
+    pub(super) fn resize(&mut self, unit: u64) {
+        self.terms.unit = unit;
+        self.estimator.resize(unit);
+    }
 }
 
 impl Requester for Rate {
@@ -157,6 +162,10 @@ impl Requester for Rate {
         if let super::Config::Rbdc(config) = config {
             self.set(config);
         }
+    }
+
+    fn resize(&mut self, unit: u64) {
+        Rate::resize(self, unit);
     }
 
     fn rests(&self) -> bool {

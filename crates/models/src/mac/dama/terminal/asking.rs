@@ -6,7 +6,7 @@ impl Terminal {
     /// Whether there is, or may be, something to request.
     #[inline]
     pub(super) fn wants_to_ask(&self) -> bool {
-        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on()
+        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on() && !self.is_cut_off()
     }
 
     /// Makes a request if it is the terminal's turn.
@@ -112,9 +112,10 @@ impl Terminal {
     }
 
     /// Posts a request, if that makes no difference.
-    fn post(&self, request: Posted) -> bool {
-        let Parts { board, errors, request_errors, .. } = &self.parts;
-        let unharmed = errors.is_none() && request_errors.is_none();
+    fn post(&mut self, request: Posted) -> bool {
+        let Parts { board, errors, request_errors, acm, .. } = &mut self.parts;
+        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(request.arrival));
+        let unharmed = errors.is_none() && request_errors.is_none() && heard;
         unharmed && board.as_ref().is_some_and(|board| board.open().request(request))
     }
 
@@ -126,6 +127,6 @@ impl Terminal {
         self.held.add(&packet);
         let arrival = leaves + self.parts.timing.one_way;
         let (packet, added) = (Whole::new(packet), Added::default());
-        self.fly(Flight { packet, arrival, waited: None, added, class: 0 });
+        self.fly(Flight { packet, arrival, waited: None, added, class: 0, waveform: None });
     }
 }

@@ -10,6 +10,12 @@
 //! sends. An idle terminal sleeps: it wakes at the ends of superframes in which something waited, was sent,
 //! was asked for or was assigned.
 //!
+//! **ACM.** At the start of a superframe the terminal takes the waveform that its loop ([`acm`]) has chosen, and its slots carry
+//! the bytes of that waveform. Packets that wait are framed anew for bursts of another size, a packet in pieces by the part of
+//! it that is left. Requests that are on their way keep their number of slots. In an outage it neither sends nor requests, and packets
+//! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above its signal when it
+//! arrives is lost ([`acm::FADED`]), as are messages, which use the most robust one, below that one's threshold.
+//!
 //! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the gateway.
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
@@ -29,7 +35,8 @@ use super::timing::Timing;
 use super::traffic::{Asks, Traffic, Waiting};
 use super::waits::{self, Controller, Requests};
 use crate::channel::{Errors, Fate, SPOILED};
-use crate::link::framing::{Added, Unit, TOO_LONG};
+use crate::link::acm::{self, Adaptation, Modcod};
+use crate::link::framing::{self, Added, Unit, TOO_LONG};
 use crate::packet::quick_start::{self, Grants};
 use crate::queue::Verdict;
 use crate::transport::flow::SpanStatistics;
@@ -117,6 +124,12 @@ pub struct Parts {
     pub classes: bool,
     /// Size in bytes of the longest packet that its framing can carry.
     pub longest: u32,
+    /// How packets are placed into bursts.
+    pub framing: framing::Config,
+    /// Its waveforms, with ACM, and what results call them.
+    pub acm: Option<(String, Adaptation)>,
+    /// Its own Es/N0 in clear sky.
+    pub esn0_db: Option<acm::Decibel>,
     /// Errors on the return link.
     pub errors: Option<Errors>,
     /// Additional errors of requests.
@@ -163,6 +176,8 @@ struct Flight {
     waited: Option<Box<waits::Row>>,
     added: Added,
     class: u8,
+    /// The waveform of data, with ACM.
+    waveform: Option<&'static Modcod>,
 }
 
 /// A terminal of a star network.
@@ -182,6 +197,10 @@ pub struct Terminal {
     looked_up: Option<u64>,
 
     slots: Slots,
+    /// The waveform of this superframe, with ACM; none in an outage.
+    waveform: Option<&'static Modcod>,
+    /// Slots and their capacity in bytes before the present waveform.
+    former: (u64, u64),
     /// Whether something happened in this superframe, so that its end matters.
     active: bool,
 
@@ -232,6 +251,8 @@ impl Terminal {
             plans: VecDeque::new(),
             looked_up: None,
             slots: Slots::new(parts.frame, parts.timing),
+            waveform: None,
+            former: (0, 0),
             active: false,
             unsent: 0,
             fill: None,
@@ -243,6 +264,7 @@ impl Terminal {
             messages: 0,
             parts,
         };
+        terminal.adapt(Time::ZERO);
         terminal.assign();
         terminal
     }
@@ -299,6 +321,10 @@ impl Terminal {
         if self.logoff.is_some_and(|at| at <= now) {
             self.log_off(now, out);
         }
+        self.adapt(now);
+        if let Some((_, adaptation)) = &mut self.parts.acm {
+            adaptation.record(now, out);
+        }
         self.assign();
         self.row = (self.unsent, 0, 0);
         let ask = self.slots.start() + self.parts.ask;
@@ -311,6 +337,51 @@ impl Terminal {
         self.active |= self.unsent > 0 && self.constant.is_some();
         self.send(now);
         self.look_later();
+    }
+
+    /// Takes the waveform of the superframe that starts.
+    fn adapt(&mut self, now: Time) {
+        let Some((_, adaptation)) = &mut self.parts.acm else { return };
+        let waveform = adaptation.at(now);
+        let first = now == Time::ZERO;
+        if !first && waveform.map(|one| one.id) == self.waveform.map(|one| one.id) {
+            return;
+        }
+        let (slots, capacity) =
+            (self.total_slots(self.slots.superframe()), self.total_capacity_before(self.slots.superframe()));
+        self.former = (slots, capacity);
+        self.waveform = waveform;
+        self.slots.set_slot_bytes(waveform.map_or(0, Modcod::bytes));
+        // During an outage, what waits is counted in slots of the waveform before it.
+        let Some(bytes) = waveform.map(Modcod::bytes).filter(|bytes| *bytes != self.parts.frame.slot_bytes)
+        else {
+            return;
+        };
+        self.parts.frame.slot_bytes = bytes;
+        self.parts.requester.resize(self.parts.frame.unit());
+        for traffic in &mut self.parts.traffic {
+            traffic.reframe(now, self.parts.framing.build(Some(bytes)));
+        }
+        self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
+    }
+
+    /// Whether its signal is known to be too weak for every waveform.
+    #[inline]
+    fn is_cut_off(&self) -> bool {
+        self.waveform.is_none() && self.parts.acm.is_some()
+    }
+
+    /// Whether the gateway decodes what arrives now, which was sent with this waveform, or as a message.
+    fn is_heard(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
+        let Some((_, adaptation)) = &mut self.parts.acm else { return true };
+        let heard = match waveform {
+            Some(waveform) => adaptation.signal(now) >= waveform.threshold_db,
+            None => adaptation.hears_signalling(now),
+        };
+        if !heard {
+            adaptation.lose();
+        }
+        heard
     }
 
     /// Takes down on the board whether the terminal looks there at the end of the superframe. If not, it notes what is there.
@@ -450,11 +521,21 @@ impl Terminal {
         self.constant.map_or(0, |(run, from)| u64::from(run.count) * superframes.saturating_sub(from))
     }
 
+    /// Slots of the superframes before this one, and those assigned in it.
+    fn total_slots(&self, superframe: u64) -> u64 {
+        self.counters.constant + self.constant_slots(superframe) + self.counters.assigned
+    }
+
+    /// Capacity of the superframes before this one, and of the slots assigned in it.
+    fn total_capacity_before(&self, superframe: u64) -> u64 {
+        let (slots, bytes) = self.former;
+        let unit = if self.is_cut_off() { 0 } else { self.parts.frame.unit() };
+        bytes + (self.total_slots(superframe) - slots) * unit
+    }
+
     /// Capacity of all superframes that have started.
     fn total_capacity(&self, now: Time) -> u64 {
-        let begun = self.parts.timing.superframe(&self.parts.frame, now) + 1;
-        let constant = self.counters.constant + self.constant_slots(begun);
-        (constant + self.counters.assigned) * self.parts.frame.unit()
+        self.total_capacity_before(self.parts.timing.superframe(&self.parts.frame, now) + 1)
     }
 }
 
@@ -517,7 +598,7 @@ impl Stage for Terminal {
             self.fill_slots(now);
         }
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, class, added, waited, packet } =
+            let Flight { arrival, class, added, waited, packet, waveform } =
                 self.flying.pop_front().expect("there is a front");
             let mut packet = packet.into_inner();
             self.held.packets -= 1;
@@ -526,6 +607,13 @@ impl Stage for Terminal {
                 out.record(probe, now, &row[..]);
             }
             let is_request = packet.body.of::<Request>().is_some();
+            if !self.is_heard(arrival, waveform) {
+                if is_request {
+                    self.requests.lose(arrival);
+                }
+                out.drop(packet, acm::FADED);
+                continue;
+            }
             let fate = self.meet(arrival, class, added, is_request, &mut packet);
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
@@ -539,9 +627,14 @@ impl Stage for Terminal {
         }
     }
 
-    fn change(&mut self, _now: Time, change: Change<'_>, _out: &mut Outbox) {
+    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.return_link, &after.return_link);
+        if let (Some((_, adaptation)), Some(acm), true) =
+            (&mut self.parts.acm, &after.acm, before.acm != after.acm)
+        {
+            adaptation.change(now, acm.rule(), acm.clear(self.parts.esn0_db));
+        }
         for (index, traffic) in self.parts.traffic.iter_mut().enumerate() {
             let own = after.classes.get(index).and_then(|class| class.queue.as_ref());
             if own.is_none() && before.queue != after.queue {
@@ -585,8 +678,11 @@ impl Stage for Terminal {
         self.held
     }
 
-    fn finish(&mut self, _now: Time, out: &mut Outbox) {
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
         self.record(out);
+        if let Some((_, adaptation)) = &mut self.parts.acm {
+            adaptation.finish(now, out);
+        }
     }
 
     fn report(&self, now: Time, report: &mut Report) {
@@ -620,6 +716,9 @@ impl Stage for Terminal {
             *shared_bursts as f64,
         ];
         report.row(&REPORT, &self.parts.name, &values);
+        if let Some((name, adaptation)) = &self.parts.acm {
+            report.row(&acm::REPORT, name, &adaptation.report());
+        }
     }
 }
 

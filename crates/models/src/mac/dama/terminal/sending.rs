@@ -64,7 +64,8 @@ impl Terminal {
         self.counters.delay.add(placed.end.since(arrival));
         let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
         let arrival = placed.end + self.parts.timing.one_way;
-        self.fly(Flight { packet: Whole::new(packet), arrival, waited, added, class: class as u8 });
+        let (packet, waveform) = (Whole::new(packet), self.waveform);
+        self.fly(Flight { packet, arrival, waited, added, class: class as u8, waveform });
         true
     }
 

@@ -44,9 +44,13 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     parse(
         wrong(|c| {
             c.return_link.acm =
-                serde_json::from_str(r#"{"burst": 536, "margin_db": 2.0, "esn0_db": 1.0}"#).unwrap();
+                serde_json::from_str(r#"{"burst": 600, "margin_db": 2.0, "esn0_db": 1.0}"#).unwrap();
         }),
-        &["return.acm.esn0_db", "1 dB minus the margin of 2 dB", "0.22 dB", "2.22 dB"],
+        &["return.acm.burst", "600 symbols", "536 or 1616"],
+    );
+    parse(
+        wrong(|c| c.forward.acm = serde_json::from_str(r#"{"burst": 536, "esn0_db": 1.0}"#).unwrap()),
+        &["forward.acm.burst", "no bursts"],
     );
     parse(
         wrong(|c| c.return_link.classes = serde_json::from_str(r#"[{"name": "a"}, {"name": "b"}]"#).unwrap()),

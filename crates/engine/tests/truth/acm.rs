@@ -1,0 +1,148 @@
+//! ACM in a star: rates follow the signal in both directions, what is sent too boldly is lost, an outage ends, and no byte
+//! disappears.
+
+use crate::run::{scenario, value, Run};
+use bentpipe_core::{Span, Time};
+use proptest::prelude::*;
+
+/// A flow of datagrams of 1000 bytes in each direction, more than the link carries in the rain.
+fn star(forward: &str, back: &str, framing: &str, scheme: &str) -> String {
+    format!(
+        r#"
+name = "rain"
+duration = "60 s"
+
+[network.sat]
+kind = "dvb-rcs"
+propagation = "125 ms"
+terminals = ["st", {{ prefix = "other", count = 2 }}]
+gateway = "gw"
+forward = {{ rate = "1 Mbit/s", queue = {{ kind = "drop-tail", packets = 20 }}, acm = {{ {forward} }} }}
+
+[network.sat.return]
+rate = "2048 kbit/s"
+framing = "{framing}"
+acm = {{ burst = 1616, {back} }}
+queue = {{ kind = "drop-tail", packets = 50 }}
+dama = {{ scheme = {scheme} }}
+
+[[flow]]
+name = "down"
+from = "gw"
+to = "st"
+app = {{ kind = "cbr", rate = "4 Mbit/s", datagram = "1000 B" }}
+transport = "udp"
+
+[[flow]]
+name = "up"
+from = "st"
+to = "gw"
+app = {{ kind = "cbr", rate = "3 Mbit/s", datagram = "1000 B" }}
+transport = "udp"
+"#
+    )
+}
+
+/// Bits per second that each of two flows delivers between two times.
+fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
+    let mut bytes = |at: u64| {
+        let at = Time::ZERO + Span::from_secs(at);
+        run.network.run_until(at);
+        let report = run.network.report(at);
+        flows.map(|flow| value(&report, "flow_destination", flow, "delivered_bytes"))
+    };
+    let before = bytes(from);
+    let after = bytes(to);
+    [0, 1].map(|flow| 8.0 * (after[flow] - before[flow]) / (to - from) as f64)
+}
+
+fn conserves(run: &mut Run) {
+    let (held, totals) = (run.network.held(), run.network.out().totals().clone());
+    let dropped: (u64, u64) =
+        totals.dropped.values().fold((0, 0), |sum, one| (sum.0 + one.packets, sum.1 + one.bytes));
+    assert_eq!(totals.created.packets, totals.consumed.packets + dropped.0 + held.packets);
+    assert_eq!(totals.created.bytes, totals.consumed.bytes + dropped.1 + held.bytes);
+}
+
+#[test]
+fn goodput_follows_the_signal_in_both_directions_by_hand() {
+    // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
+    let fade = r#"margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = { samples = "time,st\n0,0\n10,6\n30,20\n40,0\n" }"#;
+    let scenario = scenario(
+        &star(fade, fade, "none", "\"cra\"")
+            .replace("[\"st\", { prefix = \"other\", count = 2 }]", "[\"st\"]"),
+    );
+    let mut run = Run::new(&scenario, 1, 0);
+    // Forward: 10.3 dB allows 16APSK 3/4 with 2.967 bit/symbol, 4.3 dB QPSK 3/4 with 1.487. Plans take 56 B each 94 ms with
+    // QPSK 1/4: 0.97 %.
+    let plans = 1.0 - 8.0 * 56.0 / 490e3 / 94e-3;
+    // Return: waveforms 20 (2.19 bit/symbol, 442 B) and 15 (1.3, 262 B): 32 slots in 23.5 ms.
+    let slots = 8.0 * 32.0 / 23.5e-3;
+    // Of 1028 B, 1000 B are counted.
+    let payload = 1000.0 / 1028.0;
+    for (from, to, forward, back) in
+        [(2, 9, 2.967e6, 442.0), (14, 29, 1.487e6, 262.0), (44, 59, 2.967e6, 442.0)]
+    {
+        let (down, up) = (payload * plans * forward, payload * slots * back);
+        let found = delivered(&mut run, ["down", "up"], from, to);
+        // A packet more or less, and a superframe at the ends.
+        assert!((found[0] / down - 1.0).abs() < 0.02, "down from {from} s: {found:?}, expected {down}");
+        assert!((found[1] / up.min(3e6) - 1.0).abs() < 0.03, "up from {from} s: {found:?}, expected {up}");
+    }
+    conserves(&mut run);
+    let totals = run.network.out().totals().clone();
+    let dropped = |reason: &str| {
+        let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
+        of.map(|(_, held)| held.packets).sum::<u64>()
+    };
+    // What arrives in the second before the sender knows and in the 125 ms that its last packets fly is lost. Forward at 2.967 and
+    // 1.487 Mbit/s: 1.125 s * (361 + 181) packets/s = 609. Return at 3 Mbit/s, which the flow offers, and 2.85 Mbit/s:
+    // 1.125 s * (365 + 347) packets/s = 801, and up to a superframe more, in which 67 packets are sent.
+    let lost = dropped("signal below the threshold of the MODCOD");
+    assert!((1380..1500).contains(&lost), "{lost}");
+    assert!(dropped("outage") > 0);
+    let report = run.finished();
+    let mut network = report.network;
+    network.finish(report.end);
+    let report = network.report(report.end);
+    for direction in ["forward", "return"] {
+        let of = |column: &str| value(&report, "acm", &format!("st.{direction}"), column);
+        assert!((of("outage") - 10.0).abs() < 0.2, "{direction}: {}", of("outage"));
+        assert_eq!(of("changes"), 3.0, "{direction}");
+    }
+}
+
+#[test]
+fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
+    let fade = |level: f64| format!(r#"esn0_db = 12.0, fade = {{ samples = "time,st\n0,{level}\n" }}"#);
+    let with = |level: f64| {
+        let text = star(&fade(level), &fade(level), "rle", "\"cra\"");
+        let text = format!("{text}\n[[flow]]\nname = \"other\"\nfrom = \"other1\"\nto = \"gw\"\napp = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\ntransport = \"udp\"\n");
+        let mut run = Run::new(&scenario(&text), 1, 0);
+        let found = delivered(&mut run, ["up", "other"], 1, 50);
+        conserves(&mut run);
+        found
+    };
+    let (clear, rain, outage) = (with(0.0), with(9.0), with(30.0));
+    assert!(rain[0] < 0.5 * clear[0] && outage[0] == 0.0, "{clear:?} {rain:?} {outage:?}");
+    assert!(clear[1] > 0.0);
+    assert_eq!((clear[1], clear[1]), (rain[1], outage[1]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_byte_disappears_whatever_the_weather(
+        levels in prop::collection::vec(0.0f64..22.0, 2..40), feeder in 0.0f64..8.0, delay in 0u64..3000,
+        framing in prop::sample::select(&["none", "rle", "gse"]),
+        scheme in prop::sample::select(&["\"cra\"", "\"rbdc\"", "\"vbdc\"", "\"avbdc\"", "\"fca\"", "{ kind = \"rbdc\", estimator = \"predictive\" }"]),
+    ) {
+        let samples: String = levels.iter().enumerate().map(|(at, level)| format!("{},{level},{feeder}\\n", at as f64 * 1.3)).collect();
+        let acm = format!(r#"esn0_db = 14.0, delay = "{delay} ms", fade = {{ samples = "time,st,gw\n{samples}", repeat = "60 s" }}"#);
+        let mut run = Run::new(&scenario(&star(&acm, &acm, framing, scheme)), 1, 0);
+        for second in 1..60 {
+            run.network.run_until(Time::ZERO + Span::from_secs(second));
+            conserves(&mut run);
+        }
+    }
+}

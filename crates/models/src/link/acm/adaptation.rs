@@ -1,0 +1,351 @@
+//! The control loop of adaptive coding and modulation: which MODCOD a sender uses for a receiver, from the signal that it
+//! was last told of.
+//!
+//! With s the Es/N0 minus the margin, the loop
+//!
+//! - leaves a MODCOD whose threshold is above s for the most efficient one whose threshold is not, or for none (an outage);
+//! - takes a more efficient one, or any after an outage, when s exceeds its threshold by the hysteresis.
+//!
+//! It knows the signal as it was a delay ago: that of measuring it, reporting it, and using the new MODCOD. Until then frames are
+//! sent with the old one, and those whose threshold is above the receiver's signal when they arrive are lost. The margin
+//! is what a signal can lose in that time without loss.
+//!
+//! The loop costs nothing while nobody sends: it is brought up to date when it is asked.
+
+use super::modcod::Modcod;
+use super::signal::{Clear, Signal};
+use super::TRACE;
+use crate::Outbox;
+use bentpipe_core::{Probe, Span, Time};
+
+/// The settings of a loop.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Rule {
+    /// Margin in dB by which a signal must exceed a threshold.
+    pub margin: f64,
+    /// In dB, how much more a more efficient MODCOD needs.
+    pub hysteresis: f64,
+    /// Age of the signal that the sender knows.
+    pub delay: Span,
+}
+
+impl Rule {
+    /// The MODCOD after `current` at an Es/N0 of `esn0`.
+    pub fn choose(
+        &self,
+        list: &[&'static Modcod],
+        current: Option<&'static Modcod>,
+        esn0: f64,
+    ) -> Option<&'static Modcod> {
+        let signal = esn0 - self.margin;
+        let best = |above: f64| {
+            let usable = list.iter().copied().filter(|modcod| modcod.threshold_db + above <= signal);
+            usable.max_by(|a, b| a.efficiency.total_cmp(&b.efficiency))
+        };
+        match current {
+            Some(current) if current.threshold_db <= signal => best(self.hysteresis)
+                .filter(|better| better.efficiency > current.efficiency)
+                .or(Some(current)),
+            Some(_) => best(0.0),
+            None => best(self.hysteresis),
+        }
+    }
+}
+
+/// A change of the MODCOD: its time, the Es/N0 and the MODCOD.
+type Changed = (Time, f64, Option<&'static Modcod>);
+
+/// The loop of one receiver.
+pub struct Adaptation {
+    list: Vec<&'static Modcod>,
+    rule: Rule,
+    signal: Signal,
+    current: Option<&'static Modcod>,
+    /// The signal has been heard of up to this time, and what was heard last.
+    heard: Time,
+    /// When the sender hears of the next change; never if there is none.
+    next: Time,
+    /// The present signal and the time until which it holds.
+    present: (f64, Time, Time),
+    counters: Counters,
+    /// Changes that have not been written to the trace.
+    log: Option<(Probe, Vec<Changed>)>,
+}
+
+/// What a loop did so far.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    since: Time,
+    /// Efficiency times seconds.
+    carried: f64,
+    outage: Span,
+    changes: u64,
+    lost: u64,
+}
+
+impl Adaptation {
+    /// Starts a loop that knows the signal of the start.
+    pub fn new(list: Vec<&'static Modcod>, rule: Rule, signal: Signal, probe: Option<Probe>) -> Adaptation {
+        let esn0 = signal.at(Time::ZERO);
+        // As if it had been there for long: without hysteresis.
+        let current = Rule { hysteresis: 0.0, ..rule }.choose(&list, None, esn0);
+        let log = probe.map(|probe| (probe, vec![(Time::ZERO, esn0, current)]));
+        let mut adaptation = Adaptation {
+            list,
+            rule,
+            signal,
+            current,
+            heard: Time::ZERO,
+            next: Time::MAX,
+            present: (esn0, Time::ZERO, Time::ZERO),
+            counters: Counters::default(),
+            log,
+        };
+        adaptation.look_ahead();
+        adaptation
+    }
+
+    fn look_ahead(&mut self) {
+        self.next = self.signal.after(self.heard).map_or(Time::MAX, |at| at + self.rule.delay);
+    }
+
+    /// The MODCOD that the sender uses at `now`; none in an outage.
+    #[inline]
+    pub fn at(&mut self, now: Time) -> Option<&'static Modcod> {
+        if self.next <= now {
+            self.advance(now);
+        }
+        self.current
+    }
+
+    #[cold]
+    fn advance(&mut self, now: Time) {
+        while self.next <= now {
+            let at = self.next;
+            self.heard = Time::ZERO + (at.since(Time::ZERO) - self.rule.delay);
+            self.decide(at, self.signal.at(self.heard));
+            self.look_ahead();
+        }
+    }
+
+    fn decide(&mut self, at: Time, esn0: f64) {
+        let chosen = self.rule.choose(&self.list, self.current, esn0);
+        if chosen.map(|modcod| modcod.name) == self.current.map(|modcod| modcod.name) {
+            return;
+        }
+        self.count(at);
+        self.counters.changes += 1;
+        self.current = chosen;
+        if let Some((_, log)) = &mut self.log {
+            log.push((at, esn0, chosen));
+        }
+    }
+
+    /// Counts the time up to `at` for the present MODCOD.
+    fn count(&mut self, at: Time) {
+        let time = at.since(self.counters.since);
+        self.counters.since = at;
+        match self.current {
+            None => self.counters.outage += time,
+            Some(modcod) => self.counters.carried += modcod.efficiency * time.as_secs_f64(),
+        }
+    }
+
+    /// The next time at which the sender may use another MODCOD, as far as is known now.
+    pub fn next(&self) -> Option<Time> {
+        (self.next != Time::MAX).then_some(self.next)
+    }
+
+    /// The receiver's Es/N0 in dB at `now`, whatever the sender knows of it.
+    #[inline]
+    pub fn signal(&mut self, now: Time) -> f64 {
+        let (esn0, from, until) = self.present;
+        if (from..until).contains(&now) {
+            return esn0;
+        }
+        self.present = (self.signal.at(now), now, self.signal.after(now).unwrap_or(Time::MAX));
+        self.present.0
+    }
+
+    /// The threshold of the most robust MODCOD.
+    pub fn most_robust(&self) -> f64 {
+        self.list.iter().map(|modcod| modcod.threshold_db).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether the receiver decodes at `now` what was sent with the most robust MODCOD, as signalling is.
+    #[inline]
+    pub fn hears_signalling(&mut self, now: Time) -> bool {
+        let least = self.most_robust();
+        self.signal(now) >= least
+    }
+
+    /// Counts a packet that was lost because the signal was below the threshold of its MODCOD.
+    pub fn lose(&mut self) {
+        self.counters.lost += 1;
+    }
+
+    /// Goes on by another rule and another Es/N0 in clear sky.
+    pub fn change(&mut self, now: Time, rule: Rule, clear: Clear) {
+        self.at(now);
+        self.signal.set_clear(now, clear);
+        self.present = (0.0, Time::ZERO, Time::ZERO);
+        let known = self.signal.at(self.heard);
+        self.rule = rule;
+        self.decide(now, known);
+        self.look_ahead();
+    }
+
+    /// Writes the rows of [`TRACE`] for the changes up to `now`.
+    pub fn record(&mut self, now: Time, out: &mut Outbox) {
+        self.at(now);
+        let Some((probe, log)) = &mut self.log else { return };
+        for (at, esn0, modcod) in log.drain(..) {
+            let (id, efficiency) = modcod.map_or((0, 0.0), |modcod| (modcod.id, modcod.efficiency));
+            out.record(*probe, at, &[esn0, f64::from(id), efficiency]);
+        }
+    }
+
+    /// Counts up to the end of a run and writes what is left of the trace.
+    pub fn finish(&mut self, now: Time, out: &mut Outbox) {
+        self.record(now, out);
+        self.count(now);
+    }
+
+    /// The values of [`super::REPORT`], after [`finish`](Self::finish).
+    pub fn report(&self) -> [f64; 4] {
+        let Counters { since, carried, outage, changes, lost } = self.counters;
+        [carried / since.as_secs_f64(), outage.as_secs_f64(), changes as f64, lost as f64]
+    }
+
+    /// The MODCODs of a run of this length, in order, each with its seconds.
+    pub fn course(mut self, run: Span) -> Vec<(Option<&'static Modcod>, f64)> {
+        let end = Time::ZERO + run;
+        let (mut parts, mut at) = (Vec::new(), Time::ZERO);
+        loop {
+            let until = self.next().filter(|next| *next < end).unwrap_or(end);
+            if until > at {
+                parts.push((self.current, until.since(at).as_secs_f64()));
+            }
+            if until == end {
+                return parts;
+            }
+            at = until;
+            self.at(at);
+        }
+    }
+}
+
+/// The table that loops write to.
+pub static TABLE: &bentpipe_core::Table = &TRACE;
+
+#[cfg(test)]
+mod tests {
+    use super::super::modcod::Modcods;
+    use super::super::signal::tests::fade;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(seconds: f64) -> Time {
+        Time::ZERO + Span::from_secs_f64(seconds)
+    }
+
+    fn adaptation(series: &str, (margin, hysteresis, delay): (f64, f64, u64)) -> Adaptation {
+        let fade = fade(&format!("time,a\n{series}"), r#", "quantity": "esn0""#);
+        let signal = Signal::new(Clear { own: 12.0, feeder: None }, Some(&fade), &["a"], "gw");
+        let rule = Rule { margin, hysteresis, delay: Span::from_millis(delay) };
+        Adaptation::new(Modcods::DvbS2.list(), rule, signal, None)
+    }
+
+    fn names(adaptation: &mut Adaptation, times: &[f64]) -> Vec<&'static str> {
+        times.iter().map(|time| adaptation.at(at(*time)).map_or("outage", |modcod| modcod.name)).collect()
+    }
+
+    #[test]
+    fn a_fade_down_to_an_outage_and_back_by_hand() {
+        // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB, hysteresis 0.5 dB, 500 ms.
+        let mut slow = adaptation("0,11.3\n10,9\n20,5.1\n30,-1.4\n40,-1\n50,-0.84\n60,12\n", (1.0, 0.5, 500));
+        let found = names(&mut slow, &[0.0, 10.4, 10.5, 20.5, 30.4, 30.5, 40.5, 50.5, 60.4, 60.5]);
+        // 30 s: -1.4 - 1 = -2.4 is below -2.35. 40 s: -2 is above that, but not by 0.5 dB; at 50 s it is -1.84.
+        let expected = [
+            "16APSK 3/4",
+            "16APSK 3/4",
+            "8PSK 3/4",
+            "QPSK 3/4",
+            "QPSK 3/4",
+            "outage",
+            "outage",
+            "QPSK 1/4",
+            "QPSK 1/4",
+            "16APSK 3/4",
+        ];
+        assert_eq!(found, expected);
+        slow.count(at(70.0));
+        let [_, outage, changes, _] = slow.report();
+        assert_eq!((outage, changes), (20.0, 5.0));
+    }
+
+    #[test]
+    fn hysteresis_keeps_a_signal_at_a_threshold_from_changing_the_modcod_each_time() {
+        // Around 8PSK 3/4 (7.91 dB), by 0.2 dB to each side.
+        let series: String =
+            (0..100).map(|step| format!("{step},{}\n", if step % 2 == 0 { 8.11 } else { 7.71 })).collect();
+        let changes = |hysteresis| {
+            let mut one = adaptation(&series, (0.0, hysteresis, 0));
+            names(&mut one, &[100.0]);
+            one.report()[2]
+        };
+        assert_eq!((changes(0.0), changes(0.5)), (99.0, 1.0));
+    }
+
+    #[test]
+    fn the_report_of_the_signal_takes_its_delay_and_what_is_sent_meanwhile_is_lost() {
+        let mut late = adaptation("0,10.3\n5,6\n", (0.0, 0.0, 750));
+        let sent = late.at(at(5.2)).unwrap();
+        assert_eq!(sent.name, "16APSK 3/4");
+        assert!(late.signal(at(4.99)) >= sent.threshold_db && late.signal(at(5.2)) < sent.threshold_db);
+        let sent = late.at(at(5.75)).unwrap();
+        assert!(sent.name == "8PSK 3/5" && late.signal(at(5.75)) >= sent.threshold_db);
+        assert!(late.hears_signalling(at(6.0)));
+    }
+
+    #[test]
+    fn a_change_by_hand_is_heard_of_after_the_delay() {
+        let signal = Signal::new(Clear { own: 12.0, feeder: None }, None, &["a"], "gw");
+        let rule = Rule { margin: 0.0, hysteresis: 0.0, delay: Span::from_secs(1) };
+        let mut one = Adaptation::new(Modcods::DvbS2.list(), rule, signal, None);
+        one.change(at(3.0), rule, Clear { own: -5.0, feeder: None });
+        assert_eq!(names(&mut one, &[3.0, 3.99, 4.0]), ["16APSK 5/6", "16APSK 5/6", "outage"]);
+        assert!(!one.hears_signalling(at(3.0)), "what it cannot hear it does not hear at once");
+        // Another margin is the sender's own and needs no report.
+        one.change(at(5.0), Rule { margin: 4.0, ..rule }, Clear { own: 12.0, feeder: None });
+        assert_eq!(names(&mut one, &[5.0, 6.0]), ["outage", "8PSK 3/4"]);
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_asks_however_often_hears_the_same_and_never_of_more_than_the_signal_carries(
+            levels in prop::collection::vec(-6.0f64..18.0, 1..60), margin in 0.0f64..3.0, hysteresis in 0.0f64..2.0,
+            delay in 0u64..3000, asked in prop::collection::vec(0.0f64..70.0, 0..80),
+        ) {
+            let series: String = levels.iter().enumerate().map(|(step, level)| format!("{step},{level}\n")).collect();
+            let rule = (margin, hysteresis, delay);
+            let (mut often, mut once) = (adaptation(&series, rule), adaptation(&series, rule));
+            let mut asked = asked;
+            asked.sort_by(f64::total_cmp);
+            for time in asked {
+                let modcod = often.at(at(time));
+                let known = (time - delay as f64 / 1e3).max(0.0);
+                if let Some(modcod) = modcod {
+                    prop_assert!(modcod.threshold_db + margin <= once.signal.at(at(known)) + 1e-9);
+                } else {
+                    prop_assert!(once.signal.at(at(known)) - margin < -2.35 + hysteresis);
+                }
+            }
+            prop_assert_eq!(names(&mut often, &[70.0]), names(&mut once, &[70.0]));
+            once.count(at(80.0));
+            let parts = adaptation(&series, rule).course(Span::from_secs(80));
+            let mean = parts.iter().map(|(modcod, time)| modcod.map_or(0.0, |one| one.efficiency) * time).sum::<f64>() / 80.0;
+            prop_assert!((mean - once.report()[0]).abs() < 1e-9);
+        }
+    }
+}

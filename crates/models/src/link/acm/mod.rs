@@ -1,0 +1,209 @@
+//! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows the receiver's signal.
+//!
+//! | part | what it is |
+//! | --- | --- |
+//! | [`modcod`] | the MODCODs of DVB-S2, DVB-S2X and DVB-RCS2, with thresholds and efficiencies |
+//! | [`signal`] | the Es/N0 of a receiver over time: clear sky, fades, feeder link |
+//! | [`adaptation`] | the loop that chooses a MODCOD, with margin, hysteresis and delay |
+//! | [`budget`] | the Es/N0 in clear sky as a link budget gives it |
+//!
+//! ```toml
+//! [network.sat.forward]
+//! rate = "10 Mbit/s"                      # 10 MBd: at one bit per symbol
+//! acm = { esn0_db = 12.0, fade = { samples = { file = "storm.csv" } } }
+//!
+//! [network.sat.return]
+//! acm = { burst = 1616, margin_db = 1.0, esn0_db = 10.0, fade = { samples = { file = "storm.csv" } } }
+//! ```
+
+pub mod adaptation;
+pub mod budget;
+pub mod modcod;
+pub mod signal;
+
+pub use adaptation::{Adaptation, Rule};
+pub use modcod::{Modcod, Modcods};
+
+use self::budget::{Budget, Sheet};
+use self::signal::{Clear, Fade, Signal};
+use crate::DropReason;
+use bentpipe_core::{Column, Probe, Problems, Real, Span, Table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Es/N0 in dB.
+pub type Decibel = Real<-50_000, 60_000>;
+/// A margin or hysteresis in dB.
+pub type Margin = Real<0, 60_000>;
+
+/// The receiver's signal was below the threshold of the packet's MODCOD.
+pub const FADED: DropReason = DropReason::new("signal below the threshold of the MODCOD");
+
+/// The receiver's signal is known to be too weak for every MODCOD.
+pub const OUTAGE: DropReason = DropReason::new("outage");
+
+/// Adaptive coding and modulation (ACM): the MODCOD for each terminal follows its signal, with a margin, a
+/// hysteresis and a delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Acm")]
+pub struct Config {
+    /// Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
+    /// linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). The forward link has no bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u16>,
+    /// MODCODs of the forward link: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN 302
+    /// 307-2).
+    #[serde(default)]
+    pub modcods: Modcods,
+    /// Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what the
+    /// signal may lose in the time of `delay` before packets are lost.
+    #[serde(default = "one")]
+    #[schemars(extend("changeable" = true))]
+    pub margin_db: Margin,
+    /// In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is taken, or of
+    /// any after an outage; 0.5 dB by default.
+    #[serde(default = "half")]
+    #[schemars(extend("changeable" = true))]
+    pub hysteresis_db: Margin,
+    /// Time from a change of the signal until the sender uses another MODCOD: measurement, report and
+    /// propagation; 500 ms by default.
+    #[serde(default = "report")]
+    pub delay: Span,
+    /// Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the terminal's
+    /// link alone if `feeder_esn0_db` is given. If unset, that of `budget`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("changeable" = true))]
+    pub esn0_db: Option<Decibel>,
+    /// Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If unset, an
+    /// attenuation of the feeder link reduces the whole path's Es/N0 by as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("changeable" = true))]
+    pub feeder_esn0_db: Option<Decibel>,
+    /// Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Fades of terminals and of the feeder link as time series. If unset, the sky stays clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fade: Option<Fade>,
+}
+
+fn one() -> Margin {
+    Margin::thousandths(1000)
+}
+
+fn half() -> Margin {
+    Margin::thousandths(500)
+}
+
+fn report() -> Span {
+    Span::from_millis(500)
+}
+
+/// Trace of the MODCODs.
+pub static TRACE: Table = Table {
+    name: "acm",
+    entity: "terminal direction",
+    about: "when the sender starts to use another MODCOD for a terminal (TERMINAL.forward, TERMINAL.return), and at the start",
+    columns: &[
+        Column::real("esn0", "dB", "Es/N0 that the sender was told of"),
+        Column::whole("modcod", "1", "number of the MODCOD in its standard; 0 in an outage, and for those of DVB-S2X"),
+        Column::real("efficiency", "bit/symbol", "bits per symbol of the MODCOD; 0 in an outage"),
+    ],
+};
+
+/// What ACM did over a run.
+pub static REPORT: Table = Table {
+    name: "acm",
+    entity: "terminal direction",
+    about:
+        "at the end of the run, for each terminal and direction with ACM (TERMINAL.forward, TERMINAL.return)",
+    columns: &[
+        Column::real(
+            "efficiency",
+            "bit/symbol",
+            "mean over time of the bits per symbol of the MODCOD in use; 0 in an outage",
+        ),
+        Column::real("outage", "s", "time without a usable MODCOD, as far as the sender knew"),
+        Column::whole("changes", "1", "number of changes of the MODCOD"),
+        Column::whole(
+            "lost",
+            "packets",
+            "packets and messages lost because the signal was below the threshold of their MODCOD",
+        ),
+    ],
+};
+
+impl Config {
+    /// The MODCODs.
+    pub fn list(&self) -> Vec<&'static Modcod> {
+        self.burst.map_or_else(|| self.modcods.list(), modcod::waveforms)
+    }
+
+    /// The settings of the loop.
+    pub fn rule(&self) -> Rule {
+        Rule { margin: self.margin_db.value(), hysteresis: self.hysteresis_db.value(), delay: self.delay }
+    }
+
+    /// Es/N0 in clear sky of a terminal with this one of its own.
+    pub fn clear(&self, own: Option<Decibel>) -> Clear {
+        let given = own.or(self.esn0_db).map(Decibel::value);
+        let own = given
+            .or_else(|| self.budget.as_ref().map(Budget::esn0_db))
+            .expect("the configuration has been checked");
+        Clear { own, feeder: self.feeder_esn0_db.map(Decibel::value) }
+    }
+
+    /// The MODCOD in clear sky; `None` if the signal is too weak for any.
+    pub fn in_clear_sky(&self, own: Option<Decibel>) -> Option<&'static Modcod> {
+        let signal = Signal::new(self.clear(own), None, &[], "");
+        Rule { hysteresis: 0.0, ..self.rule() }.choose(
+            &self.list(),
+            None,
+            signal.at(bentpipe_core::Time::ZERO),
+        )
+    }
+
+    /// The loop of a terminal with this Es/N0 of its own, whose column in the fade is the first of `names` that there is.
+    pub fn adaptation(
+        &self,
+        own: Option<Decibel>,
+        names: &[&str],
+        gateway: &str,
+        probe: Option<Probe>,
+    ) -> Adaptation {
+        let signal = Signal::new(self.clear(own), self.fade.as_ref(), names, gateway);
+        Adaptation::new(self.list(), self.rule(), signal, probe)
+    }
+
+    /// The link budget, if there is one, as it is printed.
+    pub fn sheet(&self) -> Option<Sheet> {
+        self.budget.as_ref().map(|budget| budget.sheet(&self.list(), self.rule()))
+    }
+
+    /// Adds a remark if the link budget's margin is gone.
+    pub fn remark(&self, remarks: &mut Problems) {
+        if let Some(warning) = self.sheet().and_then(|sheet| sheet.warning()) {
+            remarks.add("budget", warning);
+        }
+    }
+
+    /// Adds the problems of this configuration; `columns` are the names of a fade's columns.
+    pub fn check(&self, columns: &[&str], problems: &mut Problems) {
+        if self.esn0_db.is_none() && self.budget.is_none() {
+            problems
+                .add("", "needs the Es/N0 in clear sky; allowed: esn0_db, or a budget from which it follows");
+        }
+        if let (Some(esn0), Some(_)) = (self.esn0_db, &self.budget) {
+            let message =
+                format!("{} dB is given and the budget gives it, too; allowed: one of the two", esn0.value());
+            problems.add("esn0_db", message);
+        }
+        if let Some(budget) = &self.budget {
+            problems.within("budget", |problems| budget.check(problems));
+        }
+        if let Some(fade) = &self.fade {
+            problems.within("fade", |problems| fade.check(columns, problems));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Drop front: first in, first out; when it is full, the packets at its front make room for the one that arrives.
+//!
+//! A sender notices a loss at the front a queueing delay earlier than one at the tail, and what waits is fresher (T. V.
+//! Lakshman, A. Neidhardt, T. Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996). Measured on
+//! Starlink's downlink (arXiv 2605.27717).
+//!
+//! The packet in transmission is not counted and never dropped. Without a limit the queue holds 1000 packets, as drop tail does.
+//!
+//! ```toml
+//! queue = { kind = "drop-front", packets = 417 }
+//! ```
+
+use super::buffer::{Buffer, Effects, Head, Line};
+use super::drop_tail::{DEFAULT_PACKETS, FULL};
+use super::{Discipline, Queue};
+use crate::{facts, Held, Packet};
+use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A queue that drops from its front when it is full, limited in packets, in bytes or in both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Count<1, 1_000_000_000>>,
+    /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Size>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"packets = 40, bytes = "50 kB""#;
+}
+
+impl Config {
+    fn most_packets(&self) -> Option<u64> {
+        match (self.packets, self.bytes) {
+            (None, None) => Some(DEFAULT_PACKETS),
+            (packets, _) => packets.map(Count::value),
+        }
+    }
+}
+
+impl Discipline for Config {
+    fn build(&self, _rate: Rate) -> Queue {
+        Queue::Departure(Box::new(DropFront {
+            packets: self.most_packets().unwrap_or(u64::MAX),
+            bytes: self.bytes.map_or(u64::MAX, Size::bytes),
+            line: Line::default(),
+        }))
+    }
+
+    fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
+        let note = "drop-front drops the packet that has waited longest".to_owned();
+        let fifo = facts::Queue::fifo("drop-front", self.most_packets(), self.bytes.map(Size::bytes));
+        facts::Queue { notes: vec![note], ..fifo }
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.bytes.is_some_and(|bytes| bytes.bytes() < 1500) {
+            problems.add("bytes", "a queue must hold at least one packet of 1500 B; allowed: 1500 B or more");
+        }
+    }
+}
+
+struct DropFront {
+    packets: u64,
+    bytes: u64,
+    line: Line,
+}
+
+impl Buffer for DropFront {
+    fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>) {
+        let size = u64::from(packet.size);
+        if size > self.bytes {
+            return effects.drop(packet, FULL);
+        }
+        let full = |held: Held| held.packets >= self.packets || held.bytes + size > self.bytes;
+        while full(self.line.held()) {
+            let (front, _) = self.line.pop().expect("what is full is not empty");
+            effects.drop(front, FULL);
+        }
+        self.line.push(now, packet);
+    }
+
+    fn dequeue(&mut self, _now: Time, _effects: &mut Effects<'_>) -> Option<Packet> {
+        self.line.pop().map(|(packet, _)| packet)
+    }
+
+    fn head(&self, now: Time) -> Option<Head> {
+        self.line.head(now)
+    }
+
+    fn held(&self) -> Held {
+        self.line.held()
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.line.drain()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outbox;
+    use bentpipe_core::Streams;
+
+    #[test]
+    fn the_oldest_make_room() {
+        let config: Config = serde_json::from_str(r#"{"packets": 3, "bytes": "3 kB"}"#).unwrap();
+        let Queue::Departure(mut queue) = config.build(Rate::from_bits_per_second(1000)) else { panic!() };
+        let (mut stream, mut out) = (Streams::new(1, 0).stream("front"), Outbox::default());
+        let mut effects = Effects::new(&mut stream, &mut out);
+        for (number, size) in [(0, 100), (1, 100), (2, 100), (3, 100), (4, 2850), (5, 4000)] {
+            queue.enqueue(Time::ZERO, Packet { number, size, ..Packet::default() }, &mut effects);
+        }
+        // 3 drops 0; 4 has room beside 3 alone; 5 fits nowhere.
+        assert_eq!(effects.drops, 4);
+        let left: Vec<u32> = queue.drain().iter().map(|packet| packet.number).collect();
+        assert_eq!(left, [3, 4]);
+    }
+}
