@@ -16,6 +16,7 @@ __all__ = [
     "Adapt",
     "Allocator",
     "Angle",
+    "Antenna",
     "App",
     "Asks",
     "Assignment",
@@ -28,6 +29,7 @@ __all__ = [
     "Avbdc",
     "Back",
     "Balance",
+    "BudgetLeg",
     "Campaign",
     "Carrier",
     "Change",
@@ -46,6 +48,7 @@ __all__ = [
     "Endpoints",
     "Error",
     "Estimator",
+    "Fade",
     "Fading",
     "Fate",
     "Fidelity",
@@ -53,12 +56,15 @@ __all__ = [
     "Forward",
     "Framing",
     "Freeze",
+    "Frequency",
     "GroundSite",
     "Group",
     "Gsl",
     "Handover",
     "HandoverDirection",
     "Isl",
+    "Jitter",
+    "LinkBudget",
     "LinkHandover",
     "LinkPair",
     "LinkReturn",
@@ -66,6 +72,7 @@ __all__ = [
     "Meter",
     "Method",
     "Metric",
+    "Modcods",
     "Modulation",
     "NetpipeMode",
     "NetworkKind",
@@ -80,6 +87,7 @@ __all__ = [
     "Propagation",
     "Protocol",
     "Proxy",
+    "Quantity",
     "Queue",
     "Rate",
     "RateAdaptation",
@@ -1445,6 +1453,96 @@ class RleFraming(TypedDict):
 #: what an error destroys.
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
 
+
+class NoneJitter(TypedDict):
+    """Jitter of the kind `none`. No jitter: each packet takes the link's delay."""
+
+    kind: Literal["none"]
+
+
+class UniformJitter(TypedDict):
+    """Jitter of the kind `uniform`. Extra delay that is uniformly distributed from 0 s to a greatest one."""
+
+    kind: Literal["uniform"]
+    most: Span
+    """Greatest extra delay of a packet."""
+
+
+class NormalJitter(TypedDict):
+    """Jitter of the kind `normal`. Extra delay that is normally distributed; draws below 0 s are repeated."""
+
+    deviation: Span
+    """Standard deviation of the normal distribution."""
+    kind: Literal["normal"]
+    mean: Span
+    """Mean of the normal distribution."""
+
+
+class ExponentialJitter(TypedDict):
+    """Jitter of the kind `exponential`. Extra delay that is exponentially distributed."""
+
+    kind: Literal["exponential"]
+    mean: Span
+    """Mean of the extra delay of a packet."""
+
+
+class QuantilesJitter(TypedDict):
+    """Jitter of the kind `quantiles`. Extra delay by the quantiles of a measured distribution."""
+
+    kind: Literal["quantiles"]
+    values: list[Span]
+    """Quantiles in equal steps of probability, ascending: the first is the least extra delay, the last the
+    greatest. Between two of them the distribution is uniform."""
+
+
+class LateJitter(TypedDict):
+    """Jitter of the kind `late`. An extra delay that a packet has with some probability. With `reorder`,
+    others overtake it."""
+
+    extra: Span
+    """Extra delay of a packet that is late."""
+    kind: Literal["late"]
+    probability: float
+    """Probability that a packet is late."""
+
+
+class LevelsJitter(TypedDict):
+    """Jitter of the kind `levels`. Extra delay that is the same for all packets during a period of fixed
+    length, with another draw for each period."""
+
+    every: NotRequired[Span]
+    """Time for which a level lasts, 15 s by default, as measured on Starlink."""
+    kind: Literal["levels"]
+    of: Jitter
+    """The distribution of the levels."""
+    offset: NotRequired[Span]
+    """Time of the first change, 0 s by default."""
+
+
+class SeriesJitter(TypedDict):
+    """Jitter of the kind `series`. Extra delay by a time series."""
+
+    kind: Literal["series"]
+    repeat: NotRequired[Span]
+    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
+    last sample holds until the end of the run."""
+    samples: str | dict[str, object]
+    """The samples: a comma-separated table with `time` and `extra`, both in seconds from 0. Each sample holds
+    until the next; there is no extra delay before the first. In a series of regular steps a longer step is
+    refused as a gap."""
+
+
+class SumJitter(TypedDict):
+    """Jitter of the kind `sum`. The sum of several extra delays."""
+
+    kind: Literal["sum"]
+    parts: list[Jitter]
+    """The jitters whose extra delays add up."""
+
+
+#: The jitter of a link: delay of each packet beyond the link's propagation delay.
+Jitter: TypeAlias = 'NoneJitter | UniformJitter | NormalJitter | ExponentialJitter | QuantilesJitter | LateJitter | LevelsJitter | SeriesJitter | SumJitter | Literal["none", "uniform", "normal", "exponential", "quantiles", "late", "levels", "series", "sum"]'
+
 #: The packets that the average queue of a drop precedence counts.
 Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
 
@@ -1481,6 +1579,17 @@ class DropTailQueue(TypedDict):
     bytes: NotRequired[Size]
     """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
     kind: Literal["drop-tail"]
+    packets: NotRequired[int]
+    """The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device."""
+
+
+class DropFrontQueue(TypedDict):
+    """Queue of the kind `drop-front`. A queue that drops from its front when it is full, limited in packets,
+    in bytes or in both."""
+
+    bytes: NotRequired[Size]
+    """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
+    kind: Literal["drop-front"]
     packets: NotRequired[int]
     """The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device."""
 
@@ -1710,7 +1819,7 @@ class UnlimitedQueue(TypedDict):
 
 
 #: The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
-Queue: TypeAlias = 'DropTailQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
+Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
 
 class Trace(TypedDict):
@@ -1735,6 +1844,8 @@ class LinkReturn(TypedDict):
     framing: NotRequired[Framing]
     """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
     that of its units."""
+    jitter: NotRequired[Jitter]
+    """Delay of each packet beyond `delay`, by a distribution or a series; none by default."""
     queue: NotRequired[Queue]
     """Queue discipline in front of the link."""
     quick_start: NotRequired[float]
@@ -1742,6 +1853,9 @@ class LinkReturn(TypedDict):
     not support Quick-Start."""
     rate: Rate
     """Rate at the network layer, or of the framing's units if there is a framing."""
+    reorder: NotRequired[bool]
+    """Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for
+    those before it."""
     trace: NotRequired[Trace]
     """A time series that sets rate, delay and loss during the run. If unset, they are constant."""
 
@@ -1755,20 +1869,144 @@ LinkPair = TypedDict(
         "error": "NotRequired[Error]",
         "framing": "NotRequired[Framing]",
         "from": "str",
+        "jitter": "NotRequired[Jitter]",
         "name": "str",
         "queue": "NotRequired[Queue]",
         "quick_start": "NotRequired[float]",
         "rate": "Rate",
+        "reorder": "NotRequired[bool]",
         "return": "NotRequired[LinkReturn]",
         "to": "str",
         "trace": "NotRequired[Trace]",
     },
 )
 
+#: a frequency or symbol rate, 1 Hz to 10 THz
+Frequency: TypeAlias = "str"
+
+#: an angle, -360 deg to 360 deg
+Angle: TypeAlias = "str"
+
+
+class Antenna(TypedDict):
+    """An antenna, by its gain or by its diameter."""
+
+    diameter: NotRequired[Distance]
+    """Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`."""
+    efficiency: NotRequired[float]
+    """Aperture efficiency, 0.65 by default."""
+    gain_dbi: NotRequired[float]
+    """Gain in dBi. Give either this or `diameter`."""
+    pointing_error: NotRequired[Angle]
+    """Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter."""
+
+
+class BudgetLeg(TypedDict):
+    """One leg of a link budget: a transmitter, free space and a receiver."""
+
+    distance: Distance
+    """Distance between transmitter and receiver."""
+    eirp_dbw: NotRequired[float]
+    """Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either
+    this or `power_dbw` and `transmit`."""
+    frequency: Frequency
+    """Frequency of the carrier, for example "19.7 GHz"."""
+    gt_db_k: NotRequired[float]
+    """Figure of merit of the receiver (G/T) in dB/K. Give either this or `noise_k` and `receive`."""
+    losses_db: NotRequired[dict[str, float]]
+    """Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna
+    pattern towards the receiver."""
+    noise_k: NotRequired[float]
+    """System noise temperature of the receiver in kelvin."""
+    power_dbw: NotRequired[float]
+    """Power of the carrier at the transmitting antenna in dBW."""
+    receive: NotRequired[Antenna]
+    """Antenna of the receiver, from which G/T follows with `noise_k`."""
+    transmit: NotRequired[Antenna]
+    """Antenna of the transmitter, from which the EIRP follows with `power_dbw`."""
+
+
+class LinkBudget(TypedDict):
+    """A link budget: powers, gains and losses from which the Es/N0 follows."""
+
+    down: NotRequired[BudgetLeg]
+    """The leg from the satellite. If unset, its noise is negligible."""
+    implementation_db: NotRequired[float]
+    """Loss of modulator and demodulator in dB against theory, 0 dB by default."""
+    interference_db: NotRequired[dict[str, float]]
+    """Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation
+    and of the other polarisation."""
+    required_esn0_db: NotRequired[float]
+    """Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is
+    warned of. If unset, it is the threshold of the most robust MODCOD and the margin of `acm`."""
+    symbol_rate: Frequency
+    """Symbol rate of the carrier, such as "30 MBd"."""
+    up: NotRequired[BudgetLeg]
+    """The leg to the satellite. If unset, its noise is negligible."""
+
+
+#: What the values of a fade are.
+Quantity: TypeAlias = 'Literal["attenuation", "esn0"]'
+
+
+class Fade(TypedDict):
+    """A fade: attenuation or Es/N0 of receivers as a time series."""
+
+    quantity: NotRequired[Quantity]
+    """What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB."""
+    repeat: NotRequired[Span]
+    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
+    last sample holds until the end of the run."""
+    samples: str | dict[str, object]
+    """The samples: a comma-separated table with `time` in seconds from 0, ascending, and one column per
+    terminal with its node name (or the `name` of a group of terminals). The gateway's column is the feeder
+    link. Values are in dB. Each sample holds until the next; before the first sample the sky is clear. In a
+    series of regular steps a longer step is refused as a gap."""
+
+
+#: The MODCODs that a forward link can use.
+Modcods: TypeAlias = 'Literal["dvb-s2", "dvb-s2x"]'
+
+
+class Acm(TypedDict):
+    """Adaptive coding and modulation (ACM): the MODCOD for each terminal follows its signal, with a margin, a
+    hysteresis and a delay."""
+
+    budget: NotRequired[LinkBudget | str | dict[str, object]]
+    """Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own."""
+    burst: NotRequired[int]
+    """Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
+    linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). The forward link has no bursts."""
+    delay: NotRequired[Span]
+    """Time from a change of the signal until the sender uses another MODCOD: measurement, report and
+    propagation; 500 ms by default."""
+    esn0_db: NotRequired[float]
+    """Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the
+    terminal's link alone if `feeder_esn0_db` is given. If unset, that of `budget`."""
+    fade: NotRequired[Fade]
+    """Fades of terminals and of the feeder link as time series. If unset, the sky stays clear."""
+    feeder_esn0_db: NotRequired[float]
+    """Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If
+    unset, an attenuation of the feeder link reduces the whole path's Es/N0 by as much."""
+    hysteresis_db: NotRequired[float]
+    """In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is
+    taken, or of any after an outage; 0.5 dB by default."""
+    margin_db: NotRequired[float]
+    """Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what
+    the signal may lose in the time of `delay` before packets are lost."""
+    modcods: NotRequired[Modcods]
+    """MODCODs of the forward link: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN
+    302 307-2)."""
+
 
 class Forward(TypedDict):
     """The forward link, from the gateway to all terminals."""
 
+    acm: NotRequired[Acm]
+    """Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows.
+    `rate` is then the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits
+    divided by `rate` times the bits per symbol of its MODCOD. Burst time plans use the most robust MODCOD. If
+    unset, all packets are sent at `rate`."""
     error: NotRequired[Error]
     """Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own."""
     framing: NotRequired[Framing]
@@ -1779,10 +2017,6 @@ class Forward(TypedDict):
     rate: Rate
     """Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
     time plans."""
-
-
-#: an angle, -360 deg to 360 deg
-Angle: TypeAlias = "str"
 
 
 class Site(TypedDict):
@@ -1809,18 +2043,6 @@ class Positions(TypedDict):
 
 #: Propagation between the gateway and the terminals.
 Propagation: TypeAlias = "Span | Positions"
-
-
-class Acm(TypedDict):
-    """Adaptive coding and modulation (ACM) with the linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex
-    A): each terminal uses the most efficient waveform that its signal permits."""
-
-    burst: int
-    """Number of symbols in a burst, which must be 536 or 1616."""
-    esn0_db: float
-    """Es/N0 in dB of terminals that have none of their own."""
-    margin_db: float
-    """Margin in dB by which a terminal's Es/N0 must exceed a waveform's threshold."""
 
 
 class Carrier(TypedDict):
@@ -2112,9 +2334,9 @@ class Return(TypedDict):
     """The return link, from the terminals to the gateway."""
 
     acm: NotRequired[Acm]
-    """Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal. `rate` is
-    then that of a carrier whose slots have the size given by `slot_bytes` or `frame`, and rates of terminals
-    count such slots. If unset, all slots carry the same."""
+    """Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal, from
+    superframe to superframe. `rate` is then that of a carrier whose slots have the size given by `slot_bytes`
+    or `frame`, and rates of terminals count such slots. If unset, all slots carry the same."""
     carriers: NotRequired[list[Carrier]]
     """The carriers, if there are several. All have slots of the same size, as many as fit their rate. A
     terminal sends on one carrier at a time and may change carriers with every slot (MF-TDMA)."""
@@ -2151,7 +2373,11 @@ class Group(TypedDict):
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), instead of the network's."""
     esn0_db: NotRequired[float]
-    """Es/N0 of each terminal in dB, for adaptive coding and modulation; that of `acm` if unset."""
+    """Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that
+    of the return link's `acm` if unset."""
+    forward_esn0_db: NotRequired[float]
+    """Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that
+    of the forward link's `acm` if unset."""
     logoff: NotRequired[Span]
     """Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off."""
     logon: NotRequired[Span]
@@ -3110,6 +3336,7 @@ class Record(TypedDict):
                 "speech",
                 "transaction",
                 "link",
+                "acm",
                 "dama",
                 "access",
                 "ncc",
