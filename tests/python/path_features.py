@@ -307,7 +307,8 @@ ROWS: Final[tuple[Row, ...]] = (
         "flow.app.calls.comfort_noise flow.app.calls.talker flow.app.calls.playout flow.app.calls.advantage "
         "flow.app.calls.calls flow.app.calls.load flow.app.calls.holding flow.app.calls.local flow.app.calls.lines "
         "flow.app.calls.answer flow.app.calls.patience "
-        "flow.transport.sip flow.transport.sip.t1 flow.transport.sip.over flow.transport.sip.over.tcp flow.transport.sip.over.udp",
+        "flow.transport.sip flow.transport.sip.t1 flow.transport.sip.over flow.transport.sip.over.tcp "
+        "flow.transport.sip.over.udp",
         SHARED,
         ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport="sip"'),
         None,
