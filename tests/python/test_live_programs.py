@@ -49,10 +49,10 @@ def test_curl_takes_the_round_trips_of_tcp_and_http(bentpipe: Bentpipe, tmp_path
     with serving(bentpipe, sys.executable, "-m", "http.server", "80", cwd=tmp_path):
         listens(bentpipe, 80)
         shown = "%{time_connect} %{time_total} %{size_download}"
-        text = bentpipe(
-            "exec", "user", "--", "curl", "-sS", "-o", "/dev/null", "-w", shown, "http://server/page"
-        )
-        connect, total, size = map(float, text.split())
+        command = ["curl", "-sS", "-o", "/dev/null", "-w", shown, "http://server/page"]
+        # A busy machine adds to a time and never takes from it, so the quickest of three shows the link.
+        fetched = [bentpipe("exec", "user", "--", *command).split() for _ in range(3)]
+        connect, total, size = min([float(number) for number in one] for one in fetched)
         # One round trip for the connection and one for the page.
         assert connect == pytest.approx(2 * DELAY_S, abs=0.01)
         assert total == pytest.approx(4 * DELAY_S, abs=0.05)

@@ -137,7 +137,7 @@ def test_budgets_are_printed_line_by_line_and_warn_when_the_margin_is_gone(tmp_p
     assert "line 6" in call("check", scenario, code=2).stderr
 
 
-@pytest.mark.parametrize(("preset", "least", "most"), [("leo-access", 25, 60), ("leo-access-isl", 106, 388)])
+@pytest.mark.parametrize(("preset", "least", "most"), [("access-leo", 25, 60), ("access-leo-isl", 106, 388)])
 def test_low_orbits_shift_every_15_s_within_the_published_range(
     tmp_path: Path, preset: str, least: float, most: float
 ) -> None:

@@ -122,7 +122,8 @@ class Fit:
 
 
 def lags_of(frames: int, most: int = 1000) -> list[int]:
-    """Returns distances at which autocorrelations are compared: evenly spaced in the logarithm, 1 to ``most``.
+    """Returns distances at which autocorrelations are compared: some eight to a decade, from 1 to
+    ``most`` or a tenth of the frames.
 
     >>> lags_of(100)
     [1, 2, 3, 4, 6, 7, 10]
