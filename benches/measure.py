@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished process."""
+    """One finished process, with what it printed and what it used."""
 
     cpu_s: float
     wall_s: float
@@ -121,7 +121,7 @@ class Summary:
         return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """Returns everything that was measured, as objects of JSON."""
         out: dict[str, Any] = {"name": self.row.name, "baseline": self.row.baseline}
         if self.skipped:
             return out | {"skipped": self.skipped}

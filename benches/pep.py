@@ -398,7 +398,7 @@ CASES: dict[str, Callable[[bool], None]] = {
 
 
 def main() -> int:
-    """Run the cases."""
+    """Run the cases that the command line names and print their tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

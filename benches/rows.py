@@ -56,7 +56,7 @@ def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps:
 
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """Returns all measurements."""
+    """Returns the rows of all measurements of whole runs."""
     yield from against_ns3(plan, "geo", plan.seconds(400), flows=1, rate_mbps=10)
     yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
 

@@ -133,7 +133,7 @@ def cells(*results: tuple[float, int]) -> str:
 
 
 def main() -> int:
-    """Print the tables."""
+    """Run both simulators and print the tables that compare them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

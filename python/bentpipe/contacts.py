@@ -38,7 +38,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Plan:
-    """A contact plan."""
+    """A contact plan: its nodes and the contacts between them."""
 
     name: str
     nodes: list[Node]

@@ -49,7 +49,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """See :func:`run_key`."""
+        """The key by which an identical run is found again (:func:`run_key`)."""
         resolved = load(self.scenario, [*self.overrides, f"seed={self.seed}"]).toml
         return run_key(resolved, *([] if self.clock == "virtual" else [self.clock]))
 

@@ -42,7 +42,7 @@ class Scores:
 
     #: The call: flow, or flow.reverse for what the caller heard.
     call: str
-    #: Its codec.
+    #: Name of the codec in which the stream is coded.
     codec: str
     #: Lost and late packets in per cent.
     loss: float

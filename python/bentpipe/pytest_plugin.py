@@ -73,7 +73,7 @@ class Satellite:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark."""
+    """Declare the mark `bentpipe` to pytest."""
     config.addinivalue_line(
         "markers",
         "bentpipe(scenario, overrides={}, host=None, internet=False): programs of the fixture `satellite` run behind "

@@ -96,7 +96,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario, as its key `name` gives it."""
         return str(self.scenario.get("name", self.path.name))
 
     @property

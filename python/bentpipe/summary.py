@@ -38,7 +38,7 @@ class Row:
 
     @property
     def product_bytes(self) -> float:
-        """The bandwidth-delay product."""
+        """The bandwidth-delay product of the hop in bytes."""
         return self.hop["rate_bit_s"]["mean"] * self.rtt_s / 8
 
     @property

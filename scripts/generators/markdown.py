@@ -10,7 +10,7 @@ GENERATED = (
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a table."""
+    """Returns a table of Markdown from its headings and rows."""
     lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
     return "\n".join(lines)

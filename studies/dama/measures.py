@@ -196,7 +196,7 @@ def spread(course: Course, stretch_s: tuple[float, float]) -> float:
 
 
 def percentile(values: FloatArray, percent: float) -> float:
-    """A percentile."""
+    """Returns a percentile of a list of values."""
     return float(np.percentile(values, percent))
 
 

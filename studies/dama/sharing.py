@@ -48,7 +48,7 @@ class Case:
 
     @property
     def job(self) -> Job:
-        """Its run."""
+        """The run that gives the values of this case."""
         names = [f"f{number}" for number in range(1, self.flows + 1)]
         changes = [f"flow.{name}.transport.congestion={CONTROLS[self.congestion]}" for name in names]
         changes += _scheme(self.scheme, CRA[self.scheme])

@@ -135,7 +135,7 @@ def table_of_joining(sharing: Mapping[Case, Sharing]) -> Table:
 
 
 def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float | None]:
-    """Values for T_III."""
+    """Returns the values of table T_III."""
     ours: dict[str, float | None] = {}
     for scheme, one in sharing.items():
         ours[f"yield-first-{scheme}"] = one.share("vegas", (JOIN_S + SETTLE_S, LEAVE_S))

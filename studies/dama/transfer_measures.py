@@ -14,7 +14,7 @@ from .transfers import PAGES, SIZES_MB, Bar, File, Transfer
 
 
 def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
-    """Values for T_IV."""
+    """Returns the values of table T_IV."""
     ours: dict[str, float | None] = {}
     for scheme in SCHEMES:
         of_scheme = [one for file, one in transfers.items() if file.scheme == scheme]

@@ -45,7 +45,7 @@ class File:
 
     @property
     def job(self) -> Job:
-        """Its run."""
+        """The run that gives the values of this case."""
         changes: tuple[str, ...] = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
         if not self.slot:
             changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
@@ -83,7 +83,7 @@ class Download:
 
     @property
     def job(self) -> Job:
-        """Its run."""
+        """The run that gives the values of this case."""
         name = f"page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.objects}-{self.seed}"
         changes = (
             *_scheme(self.scheme),

@@ -64,7 +64,7 @@ def _extremes(own: Points, constellation: str) -> dict[str, float]:
 
 
 def _throughput(own: Points, _: str) -> dict[str, float]:
-    """Figure 5."""
+    """Returns the values of figure 5, the throughput."""
     of = "throughput_bit_s"
     rates = {rate: mean_over(own, of, per_minute=rate) for rate in (2.0, 6.0, 10.0)}
     return {

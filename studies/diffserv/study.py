@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Twelve short runs.
+#: Twelve short runs: the values that the test `small` varies.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
 #: The 240 hours; delay from a segment's first transmission; tables of the assumptions and of the day. Only the first

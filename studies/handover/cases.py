@@ -117,7 +117,7 @@ class Experiment:
 
     @property
     def handovers_s(self) -> tuple[float, ...]:
-        """When links change."""
+        """Times in seconds at which the connection changes links; none if all links are alike."""
         return HANDOVERS_S if len(set(self.phases)) > 1 else ()
 
 

@@ -114,7 +114,7 @@ def course_of(run: Run) -> Course:
 
 
 def outcome_of(course: Course, experiment: Experiment) -> Outcome:
-    """Its numbers."""
+    """Returns the numbers that the study reports of one run."""
     edges = (0.0, 20.0, 40.0, DURATION_S)
     after = [
         (at, rate, at + 20.0) for at, rate in zip(experiment.handovers_s, experiment.rates[1:], strict=False)

@@ -6,7 +6,7 @@ from typing import Final
 
 #: A super-frame of Skyplex DATA with N = 6, M = 8, L = 8 on the low-rate channel.
 SUPERFRAME_S: Final = 0.8204
-#: Propagation one way.
+#: Propagation delay in one direction, in seconds.
 ONE_WAY_S: Final = 0.25
 
 

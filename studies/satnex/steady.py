@@ -51,7 +51,7 @@ class Flow:
         return f"{variant} SACK" if self.recovery == "sack" else variant
 
 
-#: Table I.
+#: The trials of table I with their parameters.
 TRIALS: Final = {
     1: (
         Flow("reno", "newreno", 2.6e-3, (1.56, 1.23), (59.6, 50.2), (0.32, 0.38), 16),
@@ -242,7 +242,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the trials."""
+    """Simulate the trials of table I and compare them with the paper."""
     outcome = simulate(STUDY, "votos-steady", out, json)
     figure = draw(outcome)
     files = [

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Bytes of `struct record` in programs/log.c.
 pub(crate) const RECORD: usize = 160;
 
-/// Linux' AF_INET.
+/// Address family of IPv4 in Linux (AF_INET).
 const AF_INET: u16 = 2;
 
 /// The event of a connection that a record is about.
@@ -45,7 +45,7 @@ pub struct Event {
     pub phase: u8,
     /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
     pub ca_state: u8,
-    /// Congestion window, segments.
+    /// Congestion window in segments.
     pub snd_cwnd: u32,
     /// Slow-start threshold, segments; 0x7fffffff while there is none.
     pub snd_ssthresh: u32,
@@ -74,7 +74,7 @@ pub struct Event {
     pub bytes_acked: u64,
     /// Payload sent, what was sent again included.
     pub bytes_sent: u64,
-    /// Retransmitted payload, bytes.
+    /// Payload retransmitted so far, in bytes.
     pub bytes_retrans: u64,
     /// Segments delivered, by cumulative or selective acknowledgment.
     pub delivered: u32,

@@ -34,7 +34,7 @@ const CLOSED: u8 = 7;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
 
-/// Linux' TCP_INFINITE_SSTHRESH.
+/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A row of the trace, of one connection.
@@ -44,7 +44,7 @@ pub struct Row {
     pub time: u64,
     /// The socket, as in [`Event::socket`].
     pub socket: u64,
-    /// Congestion window, segments.
+    /// Congestion window in segments.
     pub cwnd: u32,
     /// Slow-start threshold, segments; none while infinite.
     pub ssthresh: Option<u32>,

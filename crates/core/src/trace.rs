@@ -144,7 +144,7 @@ impl Recorder {
         self.buffers.iter().map(|buffer| buffer.table).collect()
     }
 
-    /// Writes one row.
+    /// Writes one row of a trace: the time and the values of its columns, in their order.
     #[inline]
     pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
         let buffer = &mut self.buffers[probe.table as usize];

@@ -10,13 +10,13 @@ use std::cell::Cell;
 pub struct Whole<T>(Cell<T>);
 
 impl<T> Whole<T> {
-    /// Wraps a value.
+    /// Creates a cell that holds a value.
     #[inline]
     pub fn new(value: T) -> Whole<T> {
         Whole(Cell::new(value))
     }
 
-    /// Unwraps the value.
+    /// Returns the value and consumes the cell.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()

@@ -34,7 +34,7 @@ pub struct Finding {
     pub status: Status,
     /// Whether there is no emulation without it.
     pub needed: bool,
-    /// What was found.
+    /// What this machine has, as a sentence.
     pub found: String,
     /// What the user can do about it, if anything.
     pub remedy: Option<&'static str>,
@@ -66,7 +66,7 @@ impl Finding {
     }
 }
 
-/// What was found.
+/// All requirements with their state on this machine, and what follows from them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
     /// Whether emulation is possible at all.

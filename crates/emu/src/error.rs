@@ -8,7 +8,7 @@ use std::io;
 pub struct Error {
     /// What was being done, as "making a network namespace".
     pub doing: String,
-    /// The system's error.
+    /// The error that the operating system returned.
     #[source]
     pub cause: io::Error,
     /// What would help, if that is known.

@@ -35,7 +35,7 @@ pub enum Verdict {
 /// A distribution of times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
-    /// Number of samples.
+    /// Number of samples in the distribution.
     pub count: u64,
     /// Median of the samples in seconds.
     pub p50_s: f64,
@@ -102,7 +102,7 @@ pub struct Datagrams {
 /// What is known of the flows over the kernel's sockets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
-    /// Their datagrams.
+    /// Datagrams of these flows: how many were sent, arrived and were lost.
     pub datagrams: Datagrams,
     /// Keys of the scenario that the kernel did not apply, a sentence each.
     pub unapplied: Vec<String>,
@@ -167,7 +167,7 @@ pub struct Fidelity {
     pub verdict: Verdict,
     /// Why not without care: what was measured and what is tolerated.
     pub reasons: Vec<String>,
-    /// The measured quantities.
+    /// The quantities from which the verdict follows.
     #[serde(flatten)]
     pub measured: Measured,
     /// The tolerances of the scenario, by which the verdict was reached.

@@ -19,7 +19,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Adds one sample.
+    /// Adds the lateness of one packet.
     #[inline]
     pub fn add(&mut self, late: Span) {
         self.histogram.saturating_record(late.as_nanos());

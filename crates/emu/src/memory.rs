@@ -23,7 +23,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// That of `scenario`.
+    /// Returns the memory that an emulation of `scenario` needs.
     pub fn of(scenario: &Scenario) -> Need {
         let held = |link: &RatedLink| link.rate.bits_per_second() as f64 / 8.0 * link.delay.as_secs_f64();
         let greater = |link: &LinkPair| {

@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 
-/// A network namespace.
+/// A network namespace, open for as long as this value lives.
 #[derive(Debug)]
 pub struct Namespace {
     file: File,

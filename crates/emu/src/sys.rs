@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// From <linux/if_tun.h>.
+/// The ioctl that attaches a file to a TUN device (<linux/if_tun.h>).
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
 
 fn check(result: libc::c_int) -> io::Result<()> {

@@ -42,7 +42,7 @@ pub struct Wait {
 
 /// The outcome of a wait.
 pub struct Ready {
-    /// Number of events.
+    /// Number of events that ended the wait.
     pub count: usize,
     /// The thread slept, so that what is there has just come.
     pub slept: bool,

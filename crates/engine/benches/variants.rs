@@ -35,7 +35,7 @@ fn scenario(variant: &str) -> Scenario {
     scenario
 }
 
-/// Data packets delivered.
+/// Runs a scenario and returns the number of data packets that it delivered.
 fn run(scenario: &Scenario) -> f64 {
     let end = Time::ZERO + scenario.duration;
     let mut network = instantiate(scenario, 1, 0, Recorder::default());

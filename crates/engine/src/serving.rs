@@ -23,7 +23,7 @@ pub struct Standing<'a> {
 }
 
 impl Scenario {
-    /// Proxies, then services.
+    /// Returns what stands at nodes: first the proxies, then the services, each in the order of the scenario.
     pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
         let proxies = self.proxy.iter().map(|proxy| Standing {
             list: "proxy",

@@ -45,7 +45,7 @@ impl Course {
         Course { start: change(start), mean: change(mean), least: change(least), greatest: change(greatest) }
     }
 
-    /// Whether it changes.
+    /// Returns whether the value changes during the run.
     pub fn varies(&self) -> bool {
         self.least < self.greatest
     }
@@ -56,7 +56,7 @@ impl Course {
 pub struct Traffic {
     /// Their size at the network layer, in bytes.
     pub bytes: u32,
-    /// Their code point.
+    /// DiffServ code point of the packets.
     pub dscp: Dscp,
     /// Length of the run.
     pub run: Span,
@@ -69,7 +69,7 @@ pub struct Crossing<'a> {
     pub from: &'a str,
     /// The node where they leave it.
     pub to: &'a str,
-    /// The packets.
+    /// The packets on the path.
     pub traffic: Traffic,
 }
 
@@ -111,7 +111,7 @@ impl Queue {
 /// Demand assignment on a hop.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Dama {
-    /// The capacity category.
+    /// Capacity category of the requests, as a scenario names the scheme.
     pub scheme: &'static str,
     /// Length of a superframe in seconds.
     pub superframe_s: f64,
@@ -134,7 +134,7 @@ pub struct Hop {
     pub delay_s: Course,
     /// Part of the packets that the channel is expected to spoil.
     pub loss: f64,
-    /// The queue.
+    /// The queue before the hop.
     pub queue: Queue,
     /// Demand assignment, if there is any.
     pub dama: Option<Dama>,

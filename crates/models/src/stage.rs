@@ -82,7 +82,7 @@ impl<'a> Change<'a> {
 /// Packets inside a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// Number of packets.
+    /// Number of packets inside the stage.
     pub packets: u64,
     /// Their size at the network layer in bytes.
     pub bytes: u64,
@@ -127,7 +127,7 @@ pub struct Totals {
 /// The properties by which lost packets are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
-    /// The flow.
+    /// The flow to which the lost packets belong.
     pub flow: FlowId,
     /// Whether they had payload: pure acknowledgments and reports have none.
     pub data: bool,
@@ -171,7 +171,7 @@ pub struct Leaving {
     pub gate: u32,
     /// When the network released it: when the host should receive it.
     pub due: Time,
-    /// The packet.
+    /// The packet as it is at that moment.
     pub packet: Packet,
 }
 
@@ -182,7 +182,7 @@ pub struct Sent {
     pub stage: u32,
     /// Output port of that stage.
     pub port: Port,
-    /// The packet.
+    /// The packet as it is at that moment.
     pub packet: Packet,
 }
 

@@ -20,7 +20,7 @@ pub enum Error {
     Machine {
         /// What was being done.
         doing: String,
-        /// The system's error.
+        /// The error that the operating system returned.
         source: io::Error,
     },
 }

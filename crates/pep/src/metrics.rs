@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds one.
+    /// Adds one to the count.
     pub fn up(&self) {
         self.add(1);
     }
 
-    /// Subtracts one.
+    /// Subtracts one from the count.
     pub fn down(&self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -26,12 +26,12 @@ impl Count {
         self.0.store(number, Relaxed);
     }
 
-    /// Adds `number`.
+    /// Adds `number` to the count.
     pub fn add(&self, number: u64) {
         self.0.fetch_add(number, Relaxed);
     }
 
-    /// Returns the value.
+    /// Returns the value of the count.
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }

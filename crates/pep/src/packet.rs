@@ -13,7 +13,7 @@ const IPV6_LEAST_MTU: usize = 1280;
 pub struct Flow {
     /// The end that opened the connection.
     pub client: SocketAddr,
-    /// The other end.
+    /// Address and port of the server.
     pub server: SocketAddr,
 }
 
@@ -34,7 +34,7 @@ pub struct Segment {
     pub flags: u8,
 }
 
-/// The flag ACK.
+/// The flag ACK in the header of TCP.
 pub const ACK: u8 = 16;
 
 fn ends(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {

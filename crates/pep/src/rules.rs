@@ -35,9 +35,9 @@ pub struct Rules {
 /// The ports at which a worker listens.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Ports {
-    /// Port at 127.0.0.1.
+    /// Port of the worker at 127.0.0.1.
     pub ipv4: u16,
-    /// Port at ::1.
+    /// Port of the worker at ::1, if the machine has IPv6.
     pub ipv6: Option<u16>,
 }
 

@@ -31,7 +31,7 @@ pub struct State {
 
 /// The process of a proxy, and whether it is running.
 pub struct Found {
-    /// Process number (PID).
+    /// Process number (PID) of the proxy.
     pub pid: u32,
     /// Whether the process is running.
     pub alive: bool,

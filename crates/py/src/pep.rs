@@ -1,4 +1,4 @@
-//! The performance-enhancing proxy.
+//! The functions by which Python runs the performance-enhancing proxy, `bentpipe pep`.
 
 use crate::error;
 use bentpipe_pep::{Config, Error};

@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Time,
     /// The name of what the row is about; never null, one of few.
     Entity,
-    /// Text or null.
+    /// A column of text, in which values can be missing.
     Text,
     /// A 64-bit integer or null.
     Whole,

@@ -178,7 +178,7 @@ impl Deltas {
         }
     }
 
-    /// Removes all rows.
+    /// Removes all rows from the block, which keeps its memory.
     pub fn clear(&mut self) {
         self.pages.clear();
         self.extremes = None;

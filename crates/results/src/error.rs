@@ -20,7 +20,7 @@ pub enum ResultsError {
     Write {
         /// The file, relative to the run folder, or the folder itself.
         file: String,
-        /// The system's error.
+        /// The error that the operating system returned.
         source: io::Error,
     },
     /// A table outgrew its file format.

@@ -50,7 +50,7 @@ impl Names {
         self.distinct
     }
 
-    /// Removes all rows.
+    /// Removes all rows from the column, which keeps its memory.
     pub fn clear(&mut self) {
         self.places.clear();
         self.dictionary.clear();

@@ -17,7 +17,7 @@ pub struct Problem {
     pub path: String,
     /// The value as written, if any.
     pub value: Option<String>,
-    /// What is wrong.
+    /// What is wrong, as a sentence for the user.
     pub message: String,
     /// What is allowed: the names to choose from, or a description of the range.
     pub allowed: Vec<String>,

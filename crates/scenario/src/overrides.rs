@@ -35,7 +35,7 @@ impl Override {
 pub struct Given {
     /// Where it was written, such as `--seed`. If unset, it is called `--set N` by its position from 1.
     pub name: Option<String>,
-    /// `KEY.PATH=VALUE`.
+    /// The override in the form `KEY.PATH=VALUE`.
     pub text: String,
 }
 
@@ -45,7 +45,7 @@ impl From<String> for Given {
     }
 }
 
-/// Parses all overrides.
+/// Parses all overrides, or returns the problems of all that are wrong.
 pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError> {
     let mut parsed = Vec::new();
     let mut problems = Vec::new();

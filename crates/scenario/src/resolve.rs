@@ -15,13 +15,13 @@ use std::path::Path;
 /// The source of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// A file.
+    /// A file, by its path.
     File(&'a Path),
     /// A text, with a name for messages.
     Text {
         /// Its name in messages.
         name: &'a str,
-        /// The whole text.
+        /// The text of the whole scenario.
         text: &'a str,
     },
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Text {
     /// Name of the file, or `preset NAME`, or `--set N`.
     pub name: String,
-    /// The whole text.
+    /// The text as a whole, for the lines that messages quote.
     pub content: String,
     /// Whether line and column are meaningful to the reader: not for an override on the command line.
     pub has_lines: bool,
@@ -104,15 +104,15 @@ pub struct Value {
 /// The content of a node: the types of TOML without dates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// A text.
+    /// A string.
     String(String),
-    /// A whole number.
+    /// A whole number that fits into 64 bits.
     Integer(i64),
     /// A finite number.
     Float(f64),
-    /// True or false.
+    /// A Boolean: true or false.
     Boolean(bool),
-    /// A list.
+    /// A list of values, which may differ in type.
     Array(Vec<Value>),
     /// Keys and their values.
     Table(Table),

@@ -12,9 +12,9 @@ use std::ops::Range;
 /// The network header of a packet, and where its upper layer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// Source address.
+    /// Address of the host that sent the packet.
     pub source: IpAddr,
-    /// Destination address.
+    /// Address of the host for which the packet is destined.
     pub destination: IpAddr,
     /// Differentiated services code point (RFC 2474) in the upper six bits, ECN field (RFC 3168) in the lower two.
     pub traffic_class: u8,
@@ -35,9 +35,9 @@ pub struct Headers {
 pub struct Echo {
     /// Whether it is a reply.
     pub reply: bool,
-    /// Identifier.
+    /// Identifier of the sequence of echo requests, chosen by the sender.
     pub identifier: u16,
-    /// Sequence number.
+    /// Sequence number of this echo request.
     pub number: u16,
 }
 

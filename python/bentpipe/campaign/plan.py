@@ -69,7 +69,7 @@ class Plan:
 
     @cached_property
     def varied(self) -> list[str]:
-        """The varied keys."""
+        """The keys that the campaign varies."""
         return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
 
     @cached_property

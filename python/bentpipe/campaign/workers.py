@@ -27,7 +27,7 @@ _LOOK_S: Final = 1.0
 
 
 class Workers(Protocol):
-    """Does the runs."""
+    """Executes the runs of a campaign, on threads or on a cluster."""
 
     def capacity(self) -> int:
         """The number of runs that may be in progress now."""

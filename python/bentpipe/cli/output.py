@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
-    """Print a :func:`table`."""
+    """Print a :func:`table` to standard output, as wide as the terminal."""
     shown = table(columns, rows, text_columns=text_columns, title=title)
     Console(highlight=False, markup=False).print(shown)
 

@@ -16,7 +16,7 @@ class PlainCommand(TyperCommand):
     """A command whose help does not show the types of arguments."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """The command's parameters."""
+        """The command's parameters, arguments without their types."""
         params = super().get_params(ctx)
         for param in params:
             if param.param_type_name == "argument":

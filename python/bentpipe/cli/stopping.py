@@ -17,7 +17,7 @@ class Stop:
 
     @property
     def wanted(self) -> bool:
-        """Whether to stop."""
+        """Whether the user has asked to stop."""
         return self.signal is not None
 
     @property

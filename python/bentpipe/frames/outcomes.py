@@ -39,7 +39,7 @@ class Outcomes:
 
     @cached_property
     def frames(self) -> int:
-        """Number of frames."""
+        """Number of frames counted so far."""
         return int(self.lengths.sum())
 
     @property
@@ -138,7 +138,7 @@ class Joined:
     """Collects outcomes piece by piece."""
 
     def __init__(self) -> None:
-        """Begin without frames."""
+        """Begin with empty statistics."""
         self._runs: list[NDArray[np.int64]] = []
         self._lost_first: bool | None = None
         #: Outcome and length of the last run, which may grow.

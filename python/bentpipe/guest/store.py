@@ -36,7 +36,7 @@ class Kernel:
 
     @property
     def binary(self) -> Path:
-        """The kernel's executable."""
+        """Path of the kernel's executable."""
         return self.folder / BINARY
 
     @property

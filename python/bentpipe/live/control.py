@@ -45,7 +45,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop answering requests and close the socket."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -9,7 +9,7 @@ from bentpipe.quantities import rate_text, span_text
 
 Status = Mapping[str, Any]
 
-#: Heading and rows.
+#: The headings of a table and its rows.
 Shown = tuple[Sequence[str], list[list[str]]]
 
 

@@ -147,7 +147,7 @@ pub fn lose(socket: &TcpStream, share: u32) {
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), at.0, at.1, (&raw const program).cast(), length) });
 }
 
-/// Ends [`lose`].
+/// Ends the losses that [`lose`] began on this socket.
 pub fn lose_no_more(socket: &TcpStream) {
     set_number(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0);
 }

@@ -12,7 +12,7 @@ const WORDS: usize = 64;
 
 /// A process of this machine.
 pub struct Process {
-    /// Process number (PID).
+    /// Process number (PID) on this machine, outside the guest.
     pub id: u32,
     /// Whether another process traces it.
     pub traced: bool,

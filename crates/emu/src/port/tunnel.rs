@@ -40,7 +40,7 @@ use std::time::Duration;
 
 /// UDP port of VXLAN (RFC 7348, section 8), which the first host has.
 pub const PORT: u16 = 4789;
-/// Nanoseconds between probes.
+/// Interval between two probes of a tunnel, in nanoseconds.
 const INTERVAL: u64 = 100_000_000;
 /// Nanoseconds after which a probe is given up.
 const PATIENCE: u64 = 3_000_000_000;

@@ -19,7 +19,7 @@ const SEEN: usize = 2048;
 /// Room for what is seen of the datagrams of one call.
 pub type Room = [[u8; SEEN]; BATCH];
 
-/// Room for [`receive`].
+/// Allocates the buffers that [`receive`] fills.
 pub fn room() -> Box<Room> {
     vec![[0; SEEN]; BATCH].into_boxed_slice().try_into().expect("the length is that of the array")
 }

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// From <linux/mount.h>.
+/// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
 /// What is left to a process, made ready before the fork so that nothing is allocated after it.

@@ -83,7 +83,7 @@ pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
 
 /// Packets for which a socket had no room (`sk_drops`).
 pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
-    /// From <linux/sock_diag.h>.
+    /// Number of values that SO_MEMINFO returns (<linux/sock_diag.h>).
     const SK_MEMINFO_VARS: usize = 9;
     const SK_MEMINFO_DROPS: usize = 8;
     let mut values = [0u32; SK_MEMINFO_VARS];

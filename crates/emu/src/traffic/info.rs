@@ -4,7 +4,7 @@ use crate::sys::socket;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Linux' TCP_INFINITE_SSTHRESH.
+/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A connection as the kernel sees it.

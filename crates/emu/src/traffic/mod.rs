@@ -91,17 +91,17 @@ impl Watch<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Probes {
     tcp: Option<Probe>,
-    /// Trace `delivery`.
+    /// Probe of the trace `delivery`, if it is recorded.
     arrival: Option<Probe>,
 }
 
 /// Traces of an end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traces {
-    /// Trace `datagram`.
+    /// Probe of the trace `datagram`, if it is recorded.
     arrival: Option<Probe>,
     transactions: Option<Probe>,
-    /// The application's own.
+    /// Probe of the application's own trace, if it has one and it is recorded.
     measures: Option<Probe>,
 }
 

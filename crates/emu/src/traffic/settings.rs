@@ -38,7 +38,7 @@ pub struct Disagreement {
     host: String,
 }
 
-/// A sysctl.
+/// A setting of the kernel by its name, as sysctl(8) spells it.
 pub struct Sysctl(&'static str);
 
 /// What kernels before 6.5 do not have.

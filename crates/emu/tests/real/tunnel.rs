@@ -132,7 +132,7 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
-/// Sends everything back.
+/// Starts a thread that sends every datagram back to its sender.
 fn echo(namespace: &Namespace, address: &str) {
     let socket = namespace.within(|| UdpSocket::bind(address)).unwrap().unwrap();
     thread::spawn(move || {

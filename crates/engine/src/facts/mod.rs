@@ -35,11 +35,11 @@ pub struct Facts {
 /// A flow with its path in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// Its name.
+    /// Name, as the scenario gives it.
     pub name: String,
-    /// Its source.
+    /// Name of the node at which the flow's data starts.
     pub from: String,
-    /// Its destination.
+    /// Name of the node for which the flow's data is destined.
     pub to: String,
     /// When it starts, in seconds.
     pub start_s: f64,
@@ -82,7 +82,7 @@ pub struct Hop {
 /// What a scenario changes about a hop while it runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// When, in seconds.
+    /// Time of the change in seconds from the start of the run.
     pub at_s: f64,
     /// What: keys with their new values, or the link that a handover leads to.
     pub what: String,
@@ -91,11 +91,11 @@ pub struct Change {
 /// A proxy on a flow's path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Proxy {
-    /// Its name.
+    /// Name, as the scenario gives it.
     pub name: String,
-    /// Its node.
+    /// Name of the node at which the proxy runs.
     pub node: String,
-    /// Its mechanism.
+    /// Kind of the proxy's mechanism, as a scenario names it.
     pub kind: &'static str,
 }
 

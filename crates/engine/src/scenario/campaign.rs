@@ -81,7 +81,7 @@ impl Default for Campaign {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Virtual time: the runs are simulated.
+    /// The runs are simulated, in virtual time.
     Virtual,
     /// Virtual time in a guest with a real kernel, which `bentpipe kernel build` builds.
     Kernel,
@@ -94,7 +94,7 @@ pub struct Sample {
     /// How the values are drawn; as a Latin hypercube by default.
     #[serde(default)]
     pub method: Method,
-    /// Number of combinations to draw.
+    /// Number of combinations to draw, each of which is one variant of the campaign.
     pub count: Count<1, 1_000_000>,
     /// Seed of the draw, 1 by default.
     #[serde(default = "first_seed")]
@@ -116,7 +116,7 @@ pub enum Method {
     /// Beckman and Conover 1979).
     #[default]
     LatinHypercube,
-    /// Every value independently and uniformly.
+    /// Each value is drawn independently and uniformly.
     Random,
 }
 

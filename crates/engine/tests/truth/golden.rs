@@ -32,7 +32,7 @@ impl Row<'_> {
         ]
     }
 
-    /// Retransmissions and time-outs.
+    /// Returns the numbers of retransmissions and time-outs as two cells of the table.
     fn repairs(&self) -> [String; 2] {
         ["retransmissions", "timeouts"]
             .map(|column| value(self.report, "flow_source", self.flow, column).to_string())

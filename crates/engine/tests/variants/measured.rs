@@ -21,7 +21,7 @@ const SEEDS: u64 = 30;
 /// Variant, delay in ms, loss in percent.
 type Case = (String, u32, u32);
 
-/// Goodputs by case.
+/// Parses a table of measurements and returns the goodputs of each case.
 fn measured(rows: &str) -> BTreeMap<Case, Vec<f64>> {
     let mut cases: BTreeMap<Case, Vec<f64>> = BTreeMap::new();
     for row in rows.lines().skip(1) {

@@ -67,7 +67,7 @@ fn text(variant: &str, condition: &str) -> String {
     text
 }
 
-/// Windows at [`MOMENTS`].
+/// Returns the congestion window at each of the [`MOMENTS`].
 fn windows(trace: &[crate::run::TraceRow]) -> Vec<u32> {
     MOMENTS
         .iter()

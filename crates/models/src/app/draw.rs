@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// Every size is the mean.
+    /// All sizes are the same: the mean.
     #[default]
     Constant,
-    /// Sizes are exponentially distributed.
+    /// Sizes follow an exponential distribution with the given mean.
     Exponential,
     /// Sizes follow a Pareto distribution: the fraction of sizes above x falls as x to the power of minus
     /// `shape`, from the smallest size, which is the mean times (shape - 1) / shape.
@@ -87,7 +87,7 @@ impl Bounded {
         Some(Bounded { low, width, rate: (least + most) / 2.0 })
     }
 
-    /// Draws a value.
+    /// Draws a value within the bounds.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         let (uniform, exponent) = (stream.uniform(), self.rate * self.width);
         let part = match exponent {

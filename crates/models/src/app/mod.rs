@@ -131,7 +131,7 @@ pub enum Event {
     Connected,
     /// Bytes have arrived in order (over UDP: one datagram).
     Received {
-        /// Number of bytes.
+        /// Number of bytes that the event is about.
         bytes: u64,
     },
     /// Everything handed over so far has been acknowledged (TCP) or sent (UDP): more may be sent.
@@ -151,7 +151,7 @@ pub enum Event {
 pub struct Actions {
     /// Bytes to send (over UDP: one datagram); `u64::MAX` for an endless stream.
     pub send: u64,
-    /// Open the connection.
+    /// Whether the connection is to be opened.
     pub connect: bool,
     /// Close this direction once everything handed over has been sent.
     pub close: bool,

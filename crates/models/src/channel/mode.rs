@@ -43,18 +43,18 @@ pub enum Modulation {
 /// Rate of the convolutional code of constraint length 7 with the generators 133 and 171 (octal), punctured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Coding {
-    /// 1/2, not punctured.
+    /// Rate 1/2: the code without puncturing.
     Half,
-    /// 2/3.
+    /// Rate 2/3.
     TwoThirds,
-    /// 3/4.
+    /// Rate 3/4.
     ThreeQuarters,
-    /// 5/6.
+    /// Rate 5/6.
     FiveSixths,
 }
 
 impl Mode {
-    /// The data rate.
+    /// Returns the data rate of the mode.
     pub fn rate(self) -> Rate {
         Rate::from_bits_per_second(u64::from(self.kbit_s) * 1000)
     }

@@ -118,7 +118,7 @@ impl Outcomes {
         Ok(Outcomes { text, lost_first: runs[0].0, ends: runs.iter().map(&mut upto).collect() })
     }
 
-    /// Number of frames.
+    /// Returns the number of frames in the trace.
     pub fn frames(&self) -> u64 {
         self.ends.last().copied().unwrap_or_default()
     }

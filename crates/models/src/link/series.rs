@@ -157,7 +157,7 @@ pub struct Table {
     text: String,
     times: Vec<Time>,
     names: Vec<String>,
-    /// Values by column.
+    /// Values of each column, in the order of time.
     values: Vec<Vec<f64>>,
     /// Line of each sample in the text, from 1.
     lines: Vec<u32>,

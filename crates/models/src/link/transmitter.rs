@@ -26,7 +26,7 @@ pub struct Transmitter {
     added: Added,
     /// Random stream of the link to which the transmitter belongs.
     pub stream: Stream,
-    /// Probe on [`super::TRACE`].
+    /// Probe of the trace [`super::TRACE`], if it is recorded.
     probe: Option<Probe>,
     /// Bytes to send and transmission time of the last packet: most packets have the size of the previous
     /// one, and division is slow.

@@ -91,7 +91,7 @@ pub struct Config {
     /// How packets are placed into the MPEG packets of a slot: none (the default), mpe or ule.
     #[serde(default)]
     pub framing: framing::Config,
-    /// The link to the terminals.
+    /// The link from the gateway to the terminals, which all of them receive.
     pub forward: Forward,
     /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
@@ -102,7 +102,7 @@ pub struct Config {
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
-    /// Node name of the gateway.
+    /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
     /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
     /// network does not support Quick-Start.
@@ -126,10 +126,10 @@ pub struct Back {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
-    /// A carrier of 2.112 Mbit/s.
+    /// Low-rate carriers of 2.112 Mbit/s.
     #[default]
     LowRate,
-    /// A carrier of 6.226 Mbit/s.
+    /// High-rate carriers of 6.226 Mbit/s.
     HighRate,
 }
 

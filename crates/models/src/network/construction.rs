@@ -52,7 +52,7 @@ pub struct Beyond {
 /// Where a flow begins and ends.
 #[derive(Clone, Debug)]
 pub struct FlowEnds {
-    /// Its name.
+    /// Name of the flow in results.
     pub name: String,
     /// The node of its source.
     pub from: NodeId,

@@ -152,7 +152,7 @@ impl Part {
 pub struct RatedLink {
     /// Its name in results.
     pub name: String,
-    /// Its rate.
+    /// Transmission rate of the link.
     pub rate: Rate,
     /// Its propagation delay, one way.
     pub delay: Span,

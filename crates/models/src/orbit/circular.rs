@@ -12,7 +12,7 @@ use super::vector::Vector;
 /// A circular orbit. Angles in radians at the start of the run; rates in rad/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circular {
-    /// Radius in metres.
+    /// Radius of the orbit, from the centre of the Earth, in metres.
     pub radius: f64,
     sin_inclination: f64,
     cos_inclination: f64,

@@ -14,7 +14,7 @@ pub const EXACT: f64 = 1e-7;
 /// A value, and the number of seconds for which its sign certainly holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// The value.
+    /// Value of the function at the time that was asked for.
     pub value: f64,
     /// Time in seconds for which the sign holds.
     pub safe: f64,

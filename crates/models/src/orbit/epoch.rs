@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// A time in UTC, to the nanosecond. Every day has 86 400 s: leap seconds are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch {
-    /// Nanoseconds since 2000-01-01T12:00:00.
+    /// Nanoseconds since 2000-01-01T12:00:00 UTC.
     nanoseconds: i64,
 }
 
@@ -27,7 +27,7 @@ impl Epoch {
         Epoch { nanoseconds: nanoseconds - DAYS_TO_2000 * DAY - DAY / 2 }
     }
 
-    /// Days since [`Epoch::J2000`].
+    /// Returns the days since [`Epoch::J2000`], fractions included.
     pub fn days_since_j2000(self) -> f64 {
         self.nanoseconds as f64 / DAY as f64
     }
@@ -75,7 +75,7 @@ const ALLOWED: &str = "a time in UTC such as \"2026-03-01T12:00:00Z\", from 1957
 impl FromStr for Epoch {
     type Err = String;
 
-    /// Parses `YYYY-MM-DDTHH:MM:SS[.FRACTION][Z]`.
+    /// Parses a time of the form `YYYY-MM-DDTHH:MM:SS[.FRACTION][Z]`.
     fn from_str(text: &str) -> Result<Epoch, String> {
         read(text).ok_or_else(|| format!("\"{text}\" is not a time; allowed: {ALLOWED}"))
     }

@@ -15,7 +15,7 @@ pub use super::site::Site;
 use super::earth::{GEOSTATIONARY_RADIUS, SPEED_OF_LIGHT};
 use bentpipe_core::{Angle, Distance, Span};
 
-/// A geostationary satellite.
+/// A geostationary satellite, which stands above one longitude of the equator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Satellite {
     /// Longitude of the subsatellite point, east positive.

@@ -49,7 +49,7 @@ pub struct Look {
     pub elevation: f64,
     /// Azimuth from north over east, in radians, 0 to 2 pi.
     pub azimuth: f64,
-    /// Distance in metres.
+    /// Distance between site and satellite in metres.
     pub range: f64,
     /// Range rate in m/s, positive while the distance grows.
     pub range_rate: f64,
@@ -67,7 +67,7 @@ impl Observer {
         minus(&self.turning.earth_fixed(position, t), &self.position)
     }
 
-    /// Distance in metres.
+    /// Returns the distance between site and satellite in metres, at `t` seconds from the start of the run.
     #[inline]
     pub fn range(&self, satellite: &Satellite, t: f64) -> f64 {
         length(&self.line(&satellite.position(t), t))

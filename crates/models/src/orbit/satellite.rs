@@ -4,11 +4,11 @@ use super::circular::Circular;
 use super::sgp4::Sgp4;
 use super::vector::Vector;
 
-/// A satellite.
+/// A satellite with its name and its motion.
 pub struct Satellite {
-    /// Name, in results.
+    /// Name of the satellite in results.
     pub name: String,
-    /// Its motion.
+    /// The motion from which its position at any time follows.
     pub motion: Motion,
     /// An upper bound of its speed relative to the rotating Earth, in m/s.
     pub speed: f64,

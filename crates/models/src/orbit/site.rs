@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Site {
     /// Geodetic latitude, north positive; -90 deg to 90 deg.
     pub latitude: Angle,
-    /// Longitude of the site, east positive.
+    /// Longitude of the site, positive to the east and negative to the west.
     pub longitude: Angle,
     /// Height above the ellipsoid, 0 m by default; -12 km to 100 km.
     #[serde(default = "sea_level")]

@@ -28,7 +28,7 @@ const SHORT: usize = 23;
 pub enum Written {
     /// A few bytes and their number.
     Short([u8; SHORT], u8),
-    /// More.
+    /// Bytes that do not fit into the short form, on the heap.
     Long(Box<[u8]>),
 }
 
@@ -39,7 +39,7 @@ impl Default for Written {
 }
 
 impl Written {
-    /// These bytes.
+    /// Creates the body of a datagram that begins with these bytes.
     pub fn new(bytes: &[u8]) -> Written {
         if bytes.len() > SHORT {
             return Written::Long(bytes.into());
@@ -49,7 +49,7 @@ impl Written {
         Written::Short(short, bytes.len() as u8)
     }
 
-    /// What was written.
+    /// Returns the bytes that the application wrote.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Written::Short(bytes, length) => &bytes[..usize::from(*length)],

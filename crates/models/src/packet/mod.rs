@@ -19,18 +19,18 @@ pub use bentpipe_wire::{TCP, UDP};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable transport.
+    /// Not-ECT: the transport does not support ECN.
     #[default]
     NotEct = 0,
-    /// ECN-capable transport, ECT(1).
+    /// ECT(1): the transport supports ECN, second code point.
     Ect1 = 1,
-    /// ECN-capable transport, ECT(0).
+    /// ECT(0): the transport supports ECN, the usual code point.
     Ect0 = 2,
-    /// Congestion experienced.
+    /// CE: a queue on the path marked the packet because of congestion.
     Ce = 3,
 }
 
-/// A network-layer packet.
+/// A network-layer packet, IPv4 or IPv6, with what its upper layer sends in it.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Time at which its source created it.
@@ -93,7 +93,7 @@ pub enum Body {
     /// A datagram whose payload matters only by its size.
     #[default]
     Datagram,
-    /// A TCP segment.
+    /// A segment of TCP.
     Segment(Segment),
     /// What any other layer sends. It is shared by all copies of a packet and does not change.
     Layer(Arc<dyn Payload>),

@@ -13,9 +13,9 @@ pub struct Segment {
     pub acknowledgment: u32,
     /// Receive window in bytes, after window scaling (a multiple of 2^scale except on SYN).
     pub window: u32,
-    /// Payload bytes.
+    /// Length of the payload in bytes.
     pub payload: u16,
-    /// Control flags.
+    /// Control flags: SYN, ACK, FIN and others.
     pub flags: SegmentFlags,
     /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with padding.
     pub timestamps: Option<Timestamps>,
@@ -37,7 +37,7 @@ impl Timestamps {
         Timestamps { value: value.to_ne_bytes(), echo: echo.to_ne_bytes() }
     }
 
-    /// The sender's clock.
+    /// Returns the value of the sender's clock (TSval).
     #[inline]
     pub const fn value(self) -> u32 {
         u32::from_ne_bytes(self.value)
@@ -84,11 +84,11 @@ pub struct SegmentFlags(pub u8);
 impl SegmentFlags {
     /// No more data from the sender.
     pub const FIN: SegmentFlags = SegmentFlags(0x01);
-    /// Synchronise sequence numbers.
+    /// SYN: the segment opens a connection.
     pub const SYN: SegmentFlags = SegmentFlags(0x02);
-    /// Reset the connection.
+    /// RST: the segment resets the connection.
     pub const RST: SegmentFlags = SegmentFlags(0x04);
-    /// Push.
+    /// PSH: the receiver should pass the data to its application at once.
     pub const PSH: SegmentFlags = SegmentFlags(0x08);
     /// The acknowledgment field is valid.
     pub const ACK: SegmentFlags = SegmentFlags(0x10);
@@ -143,7 +143,7 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks.
+    /// Returns the blocks, each with its first sequence number and the one behind its last.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..self.count as usize]
     }

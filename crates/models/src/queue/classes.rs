@@ -58,7 +58,7 @@ pub fn by_dscp(classes: &[impl Named]) -> [u8; 64] {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ScheduledClass")]
 pub struct Class {
-    /// Name of the class, for messages.
+    /// Name of the class, by which messages refer to it.
     pub name: String,
     /// Code points (DSCP) of its packets. The last class also takes all code points that no class lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -99,9 +99,9 @@ impl Average {
 /// `max`, and 1 beyond. If `gentle`, it rises further from `most` at `max` to 1 at twice `max`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
-    /// min_th, in packets.
+    /// Lower threshold of the average in packets (min_th).
     pub min: f64,
-    /// max_th, in packets.
+    /// Upper threshold of the average in packets (max_th).
     pub max: f64,
     /// max_p, the probability just below `max`.
     pub most: f64,

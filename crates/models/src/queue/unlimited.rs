@@ -32,7 +32,7 @@ impl Discipline for Config {
     }
 }
 
-/// Admits every packet.
+/// The admission of an unlimited queue, which admits every packet.
 pub struct Unlimited;
 
 impl Admission for Unlimited {

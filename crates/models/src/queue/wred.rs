@@ -51,7 +51,7 @@ pub enum Counted {
     All,
     /// Packets of its own and of lower drop precedence (RIO, Clark and Fang 1998).
     Coupled,
-    /// Packets of its own drop precedence.
+    /// Each precedence has an average of its own, over the packets of that precedence.
     Own,
 }
 

@@ -32,14 +32,14 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Service")]
 pub struct Config {
-    /// Name of the service in results.
+    /// Name of the service in results and messages.
     pub name: String,
-    /// Node at which the service runs.
+    /// Name of the node at which the service runs.
     pub node: String,
     /// Names of the flows that the service serves. If not given, it serves every flow that it can: the role says which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    /// What the service does.
+    /// What the service does, and with which parameters.
     pub role: Role,
 }
 
@@ -86,9 +86,9 @@ pub enum Takes {
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// The flow.
+    /// Number of the flow.
     pub flow: FlowId,
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
     /// The nodes of its source and of its destination.
     pub ends: [NodeId; 2],
@@ -98,7 +98,7 @@ pub struct Served {
     pub traced: Vec<[String; 2]>,
     /// DSCP of the flow's packets.
     pub dscp: u8,
-    /// What carries it.
+    /// The transport protocol of the flow, with its parameters.
     pub transport: transport::Config,
     /// The telephone calls that it carries, if it does.
     pub calls: Option<calls::Config>,

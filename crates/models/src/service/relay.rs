@@ -73,7 +73,7 @@ impl Service for Config {
     }
 }
 
-/// A participant's flow.
+/// A flow of one participant, whose packets the relay receives and to whom it sends.
 struct Participant {
     served: Served,
     /// Number of the next datagram to it.

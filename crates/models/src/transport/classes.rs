@@ -29,7 +29,7 @@ fn least(class: usize) -> u64 {
 }
 
 impl Classes {
-    /// Adds a sample.
+    /// Adds one sample to the class into which its value falls.
     #[inline]
     pub fn add(&mut self, value: u64) {
         let class = class_of(value);

@@ -78,7 +78,7 @@ impl Default for SpanStatistics {
 }
 
 impl SpanStatistics {
-    /// Adds one sample.
+    /// Adds one sample to the statistics.
     #[inline]
     pub fn add(&mut self, span: Span) {
         self.classes.add(span.as_micros());
@@ -111,7 +111,7 @@ impl SpanStatistics {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.classes.count()
     }
@@ -165,13 +165,13 @@ pub struct SourceCounters {
     pub start: Option<Time>,
     /// Payload bytes sent for the first time.
     pub sent_bytes: u64,
-    /// Data packets sent.
+    /// Number of data packets sent, retransmissions included.
     pub sent_packets: u64,
-    /// Retransmitted data packets.
+    /// Number of data packets that were retransmissions.
     pub retransmissions: u64,
     /// Number of retransmission time-outs.
     pub timeouts: u64,
-    /// Round-trip time samples.
+    /// Statistics of the round-trip times that the sender measured.
     pub rtt: SpanStatistics,
     /// Sums of RTTVAR and of the time-out in seconds, and the number of samples.
     pub timer: (f64, f64, u64),

@@ -1,4 +1,4 @@
-//! End-to-end transport protocols.
+//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet bodies.
 
 mod classes;
 pub mod details;
@@ -109,23 +109,23 @@ impl Config {
 /// A kernel's socket for a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum Socket<'a> {
-    /// TCP.
+    /// A TCP socket with the parameters of a scenario.
     Stream(&'a tcp::Config),
-    /// UDP.
+    /// A UDP socket.
     Datagram,
 }
 
 /// What an end of a flow is built from.
 pub struct Seat {
-    /// Where it stands.
+    /// The node and the place in the network at which this end is.
     pub site: Site,
-    /// The application there.
+    /// The application that this end serves.
     pub app: Box<dyn App>,
     /// The telephone calls that it stands for, if it does.
     pub calls: Option<calls::Config>,
     /// How many of the application's connections have traces of their own.
     pub traced: u16,
-    /// Rows of [`hosting::TRACE`].
+    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
     /// Rows of the application's own trace ([`Workload::measures`]).
     pub measures: Option<Probe>,

@@ -86,12 +86,12 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Traces to write.
+/// Probes of the traces of one end, for those that are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
-    /// Rows of [`TRACE`].
+    /// Probe of the trace [`TRACE`], if it is recorded.
     pub arrivals: Option<Probe>,
-    /// Rows of [`hosting::TRACE`].
+    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
     /// Rows of the application's own trace.
     pub measures: Option<Probe>,

@@ -55,7 +55,7 @@ pub struct Tools {
     pub connect_timeout: u32,
     /// Whether each connection is in the log.
     pub log_connections: bool,
-    /// The worker's counters.
+    /// Counters of the worker, which the metrics add up.
     pub counts: Arc<Counts>,
     /// The orders for the worker.
     pub control: Arc<Control>,

@@ -16,7 +16,7 @@ from .common import By, Metrics, Of, StoreFolder
 
 
 class Kind(StrEnum):
-    """Kinds of figures."""
+    """The kinds of figures that a campaign can be drawn as."""
 
     lines = "lines"
     multiples = "multiples"

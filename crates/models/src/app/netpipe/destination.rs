@@ -8,7 +8,7 @@ use bentpipe_core::{Stream, Time};
 /// What the destination waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// The first synchronisation.
+    /// The first synchronisation message, which starts the measurement.
     Start,
     /// Blocks of the first size, by which the source estimates the time of a block.
     Latency,

@@ -21,7 +21,7 @@ pub struct Schedule {
     turn: u64,
     /// What is added to the next block, less the perturbation: 0, one or two perturbations.
     shift: u64,
-    /// The block before.
+    /// Size in bytes of the previous block.
     before: u64,
 }
 

@@ -71,7 +71,7 @@ pub struct Table {
 pub struct Leg {
     /// Frequency of the carrier, for example "19.7 GHz".
     pub frequency: Frequency,
-    /// Distance between transmitter and receiver.
+    /// Slant range, the distance between transmitter and receiver, which gives the free-space loss.
     pub distance: Distance,
     /// Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either this or
     /// `power_dbw` and `transmit`.
@@ -108,7 +108,8 @@ pub struct Antenna {
     /// Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter: Option<Distance>,
-    /// Aperture efficiency, 0.65 by default.
+    /// Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default, typical
+    /// of parabolic antennas.
     #[serde(default = "efficiency")]
     pub efficiency: Fraction,
     /// Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter.

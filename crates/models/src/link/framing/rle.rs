@@ -42,9 +42,9 @@ pub enum Protocol {
     /// Not sent: all packets are of one protocol. No bytes.
     #[default]
     Suppressed,
-    /// Compressed, in one byte.
+    /// The protocol type is sent compressed, in one byte.
     Compressed,
-    /// In full, in two bytes.
+    /// The protocol type is sent in full, in two bytes.
     Full,
 }
 
@@ -52,10 +52,10 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trailer {
-    /// A sequence number, one byte.
+    /// A sequence number of one byte, by which the receiver detects a missing fragment.
     #[default]
     Sequence,
-    /// A CRC-32, four bytes.
+    /// A CRC-32 of four bytes over the packet, by which the receiver detects wrong or missing fragments.
     Crc,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a packet is late.
+    /// Probability that a packet is late, independently of all others.
     pub probability: Fraction,
     /// Extra delay of a packet that is late.
     pub extra: Span,

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean of the normal distribution.
+    /// Mean of the normal distribution, before draws below 0 s are repeated.
     pub mean: Span,
-    /// Standard deviation of the normal distribution.
+    /// Standard deviation of the normal distribution, before draws below 0 s are repeated.
     pub deviation: Span,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Greatest extra delay of a packet.
+    /// Largest extra delay of a packet; the smallest is 0 s.
     pub most: Span,
 }
 

@@ -21,9 +21,9 @@ pub struct Posted {
     pub terminal: u16,
     /// The superframe in which it was made.
     pub superframe: u64,
-    /// The requested capacity.
+    /// The capacity that the message requests.
     pub ask: Ask,
-    /// When it arrives.
+    /// Time at which the message arrives at the control centre.
     pub arrival: Time,
 }
 
@@ -56,7 +56,7 @@ pub struct Board {
 pub struct Shared(Arc<Mutex<Board>>);
 
 impl Shared {
-    /// The board.
+    /// Returns the board, locked while the guard lives.
     #[inline]
     pub fn open(&self) -> MutexGuard<'_, Board> {
         self.0.lock().expect("no stage panics while it reads or posts")

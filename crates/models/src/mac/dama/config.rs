@@ -44,7 +44,7 @@ pub struct Config {
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
-    /// Node name of the gateway.
+    /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
     /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
     /// network does not support Quick-Start.
@@ -145,7 +145,7 @@ pub struct Carrier {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planning {
-    /// At the boundaries of superframes.
+    /// Plans and requests are made at the boundaries of superframes.
     #[default]
     Boundary,
     /// As late as possible: a plan so that it arrives when its superframe starts, a request so that it
@@ -267,7 +267,7 @@ pub enum Terminals {
 /// A single terminal with all its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Node name.
+    /// Name of the terminal's node.
     pub name: String,
     /// Number of constant slots.
     pub constant: u32,
@@ -289,7 +289,7 @@ pub struct Member {
     pub esn0_db: (Option<Decibel>, Option<Decibel>),
     /// Names by which a fade may have its column: its own, and that of its group.
     pub names: Vec<String>,
-    /// Its delays.
+    /// Propagation and processing delays of the terminal.
     pub timing: Timing,
 }
 

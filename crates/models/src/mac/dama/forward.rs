@@ -49,7 +49,7 @@ pub struct Parts {
     pub(super) board: Shared,
     /// The link's random stream.
     pub stream: Stream,
-    /// Probe on [`crate::link::TRACE`].
+    /// Probe of the trace [`crate::link::TRACE`], if it is recorded.
     pub probe: Option<Probe>,
 }
 
@@ -57,7 +57,7 @@ pub struct Parts {
 pub struct Listener {
     /// Address of the terminal.
     pub address: NodeId,
-    /// The terminal's delays.
+    /// Propagation and processing delays of the terminal.
     pub timing: Timing,
     /// Whether it finds its slots on the board when it is awake.
     pub reads: bool,

@@ -16,7 +16,7 @@ pub struct Request {
     pub terminal: u16,
     /// The superframe at whose start the request was made.
     pub superframe: u64,
-    /// The requested capacity.
+    /// The capacity that the terminal requests.
     pub ask: Ask,
     /// The mini-slots in which it was sent, if others may have sent there too.
     pub shared: Option<Contention>,
@@ -65,7 +65,7 @@ pub struct LogonResponse {
     pub terminal: u16,
     /// The first superframe in which the terminal may send.
     pub superframe: u64,
-    /// Its constant slots.
+    /// Constant slots (CRA) that the terminal has while it is logged on.
     pub constant: Run,
 }
 

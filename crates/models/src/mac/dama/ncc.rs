@@ -74,7 +74,7 @@ pub struct Parts {
     /// Superframes from a request to its assignment: as results for the farthest terminal, unless it is
     /// imposed.
     pub response: u64,
-    /// The terminals.
+    /// The terminals that the control centre serves.
     pub terminals: Vec<Member>,
     /// The constant slots that are assigned from the start.
     pub plan: Plan,
@@ -82,7 +82,7 @@ pub struct Parts {
     pub allocator: Box<dyn Allocator>,
     /// Where terminals may post requests.
     pub(super) board: Shared,
-    /// Probe on [`TRACE`].
+    /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
 }
 
@@ -117,7 +117,7 @@ struct Due {
     superframe: u64,
     /// The superframe in which it was made.
     made: u64,
-    /// When it arrives.
+    /// Time at which the request arrives at the control centre.
     arrival: Time,
     terminal: u16,
     ask: Ask,
@@ -348,7 +348,7 @@ impl Ncc {
         }
     }
 
-    /// Plans one superframe.
+    /// Divides the slots of a superframe among the terminals and sends the plan.
     fn make_plan(&mut self, now: Time, superframe: u64, out: &mut Outbox) {
         self.take_up_requests(superframe);
         let demanded = self.divide(superframe);

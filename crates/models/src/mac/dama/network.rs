@@ -31,11 +31,11 @@ use bentpipe_core::{NodeId, Time};
 /// | `ncc` out 0 | `g` |
 /// | `ncc` out 1 | `forward` in n |
 pub struct Star {
-    /// The terminals' MACs.
+    /// The MAC layers of the terminals.
     pub terminals: Vec<Terminal>,
     /// The network control centre.
     pub ncc: Ncc,
-    /// The forward link.
+    /// The forward link, from the gateway to the terminals.
     pub forward: Forward,
 }
 

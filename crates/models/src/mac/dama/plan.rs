@@ -30,7 +30,7 @@ pub struct Plan {
 pub struct Grant {
     /// Number of the terminal.
     pub terminal: u16,
-    /// Its constant slots.
+    /// Constant slots (CRA) of the terminal, which come first.
     pub constant: Run,
     /// Number of slots to lay out.
     pub slots: u32,
@@ -121,7 +121,7 @@ impl Plan {
         Some(run)
     }
 
-    /// Releases constant slots.
+    /// Releases the constant slots of a terminal that has logged off.
     pub fn remove_constant(&mut self, run: Run) {
         self.constant.retain(|other| *other != run);
         self.find_gaps();

@@ -20,7 +20,7 @@ pub struct Slots {
 /// Bytes that have been placed into slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// Number of bytes.
+    /// Number of bytes that were placed.
     pub bytes: u64,
     /// Start of the slot with the first of them.
     pub begin: Time,

@@ -37,7 +37,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Name of the class, for messages.
+    /// Name of the class, by which messages refer to it.
     pub name: String,
     /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
     /// lists.
@@ -57,9 +57,9 @@ pub struct Class {
 pub enum Asks {
     /// Not at all: the class uses the constant slots.
     Nothing,
-    /// By rate requests (RBDC).
+    /// Capacity is requested as a rate (RBDC).
     Rate,
-    /// By volume requests (VBDC, AVBDC).
+    /// Capacity is requested as a volume (VBDC, AVBDC).
     #[default]
     Volume,
 }

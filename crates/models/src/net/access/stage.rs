@@ -37,13 +37,13 @@ pub type Links = Vec<[link::Config; 2]>;
 pub struct Parts {
     /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and 1.
     pub links: Vec<[Link; 2]>,
-    /// The links' rates.
+    /// Rate of each link, there and back.
     pub rates: Vec<[Rate; 2]>,
     /// The scenario's own handovers, in order of time.
     pub schedule: Vec<(Time, Order)>,
     /// The random stream of the policy.
     pub stream: Stream,
-    /// Probe on [`SELECTION`].
+    /// Probe of the trace [`SELECTION`], if it is recorded.
     pub probe: Option<Probe>,
 }
 

@@ -71,7 +71,7 @@ pub(super) struct Frames {
 }
 
 impl Config {
-    /// Number of connections.
+    /// Returns the number of connections between the LANs.
     pub(super) fn connections(&self) -> usize {
         1 + self.others.len()
     }

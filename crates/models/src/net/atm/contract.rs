@@ -120,11 +120,11 @@ impl Config {
 /// What a policer decides about a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It conforms.
+    /// The cell conforms to the contract and passes unchanged.
     Conforms,
     /// It goes on with low priority.
     Tagged,
-    /// It is discarded.
+    /// The cell does not conform and is discarded.
     Discarded,
 }
 

@@ -22,7 +22,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// An idle segment.
+    /// Creates a segment of a LAN on which nothing is sent yet.
     pub fn new(rate: Rate) -> Segment {
         Segment { rate, free_at: Time::ZERO, waiting: VecDeque::new() }
     }

@@ -75,7 +75,7 @@ pub struct Path {
     pub delay: Span,
 }
 
-/// Site and destination.
+/// Indices of the site from which packets come and of the site for which they are destined.
 type Ends = (u32, u32);
 /// Flow, connection and destination.
 type Connection = (u32, u16, u32);

@@ -27,19 +27,19 @@ pub struct Config {
     /// rotation is off by less than 0.9 s, which is 420 m at the equator.
     #[serde(default = "noon")]
     pub epoch: Epoch,
-    /// The satellites: one or more shells.
+    /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
-    /// Inter-satellite links; none by default.
+    /// Links between satellites. There are none by default, so that packets go from site to satellite to site.
     #[serde(default)]
     pub isl: isl::Config,
-    /// Links between satellites and sites.
+    /// Links between satellites and sites: their rates, queues, errors and lowest elevation.
     pub gsl: Gsl,
     /// Sites on the ground, by the names of their nodes; at least two.
     pub sites: BTreeMap<String, GroundSite>,
     /// What happens when another satellite takes over a site.
     #[serde(default)]
     pub handover: Handover,
-    /// The paths that packets take.
+    /// How paths are chosen and how often; by default those of the shortest delay, computed every second.
     #[serde(default)]
     pub routing: Routing,
 }
@@ -63,7 +63,7 @@ pub struct Gsl {
     /// Queue discipline in front of each of these links.
     #[serde(default)]
     pub queue: queue::Config,
-    /// Errors on these links.
+    /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
     /// Which satellites serve a site; those at the highest elevation by default.
@@ -89,7 +89,7 @@ fn one() -> Count<1, 16> {
 pub struct GroundSite {
     /// Geodetic latitude, north positive; -90 deg to 90 deg.
     pub latitude: Angle,
-    /// Longitude of the site, east positive.
+    /// Longitude of the site, positive to the east and negative to the west.
     pub longitude: Angle,
     /// Height above the ellipsoid; 0 m by default.
     #[serde(default = "sea_level")]

@@ -41,7 +41,7 @@ pub struct Root {
     pub satellite: u32,
     /// Cost of the way down.
     pub cost: Cost,
-    /// The way down.
+    /// The link from the satellite down to the destination.
     pub hop: Hop,
 }
 

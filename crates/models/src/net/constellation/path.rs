@@ -57,7 +57,7 @@ pub(super) struct PathTrace {
 /// A path through the constellation.
 #[derive(Clone, Copy)]
 pub(super) struct Path {
-    /// Number of links.
+    /// Number of links on the path.
     pub hops: u32,
     /// Propagation delay of the whole path.
     pub delay: Span,

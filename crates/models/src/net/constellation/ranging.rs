@@ -21,7 +21,7 @@ pub fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 * 1e-9
 }
 
-/// Number of nodes.
+/// Number of nodes of an interpolating polynomial.
 const NODES: usize = 5;
 /// Binary logarithm of a stretch's length in nanoseconds: 2.1 s.
 const STRETCH: u32 = 31;

@@ -57,7 +57,7 @@ pub struct Parts {
     pub name: String,
     /// Exits for each destination beyond or at a site.
     pub destinations: BTreeMap<NodeId, Vec<Exit>>,
-    /// Random streams.
+    /// Random streams of the stage's error processes and policies.
     pub streams: Streams,
     /// Probes on [`HANDOVER`] by site.
     pub handovers: Vec<Option<Probe>>,

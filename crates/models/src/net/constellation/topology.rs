@@ -25,13 +25,13 @@ pub use super::ranging::seconds;
 pub struct Isl {
     /// Numbers of the two satellites.
     pub ends: (u32, u32),
-    /// Their relative position.
+    /// How the two satellites lie to each other: in one plane or in adjacent ones.
     pub neighbours: Neighbours,
     /// Whether the link is up.
     pub up: bool,
 }
 
-/// A ground site.
+/// A site on the ground, with its position and the satellites that serve it.
 pub struct Ground {
     /// The observer at the site.
     pub observer: Observer,
@@ -94,7 +94,7 @@ pub struct Topology {
     pub satellites: Vec<Satellite>,
     /// All links between satellites that are ever up.
     pub isls: Vec<Isl>,
-    /// All sites.
+    /// All sites on the ground, by number.
     pub sites: Vec<Ground>,
     /// Number of changes of the inter-satellite links and of the satellites that serve sites.
     pub changes: u64,

@@ -31,7 +31,7 @@ impl Protocol {
 /// A flow as packets are recognised by.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Its number.
+    /// The flow's number, by which packets name it.
     pub flow: FlowId,
     /// Node of its source.
     pub from: NodeId,
@@ -42,7 +42,7 @@ pub struct Known {
 /// The stream of packets to which one belongs: of which flow, if that is known, and what tells its connection apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Connection {
-    /// The flow.
+    /// The flow to which the connection belongs.
     pub flow: FlowId,
     /// Where it comes from, which tells directions apart.
     pub source: NodeId,
@@ -59,7 +59,7 @@ pub struct Pattern {
     pub from: Vec<NodeId>,
     /// To one of these nodes.
     pub to: Vec<NodeId>,
-    /// By this protocol.
+    /// The transport protocol; every one if unset.
     pub protocol: Option<Protocol>,
     /// With one of these code points.
     pub dscp: Vec<Dscp>,

@@ -48,10 +48,10 @@ pub struct Rule {
     /// Names of nodes for which packets are destined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
-    /// Transport protocol of the packets.
+    /// Transport protocol that the rule matches. If unset, it matches all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Code points (DSCP) of the packets.
+    /// Code points (DSCP) that the rule matches. If unset, it matches all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
     /// Meter that gives packets their colour. If unset, all packets are green.
@@ -74,10 +74,10 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {
-    /// All packets that the rule matches.
+    /// One meter for all packets that the rule matches.
     #[default]
     Rule,
-    /// The packets of a flow in one direction.
+    /// One meter per flow and direction.
     Flow,
     /// The packets of a connection in one direction.
     Connection,
@@ -86,10 +86,10 @@ pub enum Each {
 /// What to do with a packet: `"keep"`, `"drop"`, or its new code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// Forward it unchanged.
+    /// The packet is forwarded unchanged.
     #[default]
     Keep,
-    /// Drop it.
+    /// The packet is dropped.
     Drop,
     /// Forward it with this code point.
     Mark(Dscp),

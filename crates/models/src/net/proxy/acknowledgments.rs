@@ -24,7 +24,7 @@ pub static REPORT: Table = Table {
 /// Counters of one flow, as reported in [`REPORT`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// Acknowledgments that arrived.
+    /// Number of acknowledgments that arrived at the proxy.
     pub arrived: u64,
     /// Acknowledgments that were removed.
     pub removed: u64,

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Proxy")]
 pub struct Config {
-    /// Name of the proxy, in results.
+    /// Name of the proxy in results and messages.
     pub name: String,
     /// Name of the node at which it runs.
     pub node: String,

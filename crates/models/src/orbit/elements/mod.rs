@@ -14,15 +14,15 @@ use std::sync::Arc;
 pub struct Elements {
     /// Name of the satellite.
     pub name: String,
-    /// NORAD catalogue number.
+    /// Catalogue number of the satellite (NORAD).
     pub catalogue: u64,
     /// The time to which the elements apply.
     pub epoch: Epoch,
-    /// Inclination in degrees.
+    /// Inclination of the orbit to the equator, in degrees.
     pub inclination: f64,
     /// Right ascension of the ascending node in degrees.
     pub node: f64,
-    /// Eccentricity, dimensionless.
+    /// Eccentricity of the orbit: 0 is a circle, and values stay below 1.
     pub eccentricity: f64,
     /// Argument of perigee in degrees.
     pub perigee: f64,
@@ -39,7 +39,7 @@ pub struct Elements {
 pub struct Wrong {
     /// Number of the line, from 1; `None` if the text as a whole is wrong.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// What is wrong, as a sentence for the user.
     pub message: String,
 }
 

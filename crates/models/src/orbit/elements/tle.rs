@@ -124,7 +124,7 @@ impl Fields<'_> {
             .ok_or_else(|| self.wrong(what, first, last))
     }
 
-    /// `-12345-3` for -0.12345e-3.
+    /// Parses a field with an implied decimal point and a power of ten: `-12345-3` is -0.12345e-3.
     fn power(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
         let wrong = || self.wrong(what, first, last);
         let text = self.text(first, last);

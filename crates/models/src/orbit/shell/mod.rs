@@ -25,7 +25,7 @@ kinds! {
 
 /// The factory of a shell, implemented by its `Config`.
 pub trait Shell {
-    /// Number of satellites.
+    /// Returns the number of satellites of the shell.
     fn count(&self) -> usize;
 
     /// Height of the lowest satellite above the equatorial radius, in metres.
@@ -50,9 +50,9 @@ pub trait Shell {
 /// Two satellites of a shell that may be linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbours {
-    /// Indices of both.
+    /// Indices of the two satellites in their shell.
     pub places: (u32, u32),
-    /// Their relative position.
+    /// How the two lie to each other: in one plane or in adjacent ones.
     pub kind: Neighbourhood,
 }
 

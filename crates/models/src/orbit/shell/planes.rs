@@ -19,9 +19,9 @@ use std::f64::consts::{PI, TAU};
 /// Position and motion of a satellite at the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
-    /// Position in metres.
+    /// Position at the start of the run, in metres.
     pub position: Vector,
-    /// Velocity in m/s.
+    /// Velocity at the start of the run, in m/s.
     pub velocity: Vector,
     /// Mean semi-major axis in metres.
     pub semi_major: f64,

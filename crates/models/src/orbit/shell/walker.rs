@@ -13,14 +13,14 @@ use crate::orbit::look::Turning;
 use crate::orbit::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Distance, Problems};
 
-/// A Walker pattern.
+/// A Walker pattern: evenly spaced satellites in planes of one inclination.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     /// Altitude above the equatorial radius.
     pub altitude: Distance,
     /// Inclination of all planes.
     pub inclination: Angle,
-    /// Number of planes.
+    /// Number P of orbital planes.
     pub planes: u32,
     /// Number of satellites in a plane.
     pub satellites: u32,

@@ -21,9 +21,10 @@ pub struct Config {
     pub altitude: Distance,
     /// Inclination of all planes to the equator.
     pub inclination: Angle,
-    /// Number of orbital planes.
+    /// Number P of orbital planes, whose ascending nodes are `raan_spread` divided by this number apart.
     pub planes: Count<1, 1000>,
-    /// Number of satellites in each plane.
+    /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this number
+    /// times P.
     pub satellites: Count<1, 1000>,
     /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
     /// of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites

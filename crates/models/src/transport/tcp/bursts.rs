@@ -51,7 +51,7 @@ pub struct Room {
     pub buffered: u64,
     /// Bytes within the receive window.
     pub usable: u64,
-    /// The receive window.
+    /// The receive window that the other end offers, in bytes.
     pub window: u64,
     /// When the first outstanding segment was last sent.
     pub first_sent: Option<Time>,
@@ -60,7 +60,7 @@ pub struct Room {
 /// What happens to the segments that may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plan {
-    /// A burst leaves.
+    /// The segments leave together, as one burst.
     Leaves,
     /// They wait for the next acknowledgment, to leave with more that the congestion window then permits.
     WaitsForCongestionWindow,

@@ -11,7 +11,7 @@
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Congestion window, segments.
+    /// Congestion window in segments.
     pub snd_cwnd: u32,
     /// Counter for linear increase, segments.
     pub snd_cwnd_cnt: u32,
@@ -23,7 +23,7 @@ pub struct State {
     pub prior_cwnd: u32,
     /// Slow-start threshold before the last reduction, segments.
     pub prior_ssthresh: u32,
-    /// First unacknowledged byte.
+    /// Sequence number of the first unacknowledged byte.
     pub snd_una: u32,
     /// Next byte to be sent.
     pub snd_nxt: u32,
@@ -89,18 +89,18 @@ pub const MAX_PARAMETERS: usize = 32;
 /// `snd_ssthresh` before any loss (Linux' TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// Normal state.
+/// State of normal operation, without losses (Linux' TCP_CA_Open).
 pub const CA_OPEN: u32 = 0;
 /// Duplicate acknowledgments or SACKs have arrived.
 pub const CA_DISORDER: u32 = 1;
 /// The window is being reduced for ECN or local congestion.
 pub const CA_CWR: u32 = 2;
-/// Fast recovery.
+/// State of fast recovery (Linux' TCP_CA_Recovery).
 pub const CA_RECOVERY: u32 = 3;
 /// Recovery after a retransmission time-out.
 pub const CA_LOSS: u32 = 4;
 
-/// No pacing.
+/// Segments are not paced (Linux' SK_PACING_NONE).
 pub const PACING_NONE: u32 = 0;
 /// The congestion control asked for pacing.
 pub const PACING_NEEDED: u32 = 1;
@@ -117,7 +117,7 @@ pub enum Event {
     CwndRestart = 1,
     /// End of window reduction.
     CompleteCwr = 2,
-    /// Loss time-out.
+    /// A retransmission time-out has expired.
     Loss = 3,
 }
 

@@ -90,9 +90,9 @@ pub const NO_CONNECTION: DropReason = DropReason::new("no connection");
 /// Traces to write of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
-    /// Rows of [`TRACE`].
+    /// Probe of the trace [`TRACE`], if it is recorded.
     pub sender: Option<Probe>,
-    /// Rows of [`DELIVERY`].
+    /// Probe of the trace [`DELIVERY`], if it is recorded.
     pub delivery: Option<Probe>,
 }
 
@@ -101,7 +101,7 @@ pub struct Probes {
 pub struct Traces {
     /// Traces by connection; further connections are not traced.
     pub connections: Vec<Probes>,
-    /// Rows of [`hosting::TRACE`].
+    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
 }
 
@@ -184,7 +184,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// The newest connection.
+    /// Returns the connection that was opened last.
     pub fn connection(&self) -> &Connection {
         &self.lines[self.lines.len() - 1].connection
     }

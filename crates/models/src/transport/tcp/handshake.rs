@@ -94,7 +94,7 @@ impl Handshake {
         }
     }
 
-    /// The present agreement.
+    /// Returns the options on which both ends have agreed so far.
     #[inline]
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
@@ -195,7 +195,7 @@ impl Handshake {
         self.granted.take()
     }
 
-    /// Sends nothing more.
+    /// Stops sending segments of the handshake.
     pub fn stop(&mut self) {
         self.timer.stop();
     }

@@ -31,7 +31,7 @@ impl Transmissions {
         self.again = again.into();
     }
 
-    /// The oldest retransmission.
+    /// Returns the oldest outstanding retransmission: its time and its first position.
     #[inline]
     pub fn oldest_again(&self) -> Option<(Time, u64)> {
         self.again.front().copied()

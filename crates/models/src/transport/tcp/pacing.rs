@@ -39,9 +39,9 @@ struct Burst {
 #[derive(Clone, Debug)]
 pub struct Pacing {
     next: Time,
-    /// The latest burst.
+    /// The burst that left last.
     burst: Burst,
-    /// The requested wake.
+    /// Time at which the sender has asked to be woken.
     wake: Time,
     /// Number of segments sent, up to [`UNPACED`].
     sent: u32,

@@ -26,7 +26,7 @@ const PERSISTENCE: u8 = 16;
 pub struct Border {
     /// Its transmission time (RACK.xmit_ts).
     pub sent: Time,
-    /// Its end (RACK.end_seq).
+    /// Position behind the segment's last byte (RACK.end_seq).
     pub end: u64,
     /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
     pub patience: Span,

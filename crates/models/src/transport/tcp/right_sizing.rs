@@ -10,7 +10,7 @@ use bentpipe_core::{Span, Time};
 /// The growth of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
-    /// Maximum window.
+    /// Limit of the window in bytes.
     most: u64,
     rtt: Span,
     /// Position and time of the start of the present round trip.

@@ -146,12 +146,12 @@ impl Estimator {
         self.rto = self.rto.max(FALLBACK).min(self.max);
     }
 
-    /// Doubles the time-out.
+    /// Doubles the retransmission time-out after it has expired (RFC 6298, section 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }
 
-    /// Undoes all doubling.
+    /// Undoes all doubling of the retransmission time-out.
     pub fn reset_back_off(&mut self) {
         self.backoff = 0;
     }

@@ -15,7 +15,7 @@ use bentpipe_core::Time;
 /// What a receiver reports as received twice (RFC 2883).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dsack {
-    /// First position.
+    /// Position of the first byte that was received twice.
     pub start: u64,
     /// Position after the last.
     pub end: u64,
@@ -55,7 +55,7 @@ impl Undo {
         self.marker = None;
     }
 
-    /// Discards all retransmissions.
+    /// Forgets all recorded retransmissions, after which none can be undone.
     pub fn forget_retransmissions(&mut self) {
         self.first_resent = None;
     }
@@ -65,7 +65,7 @@ impl Undo {
         self.marker.is_some()
     }
 
-    /// Records a retransmission.
+    /// Records that a segment was retransmitted at `now`.
     pub fn resent(&mut self, now: Time) {
         self.first_resent.get_or_insert(now);
         self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);

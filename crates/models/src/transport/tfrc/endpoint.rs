@@ -65,14 +65,14 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// Traces to write.
+/// Probes of the traces of one end, for those that are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
-    /// Rows of [`TRACE`].
+    /// Probe of the trace [`TRACE`], if it is recorded.
     pub sender: Option<Probe>,
-    /// Rows of [`udp::TRACE`].
+    /// Probe of the trace [`udp::TRACE`], if it is recorded.
     pub arrivals: Option<Probe>,
-    /// Rows of [`hosting::TRACE`].
+    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
     /// Rows of the application's own trace.
     pub measures: Option<Probe>,
@@ -128,12 +128,12 @@ impl Endpoint {
         }
     }
 
-    /// The sending half.
+    /// Returns the sending half of the endpoint.
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The receiving half.
+    /// Returns the receiving half of the endpoint.
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
     }

@@ -23,11 +23,11 @@ pub struct Tfrc {
 pub struct TfrcFeedback {
     /// When the last packet had been sent (t_recvdata), and how long ago it came (t_delay).
     pub echo: Time,
-    /// See `echo`.
+    /// Time between the arrival of the packet that `echo` names and the sending of this report.
     pub delay: Span,
     /// X_recv in bytes per second.
     pub receive_rate: f64,
-    /// p.
+    /// Loss event rate as the receiver estimates it (p), 0 to 1.
     pub loss_event_rate: f64,
     /// What the path has granted to a request, in bit/s (a Quick-Start response).
     pub granted: Option<u64>,

@@ -44,7 +44,7 @@ impl Receiver {
         self.timer
     }
 
-    /// The loss history.
+    /// Returns the history of loss events.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }

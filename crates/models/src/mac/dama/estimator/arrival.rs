@@ -32,7 +32,7 @@ struct Measured {
     response: f64,
     unit: u64,
     arrivals: Arrivals,
-    /// a[n-1].
+    /// The previous estimate of the arrival rate, a[n-1].
     rate: f64,
 }
 

@@ -24,7 +24,7 @@ impl Estimation for Config {
 
 #[derive(Default)]
 struct Smoothed {
-    /// r[n-1], before rounding.
+    /// The previously requested rate, r[n-1], before it was rounded.
     rate: f64,
 }
 

@@ -8,7 +8,7 @@ pub const MOST_REPLICAS: usize = 4;
 /// The mini-slots in which a burst is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
-    /// The superframe.
+    /// Number of the superframe in which the mini-slots are.
     pub superframe: u64,
     slots: [u16; MOST_REPLICAS],
     replicas: u8,

@@ -57,7 +57,7 @@ pub enum Via {
     Own,
     /// With the first traffic burst.
     Burst,
-    /// In shared mini-slots.
+    /// In mini-slots that several terminals share, where requests can collide.
     Shared(Contention),
 }
 

@@ -61,7 +61,7 @@ pub trait Scheme {
 /// Properties of the network that a scheme depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// The return link.
+    /// The return link whose capacity is requested.
     pub link: Link,
     /// Number of superframes from a request to its assignment (L).
     pub response: u64,
@@ -136,7 +136,7 @@ impl Terms {
 /// The data that a terminal has to send when it makes a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Need {
-    /// All data.
+    /// All data that waits.
     pub all: Load,
     /// The data of the classes that request by rate, and of those that request by volume; `None` without
     /// traffic classes.
@@ -156,7 +156,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// No message.
+    /// A message that requests nothing.
     pub const NOTHING: Ask = Ask { rate: None, volume: None, absolute: None };
 
     /// Whether there is no request to send.

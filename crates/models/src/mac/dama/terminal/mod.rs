@@ -106,7 +106,7 @@ pub struct Parts {
     pub addresses: (NodeId, NodeId),
     /// Time structure of the return link.
     pub frame: Frame,
-    /// The terminal's delays.
+    /// Propagation and processing delays of the terminal.
     pub timing: Timing,
     /// When requests are made, relative to the start of a superframe.
     pub ask: Span,
@@ -150,9 +150,9 @@ pub struct Parts {
     pub(super) board: Option<Shared>,
     /// The terminal's random stream.
     pub stream: Stream,
-    /// Probe on [`TRACE`].
+    /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
-    /// Probe on [`super::waits::TRACE`].
+    /// Probe of the trace [`super::waits::TRACE`], if it is recorded.
     pub waits: Option<Probe>,
 }
 

@@ -46,7 +46,7 @@ pub trait Choice {
 pub struct Order {
     /// Index of the new link.
     pub to: usize,
-    /// The affected directions.
+    /// The directions of traffic that are handed over.
     pub direction: Direction,
     /// How the new link takes over.
     pub handover: Handover,

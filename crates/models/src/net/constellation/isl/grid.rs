@@ -32,7 +32,7 @@ pub struct Config {
     /// Queue discipline in front of each link.
     #[serde(default)]
     pub queue: queue::Config,
-    /// Errors on these links.
+    /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
     /// Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90

@@ -36,12 +36,12 @@ pub trait Metering {
 /// The verdict of a meter on a packet, which is also its drop precedence; the lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Colour {
-    /// Within the profile.
+    /// The packet is within the profile.
     #[default]
     Green,
     /// Slightly beyond the profile.
     Yellow,
-    /// Beyond the profile.
+    /// The packet exceeds the profile.
     Red,
 }
 

@@ -61,7 +61,7 @@ impl Leg {
         self.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
     }
 
-    /// Checks the timers.
+    /// Handles all timers that have expired by `now`.
     pub fn wake(&mut self, now: Time) {
         if self.connection.next_wake() <= now {
             self.traced |= self.connection.wake(now);

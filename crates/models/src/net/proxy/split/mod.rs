@@ -83,7 +83,7 @@ struct Side {
     random: u64,
 }
 
-/// A served flow.
+/// A flow whose connections the proxy splits.
 struct Flow {
     passing: Served,
     sides: [Side; 2],

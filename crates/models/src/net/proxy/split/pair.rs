@@ -101,7 +101,7 @@ impl Pair {
         self.legs[side].receive(now, packet, segment, counters);
     }
 
-    /// Checks the timers.
+    /// Handles all timers of both legs that have expired by `now`.
     pub fn wake(&mut self, now: Time) {
         self.legs.iter_mut().for_each(|leg| leg.wake(now));
     }

@@ -1,4 +1,4 @@
-//! Handles arriving segments.
+//! How a connection handles arriving segments (RFC 9293, section 3.10.7).
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
 use crate::packet::quick_start::QuickStart;

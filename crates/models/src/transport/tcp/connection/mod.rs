@@ -39,7 +39,7 @@ pub use super::events::{Event, Failure};
 /// States of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
-    /// No connection.
+    /// There is no connection: it has not been opened, or has ended.
     Closed,
     /// Waiting for a SYN.
     Listen,
@@ -136,7 +136,7 @@ impl Connection {
         self.phase = Phase::Listen;
     }
 
-    /// Opens the connection.
+    /// Opens the connection actively, with a SYN.
     pub fn open(&mut self) {
         self.phase = Phase::SynSent;
         self.pending = Pending::Syn;
@@ -199,13 +199,13 @@ impl Connection {
         self.receiver.allow(bytes);
     }
 
-    /// The present state.
+    /// Returns the state of the connection.
     #[inline]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The sending half.
+    /// Returns the sending half of the connection.
     #[inline]
     pub fn sender(&self) -> &Sender {
         &self.sender
@@ -216,7 +216,7 @@ impl Connection {
         &mut self.sender.counters
     }
 
-    /// The receiving half.
+    /// Returns the receiving half of the connection.
     #[inline]
     pub fn receiver(&self) -> &Receiver {
         &self.receiver

@@ -70,9 +70,9 @@ pub struct Arrival {
 /// The receiving half of one connection.
 #[derive(Debug)]
 pub struct Receiver {
-    /// Next position expected.
+    /// Position of the next byte expected in order.
     next: u64,
-    /// Last acknowledgment sent.
+    /// Position that the last acknowledgment named.
     acknowledged: u64,
     /// Data held out of order.
     held: Ranges,
@@ -191,7 +191,7 @@ impl Receiver {
         }
     }
 
-    /// Next position expected.
+    /// Returns the position of the next byte expected in order.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next

@@ -53,13 +53,13 @@ pub use reduction::current_ssthresh;
 pub struct Parts<'a> {
     /// The congestion control's view.
     pub state: &'a mut State,
-    /// The congestion control.
+    /// The congestion control of the connection.
     pub congestion: &'a mut dyn Congestion,
-    /// The outstanding segments.
+    /// The scoreboard of outstanding segments.
     pub scoreboard: &'a mut Scoreboard,
-    /// The present time.
+    /// Time of the call.
     pub now: Time,
-    /// First unacknowledged position.
+    /// Position of the first unacknowledged byte.
     pub una: u64,
     /// Next position to be sent for the first time.
     pub nxt: u64,

@@ -29,7 +29,7 @@ pub struct Tally {
     pub original_end: Option<u64>,
 }
 
-/// A delivered segment.
+/// The delivered segment that was sent last, for estimates of rate and order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Newest {
     /// Number in the queue.

@@ -20,7 +20,7 @@ impl Sender {
         self.scoreboard.name(stretches);
     }
 
-    /// Handles an acknowledgment.
+    /// Handles an acknowledgment and returns what it changed.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;

@@ -86,7 +86,7 @@ pub struct Sender {
     usage: Usage,
     config: Box<Config>,
     segment_size: u32,
-    /// First unacknowledged position.
+    /// Position of the first unacknowledged byte.
     una: u64,
     /// Next position to be sent for the first time.
     nxt: u64,
@@ -282,7 +282,7 @@ impl Sender {
         self.closed && self.una > self.end
     }
 
-    /// First unacknowledged position.
+    /// Returns the position of the first unacknowledged byte.
     #[inline]
     pub fn una(&self) -> u64 {
         self.una

@@ -9,7 +9,7 @@ use bentpipe_core::{Span, Time};
 /// The purpose of the timer while something is outstanding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
-    /// The retransmission time-out.
+    /// The timer is the retransmission time-out.
     Retransmit,
     /// A tail loss probe.
     Probe,

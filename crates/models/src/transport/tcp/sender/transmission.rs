@@ -214,7 +214,7 @@ impl Sender {
         plan == Plan::Leaves
     }
 
-    /// Records what leaves.
+    /// Records a segment that leaves, for time-outs, losses and traces.
     #[inline(always)]
     fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
         let continues = self.bursts.sent(now, start, payload, fresh);
