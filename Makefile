@@ -9,11 +9,12 @@ NATIVE := python/bentpipe/_native.abi3.so
 # Maturin's arguments for compiling the engine. The engine depends on this file.
 BUILT := .venv/built
 # `dist` is for users and optimised across crates; `release` compiles in half the time, runs up to half as long again, and
-# tests share it. Only `make build` and `make bench` insist on `dist`: the others use the existing engine.
+# tests share it, as do the packages, whose own engine is always `dist` and compiled by zig: this one only draws the site. Only
+# `make build` and `make bench` insist on `dist`: the others use the existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else
-PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter test,$(MAKECMDGOALS)),release,dist))
+PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter test docs wheel sdist deb test-packages,$(MAKECMDGOALS)),release,dist))
 endif
 # The sources of the compiled engine.
 SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')

@@ -18,6 +18,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from manual import blocks  # noqa: E402 - the path has to come first
 
 #: Programs that a machine without a compiler does not have.
 COMPILERS = ("cc", "gcc", "g++", "c++", "clang", "cargo", "rustc", "ld", "make", "maturin")
@@ -182,6 +185,45 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
     assert "install bentpipe[testbed]" in said
 
 
+def typed(page: str) -> str:
+    """Returns the shell script of a reader who does everything that a page of the manual shows: files are saved, commands
+    and programs are run."""
+    lines = ["set -x"]
+    program = ""
+    for block in blocks.read(page):
+        if not block.runs:
+            continue
+        name = re.match(r"# (\S+\.toml)\n", block.text)
+        if block.language == "sh":
+            lines += blocks.commands(block.text)
+        elif name:
+            lines.append(f"cat >{name[1]} <<'END'\n{block.text}END")
+        else:
+            program += block.text
+            if block.number:
+                program += f'figure.savefig("figure-{block.number}.png")\n'
+            lines.append(f"python - <<'END'\n{program}END")
+    return "\n".join(lines)
+
+
+def test_the_tutorial_works_from_the_wheel(wheel: Path, wheelhouse: Path, bare: Machine) -> None:
+    bare.put(wheel)
+    bare.put(wheelhouse)
+    page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    begun = time.monotonic()
+    said = bare.run(f"""
+        python3 -m venv /tmp/here || /usr/local/bin/python3 -m venv /tmp/here
+        . /tmp/here/bin/activate
+        pip install --quiet --no-index --find-links /packages/wheelhouse /packages/{wheel.name}
+        mkdir /tmp/newcomer && cd /tmp/newcomer
+        {typed(page)}
+        ls
+    """)
+    took = time.monotonic() - begun
+    print(f"the tutorial: {len(page.split())} words, of which the machine needs {took:.0f} s, installation included")
+    assert {"first.toml", "page.toml", "figure-1.png", "figure-2.png"} <= set(said.split())
+
+
 def test_the_debian_package_installs_and_is_removed(bare: Machine) -> None:
     package = newest("bentpipe_*.deb")
     bare.put(package)
@@ -224,3 +266,34 @@ def test_the_sources_bring_their_crates() -> None:
     missing = [one for one in locked if f"{one[0]}-{one[1]}" not in folders]
     assert locked and missing == []
     assert f"{top}/.cargo/config.toml" in names and f"{top}/docs/congestion-recipe.md" in names
+
+
+def test_the_sources_compile_without_a_network(wheelhouse: Path, tmp_path: Path) -> None:
+    """With the profile `release`, which compiles in half the time of the default `dist`; without Cargo's own store of
+    crates."""
+    tools = ROOT / "build/tools/bin/python"
+    environment = {
+        "PATH": f"{tools.parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
+        "CARGO_HOME": str(tmp_path / "cargo"),
+        "MATURIN_PEP517_ARGS": "--profile release",
+    }
+    if "RUSTUP_TOOLCHAIN" in os.environ:
+        environment["RUSTUP_TOOLCHAIN"] = os.environ["RUSTUP_TOOLCHAIN"]
+    build = [str(tools), *"-m pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir".split()]
+    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+    subprocess.run(
+        [*alone, *build, str(tmp_path), str(newest("bentpipe-*.tar.gz"))],
+        env=environment,
+        cwd=tmp_path,
+        check=True,
+    )
+    (built,) = tmp_path.glob("bentpipe-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "here"], check=True)
+    pip = [tmp_path / "here/bin/pip", "install", "--quiet", "--no-index", "--find-links", wheelhouse]
+    subprocess.run([*map(str, pip), str(built)], check=True)
+    command = str(tmp_path / "here/bin/bentpipe")
+    subprocess.run([command, "new", "geo-ka", "--out", "mine.toml"], cwd=tmp_path, check=True)
+    said = subprocess.check_output([command, "simulate", "mine.toml", "--no-report"], cwd=tmp_path, text=True)
+    assert "transfer" in said
