@@ -186,8 +186,8 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
 
 
 def typed(page: str) -> str:
-    """Returns the shell script of a reader who does everything that a page of the manual shows: files are saved, commands
-    and programs are run."""
+    """Returns the shell script of a reader who does everything that a page of the manual shows: files are saved,
+    commands and programs are run."""
     lines = ["set -x"]
     program = ""
     for block in blocks.read(page):
@@ -220,7 +220,9 @@ def test_the_tutorial_works_from_the_wheel(wheel: Path, wheelhouse: Path, bare: 
         ls
     """)
     took = time.monotonic() - begun
-    print(f"the tutorial: {len(page.split())} words, of which the machine needs {took:.0f} s, installation included")
+    print(
+        f"the tutorial: {len(page.split())} words, of which the machine needs {took:.0f} s, installation included"
+    )
     assert {"first.toml", "page.toml", "figure-1.png", "figure-2.png"} <= set(said.split())
 
 
@@ -281,10 +283,10 @@ def test_the_sources_compile_without_a_network(wheelhouse: Path, tmp_path: Path)
     }
     if "RUSTUP_TOOLCHAIN" in os.environ:
         environment["RUSTUP_TOOLCHAIN"] = os.environ["RUSTUP_TOOLCHAIN"]
-    build = [str(tools), *"-m pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir".split()]
+    build = [str(tools), "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     subprocess.run(
-        [*alone, *build, str(tmp_path), str(newest("bentpipe-*.tar.gz"))],
+        [*alone, *build, "--wheel-dir", str(tmp_path), str(newest("bentpipe-*.tar.gz"))],
         env=environment,
         cwd=tmp_path,
         check=True,
