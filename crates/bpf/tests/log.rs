@@ -16,7 +16,7 @@ fn here(tag: u32) -> [Namespace; 1] {
     [Namespace { inode: namespace(), tag }]
 }
 
-/// All events that wait.
+/// Returns all events that wait in the log.
 fn events(log: &mut Log) -> Vec<Event> {
     let mut events = Vec::new();
     while log.poll(Duration::ZERO, &mut |event| events.push(event.clone())).unwrap() > 0 {}
@@ -27,7 +27,7 @@ fn acks(events: &[Event]) -> usize {
     events.iter().filter(|event| event.kind == Kind::Ack).count()
 }
 
-/// The rows of one connection.
+/// Returns the rows of the trace for one connection.
 fn rows(events: &[Event], socket: u64) -> Vec<Row> {
     let mut rows = Rows::new();
     events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()

@@ -30,7 +30,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The number of plans.
+    /// Number of address plans, and so of networks that can be up at the same time.
     pub const COUNT: u8 = 32;
     /// Maximum number of nodes with addresses in a network that can reach others.
     pub const NODES: u16 = 4093;

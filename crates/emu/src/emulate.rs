@@ -238,7 +238,7 @@ fn run_flows(
 /// What a run has come to when its flows have ended.
 struct Ended {
     reached: Time,
-    /// When it was to end.
+    /// Time at which the run ends if nothing stops it.
     end: Time,
     /// Processor seconds that the process had used before.
     cpu: f64,

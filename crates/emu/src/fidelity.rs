@@ -238,7 +238,7 @@ impl Fidelity {
     }
 }
 
-/// A verdict in the making.
+/// The verdict so far, with the reasons that lower it.
 struct Judgment {
     verdict: Verdict,
     reasons: Vec<String>,

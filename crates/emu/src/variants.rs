@@ -25,9 +25,9 @@ pub enum Unknown {
     /// The kernel refused what was to be loaded.
     #[error("congestion control \"{name}\": {reason}")]
     Refused {
-        /// The scenario's name for it.
+        /// Name of the congestion control, as a scenario gives it.
         name: String,
-        /// The reason, a sentence.
+        /// Why the kernel does not run it, as a sentence.
         reason: String,
     },
     /// There is none of that name.
@@ -36,11 +36,11 @@ pub enum Unknown {
          others are modules of the kernel (modprobe tcp_{name})"
     )]
     Missing {
-        /// The scenario's name for it.
+        /// Name of the congestion control, as a scenario gives it.
         name: String,
         /// Why it cannot be loaded.
         why: String,
-        /// What the kernel has.
+        /// Names of the congestion controls that the kernel has.
         has: String,
     },
 }

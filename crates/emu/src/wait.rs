@@ -24,7 +24,7 @@ use std::time::Duration;
 const AWAKE_PER_REST: u64 = 15;
 /// Nanoseconds of an ordinary pause.
 const PAUSE: u64 = 40_000;
-/// The timer's own event.
+/// Number by which the timer's event is told from those of files.
 const TIMER: u64 = u64::MAX;
 
 /// What the thread waits with, and what it found out about its waiting.
@@ -40,7 +40,7 @@ pub struct Wait {
     wakeups: Lateness,
 }
 
-/// The outcome of a wait.
+/// The outcome of a wait: the number of events, and whether the thread slept.
 pub struct Ready {
     /// Number of events that ended the wait.
     pub count: usize,

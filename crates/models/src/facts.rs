@@ -9,18 +9,18 @@ use serde::Serialize;
 /// A quantity that may change in the course of a run, in its base unit.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Course {
-    /// When the run starts.
+    /// Value at the start of the run.
     pub start: f64,
     /// In the mean over the run.
     pub mean: f64,
-    /// The least in the run.
+    /// Smallest value during the run.
     pub least: f64,
-    /// The greatest in the run.
+    /// Largest value during the run.
     pub greatest: f64,
 }
 
 impl Course {
-    /// What does not change.
+    /// Returns the course of a value that does not change.
     pub fn constant(value: f64) -> Course {
         Course { start: value, mean: value, least: value, greatest: value }
     }

@@ -1,4 +1,4 @@
-//! What a proxy is told.
+//! The configuration of a proxy, as the command line gives it.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};

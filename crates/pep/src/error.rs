@@ -18,7 +18,7 @@ pub enum Error {
     /// A call to the system failed.
     #[error("{doing}: {source}")]
     Machine {
-        /// What was being done.
+        /// What was attempted, as words for the message.
         doing: String,
         /// The error that the operating system returned.
         source: io::Error,

@@ -34,7 +34,7 @@ pub struct Offer {
     pub delay: u64,
 }
 
-/// What a load came to.
+/// What the receiver of a load has counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Number of packets sent.

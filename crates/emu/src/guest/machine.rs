@@ -40,7 +40,7 @@ pub struct Start {
     pub parameters: Vec<String>,
 }
 
-/// What a guest's run took.
+/// The time that a guest's run took.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
     /// Seconds from its start to its end.
@@ -60,7 +60,7 @@ pub enum Error {
     Failed {
         /// Whether the caller can put it right.
         bad_input: bool,
-        /// The reason, a sentence.
+        /// Why the guest failed, as a sentence.
         message: String,
     },
     /// The guest's clock makes no progress.

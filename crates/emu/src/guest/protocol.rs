@@ -61,7 +61,7 @@ pub enum Said {
     Failed {
         /// Whether the caller can put it right.
         bad_input: bool,
-        /// The reason, a sentence.
+        /// Why the guest failed, as a sentence.
         message: String,
     },
 }

@@ -43,7 +43,7 @@ pub enum Verdict {
 
 /// What is known of a guest's time.
 pub struct Watch {
-    /// Its process on this machine.
+    /// Number of the guest's process on this machine.
     process: u32,
     /// The command line of its first process.
     first: String,

@@ -36,7 +36,7 @@ pub(super) struct Driver {
     rows: Rows,
     scratch: Vec<u8>,
     pub late: Lateness,
-    /// When to wake which end.
+    /// The ends that asked to be woken, by time.
     due: Wakes,
     polls: bool,
     exact: Option<Exact>,

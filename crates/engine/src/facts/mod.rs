@@ -41,7 +41,7 @@ pub struct Flow {
     pub from: String,
     /// Name of the node for which the flow's data is destined.
     pub to: String,
-    /// When it starts, in seconds.
+    /// Time in seconds at which the flow starts.
     pub start_s: f64,
     /// Size of its full packets at the network layer, in bytes.
     pub packet_bytes: u32,
@@ -70,7 +70,7 @@ pub struct Hop {
     pub to: String,
     /// The link, access or network that it goes over.
     pub network: String,
-    /// What it is in numbers.
+    /// The medium of the hop in numbers.
     #[serde(flatten)]
     pub medium: Medium,
     /// What the scenario changes about it.

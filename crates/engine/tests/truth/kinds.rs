@@ -43,7 +43,7 @@ fn congestion() -> List {
     }
 }
 
-/// A call with these keys.
+/// Returns a scenario with a call that has these keys.
 fn call(keys: &str) -> String {
     flow(&format!("app = {{ kind = \"voice\", {keys} }}\ntransport = \"udp\""))
 }

@@ -8,7 +8,7 @@ use bentpipe_scenario::{load, Source};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The scenario that `text` describes.
+/// Parses a scenario.
 pub fn scenario(text: &str) -> Scenario {
     match load(Source::Text { name: "test.toml", text }, &presets::all(), &[]) {
         Ok(loaded) => loaded.value,
@@ -16,7 +16,7 @@ pub fn scenario(text: &str) -> Scenario {
     }
 }
 
-/// The same without traces.
+/// Parses a scenario and removes its traces.
 pub fn untraced(text: &str) -> Scenario {
     let mut scenario = scenario(text);
     scenario.record.traces.clear();
@@ -73,7 +73,7 @@ impl Capture for Memory {
     }
 }
 
-/// A network under way.
+/// A network while its run is in progress.
 pub struct Run {
     pub network: Network,
     pub end: Time,

@@ -183,7 +183,7 @@ impl Actions {
 /// A unit of work that a user waits for as a whole: a page, a file, a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {
-    /// When the user requested it.
+    /// Time at which the user requested it.
     pub start: Time,
     /// Its payload in bytes, without requests and set-up messages.
     pub bytes: u64,
@@ -212,7 +212,7 @@ pub struct Arrival<'a> {
 pub struct Stamp {
     /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or still under way.
     pub number: u32,
-    /// When it was sent.
+    /// Time at which the datagram was sent.
     pub sent: Time,
 }
 

@@ -262,7 +262,7 @@ impl Workload for Config {
     }
 }
 
-/// What one side has received.
+/// What one side of a call has received so far.
 #[derive(Default)]
 struct Ear {
     /// Beginning of the present window, and the windows that have ended.

@@ -7,7 +7,7 @@ use bentpipe_core::Rate;
 pub struct Frame {
     /// Bytes from the first one of its MAC header to the last one of its check sequence.
     pub bytes: u32,
-    /// How its bits are sent.
+    /// How the bits of a frame are sent.
     pub mode: Mode,
 }
 

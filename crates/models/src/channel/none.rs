@@ -1,4 +1,4 @@
-//! A channel without errors.
+//! A channel that corrupts no packet.
 
 use super::{Channel, Process};
 use bentpipe_core::Sample;

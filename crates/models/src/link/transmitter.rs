@@ -260,7 +260,7 @@ impl Transmitter {
         self.last = (0, Span::ZERO);
     }
 
-    /// What waits in the buffer.
+    /// Returns the number and the bytes of the packets that wait in the buffer.
     pub fn buffered(&self) -> Held {
         self.buffer.as_ref().map_or(Held::default(), |buffer| buffer.held())
     }

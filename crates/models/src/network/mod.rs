@@ -116,7 +116,7 @@ pub trait AccessNetwork {
 /// The traffic classes of a network.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// The nodes that have them.
+    /// Names of the nodes that have these classes.
     pub nodes: BTreeSet<String>,
     /// The name of each packet's class, by its code point.
     pub by_dscp: Vec<String>,
@@ -150,13 +150,13 @@ impl Part {
 /// A link that transmits at one rate, with a row of the table [`REPORT`](crate::link::REPORT) in results.
 #[derive(Clone, Debug)]
 pub struct RatedLink {
-    /// Its name in results.
+    /// Name of the link in results.
     pub name: String,
     /// Transmission rate of the link.
     pub rate: Rate,
-    /// Its propagation delay, one way.
+    /// Propagation delay of the link in one direction.
     pub delay: Span,
-    /// What its channel spoils.
+    /// Error process of the link.
     pub error: channel::Config,
     /// Whether a trace changes all of these, so that there is no one value to compare with.
     pub traced: bool,

@@ -193,7 +193,7 @@ pub struct Spoiled {
 /// assert_eq!(packet.body.has_payload(), Some(true));
 /// ```
 pub trait Payload: Any + fmt::Debug + Send + Sync {
-    /// What the packet is for.
+    /// Returns what the packet is for.
     fn content(&self) -> Content;
 
     /// The number of its protocol in the IP header (RFC 791); UDP by default.
@@ -233,7 +233,7 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
     }
 }
 
-/// What a packet is for.
+/// What a packet is for: data, feedback or signalling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// It carries data of a flow's application.

@@ -14,7 +14,7 @@ struct Rig {
     out: Outbox,
     /// Flow, code point, size, waited, left at: of what left.
     left: Vec<(u32, u8, u32, Span, Time, Ecn)>,
-    /// When packets were dropped.
+    /// Times at which packets were dropped.
     drops: Vec<Time>,
     free: Time,
 }

@@ -14,7 +14,7 @@ enum Phase {
     Latency,
     /// Blocks of this trial of the schedule's block.
     Trial(u32),
-    /// A stream: nothing is answered.
+    /// The source streams, and the destination answers nothing.
     Sink,
 }
 
@@ -30,7 +30,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The destination before the connection.
+    /// Creates the destination in its state before the connection.
     pub fn new(config: &Config) -> Destination {
         Destination {
             mode: config.mode,

@@ -109,7 +109,7 @@ pub static BLOCKS: Table = Table {
     ],
 };
 
-/// How far NetPIPE has come.
+/// The table of NetPIPE's progress in a flow, in results of flows.
 pub static PROGRESS: Table = Table {
     name: "flow_netpipe",
     entity: "flow",

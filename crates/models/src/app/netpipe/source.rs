@@ -83,7 +83,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The source before the connection.
+    /// Creates the source in its state before the connection.
     pub fn new(config: &Config) -> Source {
         Source {
             mode: config.mode,

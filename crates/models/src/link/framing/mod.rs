@@ -59,7 +59,7 @@ pub trait Framing {
     fn check(&self, carrier: Option<u32>, problems: &mut Problems);
 }
 
-/// The cost of a packet.
+/// The cost of a packet: the bytes that the framing adds, and the units in which it travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Added {
     /// Number of units that the packet starts.
@@ -82,7 +82,7 @@ pub trait Framer: Send {
     }
 }
 
-/// What one error destroys.
+/// The element that one error destroys: a cell, an MPEG packet, a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unit {
     /// Size of the unit in bytes.
@@ -92,7 +92,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// The unit of a framing.
+    /// Returns the unit of a framing.
     pub fn of(framer: &dyn Framer) -> Unit {
         Unit { bytes: framer.unit(), merges: framer.merges() }
     }

@@ -39,7 +39,7 @@ struct Assigned {
     read: usize,
 }
 
-/// What is posted at present.
+/// Requests on their way to the control centre, and plans on their way to terminals.
 #[derive(Default)]
 pub struct Board {
     requests: Vec<Posted>,

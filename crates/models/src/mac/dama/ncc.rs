@@ -80,7 +80,7 @@ pub struct Parts {
     pub plan: Plan,
     /// The allocator, which divides the slots.
     pub allocator: Box<dyn Allocator>,
-    /// Where terminals may post requests.
+    /// The board on which terminals post requests that need no packet.
     pub(super) board: Shared,
     /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,

@@ -90,7 +90,7 @@ pub(super) struct Waiting {
     pub arrival: Time,
     /// Bytes without a slot.
     pub left: u64,
-    /// The units that it takes.
+    /// Bytes and units that the packet takes with its framing.
     pub added: Added,
     pub begun: bool,
     pub packet: Packet,

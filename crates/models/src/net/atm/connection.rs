@@ -47,7 +47,7 @@ pub struct Cell {
     pub last: bool,
     /// Whether it has low priority (CLP = 1).
     pub low: bool,
-    /// What will spoil its frame.
+    /// Why the frame of the cell will be discarded, if it is already known.
     pub spoiled: Option<DropReason>,
     /// Whether the cell itself was lost, for the reason that `spoiled` has.
     pub lost: bool,
@@ -87,7 +87,7 @@ struct Frame {
 
 /// One direction of a connection.
 pub struct Connection {
-    /// What results call it.
+    /// Name of the connection in results.
     name: String,
     /// The Ethernet segments before and behind the connection.
     islands: Option<(Segment, Segment)>,
@@ -196,7 +196,7 @@ impl Connection {
         self.access.is_some()
     }
 
-    /// The cell behind the policer.
+    /// Passes a cell through the policer and returns it, tagged or marked as discarded if it does not conform.
     pub fn police(&mut self, mut cell: Cell) -> Cell {
         let Some(policer) = self.policer.as_mut().filter(|_| !cell.lost) else { return cell };
         match policer.arrive(cell.at) {

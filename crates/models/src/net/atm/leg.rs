@@ -191,7 +191,7 @@ pub struct Leg {
     noise: Noise,
     /// The errors from which `noise` was made.
     error: channel::Config,
-    /// When the line is free.
+    /// Time at which the line has finished sending.
     free_at: Time,
     /// When the transmission of each waiting cell starts.
     waiting: VecDeque<Time>,

@@ -24,7 +24,7 @@ pub struct Direction {
     back: bool,
     stream: Stream,
     held_bytes: u64,
-    /// When something is due.
+    /// Time of the next event of any connection.
     next: Option<Time>,
 }
 

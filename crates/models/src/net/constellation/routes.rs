@@ -76,7 +76,7 @@ pub struct Routes {
 /// A stretch of time in which no tree can become invalid.
 #[derive(Default)]
 struct Period {
-    /// Its number, from 1.
+    /// Number of the period, from 1.
     number: u64,
     /// Number of changes of the topology before it.
     changes: u64,

@@ -53,7 +53,7 @@ pub struct Connection {
 /// What a rule asks of packets; nothing that is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
-    /// One of these flows.
+    /// Flows of which the packet must belong to one; all if empty.
     pub flows: Vec<Known>,
     /// From one of these nodes.
     pub from: Vec<NodeId>,

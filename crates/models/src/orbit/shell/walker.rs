@@ -38,7 +38,7 @@ const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
 /// A configuration that describes such a pattern.
 pub trait Pattern {
-    /// The pattern that it describes.
+    /// Returns the pattern that the configuration describes.
     fn walker(&self) -> Walker;
 }
 

@@ -80,7 +80,7 @@ pub struct Bursts {
     left: u64,
     /// Whether some of it has left.
     begun: bool,
-    /// When something last left.
+    /// Time at which a segment last left.
     last: Time,
 }
 

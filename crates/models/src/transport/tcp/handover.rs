@@ -21,7 +21,7 @@ use bentpipe_core::{Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an end is told.
+/// What an end of a connection learns about a handover.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Signal {
     /// The link will go down: the receiving half closes its window.
@@ -65,7 +65,7 @@ pub struct Freeze {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adapt {
-    /// When the path changes.
+    /// Time from the start of the run at which the path changes.
     pub at: Span,
     /// Rate of the new path.
     pub rate: Rate,

@@ -25,7 +25,7 @@ use bentpipe_core::{Span, Time};
 /// Number of segments at the start of a connection that are not paced.
 const UNPACED: u32 = 10;
 
-/// What has left together.
+/// Segments that have left together.
 #[derive(Clone, Debug, Default)]
 struct Burst {
     from: Time,

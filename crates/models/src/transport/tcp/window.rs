@@ -30,7 +30,7 @@ pub struct Usage {
     initial: u32,
     restarts: bool,
     decays: bool,
-    /// When something was last sent.
+    /// Time at which a segment was last sent.
     last: Time,
     /// Time since which the window has not been the limit, and the maximum number of outstanding segments
     /// since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).

@@ -12,7 +12,7 @@ pub struct Tfrc {
     pub sent: Time,
     /// The sender's round-trip time; zero before it has one.
     pub rtt: Span,
-    /// What a receiver reports.
+    /// The receiver's report, in packets of feedback.
     pub feedback: Option<TfrcFeedback>,
     /// What is asked of the path.
     pub quick_start: Option<QuickStart>,

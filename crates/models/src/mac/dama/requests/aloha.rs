@@ -47,7 +47,7 @@ impl Path for Config {
     }
 }
 
-/// The tries of one terminal.
+/// The attempts of one terminal to send a request.
 pub(super) struct Random {
     slots: u16,
     replicas: u8,

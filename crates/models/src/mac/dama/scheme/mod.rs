@@ -127,7 +127,7 @@ impl Link {
 }
 
 impl Terms {
-    /// The terms of a network.
+    /// Returns the terms that follow from a network's return link, response time and frame.
     pub fn new(link: Link, response: u64, frame: &Frame) -> Terms {
         Terms { link, response, unit: frame.unit() }
     }

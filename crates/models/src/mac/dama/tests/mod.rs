@@ -56,7 +56,7 @@ struct Rig {
     rows: Rows,
     waits: Rows,
     now: Time,
-    /// What reached the gateway's router.
+    /// Packets that reached the gateway's router, with their times.
     arrived: Vec<(Time, Packet)>,
     plans: Vec<Tbtp>,
     sent: u32,

@@ -1,4 +1,4 @@
-//! What holds for any traffic.
+//! Properties that hold for any traffic.
 
 use super::*;
 
