@@ -22,6 +22,10 @@ def check(text: str) -> None:
     >>> check('queue = { kind = "drop-tail", packet = 10 }')
     Traceback (most recent call last):
     AssertionError: queue = {'kind': 'drop-tail', 'packet': 10} is valid for no key of this name
+    >>> check('network.sat.forward.rate = "10 Mbit/s"')
+    >>> check('network.sat.forward.speed = "10 Mbit/s"')
+    Traceback (most recent call last):
+    AssertionError: network = {'sat': {'forward': {'speed': '10 Mbit/s'}}} is valid for no key of this name
     """
     if text.lstrip().startswith("{"):
         value = tomllib.loads(f"value = {text.strip()}")["value"]
@@ -72,15 +76,19 @@ def _valid(value: Any, schema: dict[str, Any]) -> bool:
 
 @functools.cache
 def _partial() -> dict[str, Any]:
-    """Returns the definitions with nothing required but the kind of a variant."""
+    """Returns the definitions with nothing required but the kind of a variant. A network needs none: a preset gives it,
+    and the part adds to it."""
 
-    def loosened(part: Any) -> Any:
+    def loosened(part: Any, kept: str) -> Any:
         if isinstance(part, dict):
-            kept = {key: loosened(value) for key, value in part.items()}
-            if isinstance(kept.get("required"), list):
-                kept["required"] = [name for name in kept["required"] if name == "kind"]
-            return kept
-        return [loosened(value) for value in part] if isinstance(part, list) else part
+            # A part can be of several kinds.
+            found = {"anyOf" if key == "oneOf" else key: loosened(value, kept) for key, value in part.items()}
+            if isinstance(found.get("required"), list):
+                found["required"] = [name for name in found["required"] if name == kept]
+            return found
+        return [loosened(value, kept) for value in part] if isinstance(part, list) else part
 
-    definitions: dict[str, Any] = loosened(_schema()["$defs"])
-    return definitions
+    definitions: dict[str, Any] = _schema()["$defs"]
+    return {
+        name: loosened(part, "" if name == "NetworkKind" else "kind") for name, part in definitions.items()
+    }
